@@ -379,8 +379,8 @@ def _require_role(service: Service) -> None:
     role = service.settings.role
     if role != ALL and not service.store.is_shared:
         raise Invalid(
-            f"role is '{role}', but a database file is served by one process, which does all; leave it out, or use "
-            "PostgreSQL (database)",
+            f"role is '{role}', but a database file is served by one process, which does everything; leave it out, "
+            "or use PostgreSQL (database)",
             field="role",
         )
 

@@ -20,7 +20,7 @@ def ascii_host(name: str) -> str:
         labels = idna.uts46_remap(name, std3_rules=False, transitional=False).split(".")
         return ".".join(each if each.isascii() else _ascii_label(each) for each in labels)
     except (IndexError, ValueError) as error:  # UnicodeError is one
-        raise UnicodeError(f"{name[:80]!a} is no host name") from error
+        raise UnicodeError(f"{name[:80]!a} is not a host name") from error
 
 
 def _ascii_label(label: str) -> str:

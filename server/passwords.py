@@ -25,7 +25,7 @@ SALT_BYTES = 16
 AT_ONCE = max(1, min(4, (os.cpu_count() or 2) // 2))  # concurrent hashes; the other cores serve everything else
 WAITING = 16  # queued hashes: some seconds of work
 RETRY_SECONDS = 5
-BUSY = "Too many passwords are looked at just now. Try again in a few seconds."
+BUSY = "Too many passwords are being checked right now. Try again in a few seconds."
 
 _hasher = argon2.PasswordHasher(TIME_COST, MEMORY_KIB, LANES, HASH_BYTES, SALT_BYTES, type=argon2.Type.ID)
 _turns = threading.BoundedSemaphore(AT_ONCE)

@@ -544,7 +544,7 @@ HIDDEN: tuple[Setting, ...] = (
     Setting(
         "clock_offset_seconds",
         0,
-        "Seconds that this process's clock is ahead; for tests.",
+        "Seconds by which this process's clock is ahead; for tests.",
         "seconds",
         least=-100 * 366 * 86400,
         most=100 * 366 * 86400,

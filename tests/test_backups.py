@@ -87,9 +87,9 @@ def test_a_backup_of_the_command_line_leaves_the_log_to_the_server(shared: tuple
         (("backup", "{dir}"), "is a folder; name a file in it"),
         (("backup", "{dir}/absent/one.db"), "No such file or directory"),
         (("backup", "verify", "{dir}/absent.db"), "there is no backup"),
-        (("backup", "verify", "{dir}/text.db"), "no backup of this program"),
+        (("backup", "verify", "{dir}/text.db"), "not a backup of this program"),
         (("restore", "{dir}/absent.db"), "there is no backup"),
-        (("restore", "{dir}/text.db"), "no backup of this program"),
+        (("restore", "{dir}/text.db"), "not a backup of this program"),
         (("backup", "{dir}/two.db", "--data", "{dir}/absent"), "there is no database"),
     ],
 )

@@ -182,7 +182,7 @@ def test_the_only_administrator_gets_in_again(run, data: Path) -> None:
     assert milo["id"] in nora.found("worker", "isDisabled:no isPasswordDisabled:no isAdmin:yes")
     assert nora.search("activity_log", "activity:worker.password.link").ok()["total"] == 2
     code, out, err = run("worker", "recover", "--email", "nobody@desk.example", data=data)
-    assert (code, out) == (FAILED, "") and "there is no worker with the mail address" in err
+    assert (code, out) == (FAILED, "") and "there is no worker with the email address" in err
     assert server.stop() == 0
 
 
@@ -221,7 +221,7 @@ def test_an_invalid_command_line_is_reported_on_standard_error(arguments: tuple[
         (("token", "create", "--worker", "ana@desk.example", "--expires", "2001-02-03"), "not later than now"),
         (("token", "create", "--worker", "ana@desk.example", "--expires", "never"), "not later than now"),
         (("token", "create", "--worker", "ana@desk.example", "--expires", ""), "not later than now"),
-        (("worker", "create", "--email", "nonsense", "--first-name", "N"), "'nonsense' is not a mail address"),
+        (("worker", "create", "--email", "nonsense", "--first-name", "N"), "'nonsense' is not an email address"),
         (("worker", "create", "--email", "ana@desk.example", "--first-name", "N"), "'ana@desk.example' belongs"),
         (("describe", "tickte"), "ticket"),
         (("worker", "create", "--email", "x@desk.example", "--first-name", "N", "--password-file", "absent"), "absent"),

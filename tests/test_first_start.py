@@ -122,9 +122,9 @@ def test_the_link_shows_a_form_that_is_not_kept_or_framed(waiting: Server) -> No
     [
         ({"first_name": ""}, "first name"),
         ({"first_name": "   "}, "first name"),
-        ({"email": ""}, "mail address"),
+        ({"email": ""}, "email address"),
         ({"email": "no address"}, "no address"),
-        ({"email": "a@b.example, c@d.example"}, "mail address"),
+        ({"email": "a@b.example, c@d.example"}, "email address"),
         ({"password": "short", "password_again": "short"}, "8 characters"),
         ({"password": "", "password_again": ""}, "8 characters"),
         ({"password_again": "something else"}, "differ"),

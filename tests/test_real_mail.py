@@ -80,7 +80,7 @@ def test_every_mail_is_taken_or_refused_by_rule(desk: Desk) -> None:
     for (name, raw), answer in zip(desk.mails, desk.answers, strict=True):
         assert answer.status in (200, 422), (name, answer)
         if answer.status == 422:
-            assert "names no sender" in answer["message"] and not names_a_sender(raw), (name, answer)
+            assert "has no sender" in answer["message"] and not names_a_sender(raw), (name, answer)
 
 
 def names_a_sender(raw: bytes) -> bool:
@@ -124,7 +124,7 @@ def test_the_command_imports_what_the_endpoint_took(desk: Desk, tmp_path: Path) 
     ids = {answer["id"] for answer in desk.answers if answer.status == 200}
     assert (tickets, ignored, failed) == (len(ids), 0, refused)
     assert tickets + replies + duplicates + failed == len(desk.mails)
-    assert done.returncode == (1 if refused else 0) and done.stderr.count(b"names no sender") == refused
+    assert done.returncode == (1 if refused else 0) and done.stderr.count(b"has no sender") == refused
     assert command("check", data=data).stdout == b"the database is sound\n"
 
 

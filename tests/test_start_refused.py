@@ -131,7 +131,7 @@ def test_a_foreign_host_is_reported_in_one_line(data: Path) -> None:
 
 @pytest.mark.parametrize("role", ["web", "worker"])
 def test_half_a_server_on_a_file_is_refused(data: Path, role: str) -> None:
-    _refused(_serve(data, "--role", role), f"role is '{role}'", "one process, which does all")
+    _refused(_serve(data, "--role", role), f"role is '{role}'", "one process, which does everything")
 
 
 def test_a_second_server_on_a_folder_is_refused(used: Server) -> None:

@@ -51,7 +51,7 @@ Register-ArgumentCompleter -Native -CommandName helpdesk -ScriptBlock {
             '-h' = 'show this help message and exit'
             '--help' = 'show this help message and exit'
             '--data' = 'the data folder (helpdesk-data)'
-            '--email' = 'mail address, also the name to sign in with'
+            '--email' = 'email address, also the name to sign in with'
             '--first-name' = 'given name'
             '--last-name' = 'family name'
             '--admin' = 'make the worker an administrator'
@@ -75,7 +75,7 @@ Register-ArgumentCompleter -Native -CommandName helpdesk -ScriptBlock {
             '--data' = 'the data folder (helpdesk-data)'
             '--worker' = 'the worker that requests act as'
             '--app' = 'OAuth app (Token generator)'
-            '--scope' = 'scopes of the app, with spaces between (api)'
+            '--scope' = 'scopes of the app, separated by spaces (api)'
             '--expires' = 'such as ''30 days'' or 2027-01-31 (1 hour)'
         }
         'helpdesk mail' = [ordered]@{

@@ -70,19 +70,19 @@ Pairs = tuple[tuple[str, str], ...]
 EndpointResult = tuple[dict[str, str], str | None, int]
 
 FATAL = {
-    "Missing client_id parameter.": "The address lacks client_id, which names the app.",
-    "Invalid client_id parameter value.": "There is no app with this client_id; check it against the app's page.",
-    "Missing redirect URI.": "The app has no callback address, or several: it must name one of them as redirect_uri.",
+    "Missing client_id parameter.": "The address has no client_id, which names the app.",
+    "Invalid client_id parameter value.": "No app has this client_id; compare it with the app's page.",
+    "Missing redirect URI.": "The app has no callback address, or several: redirect_uri must name one of them.",
     "Invalid redirect URI.": "The redirect_uri is not an address.",
-    "Mismatching redirect URI.": "The redirect_uri is none of the callback addresses of the app; they must be equal, "
-    "character by character.",
+    "Mismatching redirect URI.": "The redirect_uri is not a callback address of the app; it must match character by "
+    "character.",
 }
 DESCRIPTIONS = {
     "access_denied": "The worker refused.",
     "authorization_pending": "The worker has not decided yet; poll again after the interval.",
     "expired_token": "The device code has expired; request a new one.",
-    "invalid_client": "The client is not known, or its secret is wrong.",
-    "invalid_grant": "The code or token is not known, has expired, was used or belongs to another client.",
+    "invalid_client": "The client is unknown, or its secret is wrong.",
+    "invalid_grant": "The code or token is unknown, has expired, was used or belongs to another client.",
     "invalid_scope": "Name scopes that the app defines and the worker allowed.",
     "slow_down": "This poll came too soon; wait 5 seconds longer between polls.",
     "unauthorized_client": "The app may not use this grant: client_credentials needs a service worker who can sign in, "
@@ -226,7 +226,7 @@ def allow(
         except FatalClientError as error:
             raise Invalid(FATAL.get(error.description, error.description)) from None
         if endpoints.validator.answer is None:
-            raise Invalid("the app was changed while it asked; start from there once more")
+            raise Invalid("the app was changed in the meantime; start again from the app")
         consents.remember(tx, worker_id, request.app_id, allowed, now)
         along(tx)
         return _callback(service, request.redirect_uri, endpoints.validator.answer.items())
@@ -327,7 +327,7 @@ def _allowed(request: AuthorizationRequest, scopes: Iterable[str] | None) -> tup
         return names
     chosen = set(scopes)
     if not chosen or not chosen <= set(names):
-        raise Invalid("allow at least one of the scopes that were asked for, and no other", field="scopes")
+        raise Invalid("allow at least one of the requested scopes, and no others", field="scopes")
     return tuple(name for name in names if name in chosen)
 
 
@@ -351,7 +351,7 @@ def _require_once(pairs: Pairs) -> None:
     names = [name for name, _ in pairs]
     for name in names:
         if names.count(name) > 1:
-            raise Invalid(f"{name} is there more than once", field=name)
+            raise Invalid(f"{name} is sent more than once", field=name)
 
 
 def _address(service: Service) -> str:

@@ -232,14 +232,16 @@ class Rules:
     def require_own(self, tx: Transaction, record_type: RecordType, id: int) -> None:
         """Raises Forbidden for a record of others if the actor reaches only their own."""
         if self.actor.own_only and not self.may_read(tx, record_type, id):
-            raise Forbidden(f"{record_type.uri} {id} is not a record of yours, and this app reaches no others")
+            raise Forbidden(
+                f"{record_type.uri} {id} is not one of your own records, and this app can access only those"
+            )
 
     def _require_rule(
         self, rule: str, record_type: RecordType, operation: str, record: Record, tx: Transaction | None
     ) -> None:
         name = record_type.label_names[1].lower()
         if rule == "nobody":
-            raise Forbidden(f"{name} cannot be {operation}d through this interface")
+            raise Forbidden(f"{name} cannot be {operation}d through the API")
         if self.actor.is_admin:
             return
         if rule == "admins":

@@ -247,5 +247,5 @@ def _read(tx: Transaction, hashed: str) -> Grant | None:
 
 def _refused() -> NotAuthenticated:
     return NotAuthenticated(
-        "the access token is not known, has expired or was revoked; get a new one", reason="invalid_token"
+        "the access token is unknown, has expired or was revoked; get a new one", reason="invalid_token"
     )

@@ -248,9 +248,9 @@ class Validator(RequestValidator):
         mode, challenge, method = request.response_mode, request.code_challenge, request.code_challenge_method
         request.response_mode = "query"  # for responses and errors
         if request.response_type not in (None, "code"):
-            raise UnsupportedResponseTypeError("Offered is the response_type code.", request=request)
+            raise UnsupportedResponseTypeError("The only supported response_type is code.", request=request)
         if mode not in (None, "query"):
-            raise InvalidRequestError("Offered is the response_mode query.", request=request)
+            raise InvalidRequestError("The only supported response_mode is query.", request=request)
         if challenge is None and method is not None:
             raise InvalidRequestError("Send a code_challenge with the code_challenge_method.", request=request)
         if challenge is not None and method not in CHALLENGE_METHODS:
@@ -282,7 +282,7 @@ class Validator(RequestValidator):
                 raise InvalidRequestError("Send client id and secret in the header or in the body, not in both.")
             header_id, secret = basic(header)
             if client_id and header_id and header_id != client_id:
-                raise InvalidRequestError("The client_id of the body is another than that of the header.")
+                raise InvalidRequestError("The client_id in the body differs from the one in the header.")
             client_id = header_id
         app = self._app(client_id)
         hashes = app.secrets if app is not None else ()
@@ -361,7 +361,7 @@ class Validator(RequestValidator):
         """Stores a new pair of codes; returns the response of RFC 8628, 3.2."""
         app = self._present
         if device_codes.count_open(self.tx, app.id, self.now) >= device_codes.MAX_OPEN_DEVICE_CODES:
-            raise TemporarilyUnavailableError("The app has too many device codes open; try again in some minutes.")
+            raise TemporarilyUnavailableError("The app has too many open device codes; try again in a few minutes.")
         device_code, user_code = device_codes.new_device_code(), device_codes.new_user_code()
         device_codes.add(self.tx, device_code, user_code, app.id, scopes, families.new(), client, self.now)
         page = self.service.base_url + DEVICE_PAGE
@@ -414,7 +414,7 @@ class Validator(RequestValidator):
             raise InvalidGrantError("The app no longer defines the scopes that the worker allowed.")
         after = self.renewal.after if self.renewal else None
         if after is not None and set(request.scopes or ()) != set(after.scopes):
-            raise InvalidGrantError("The refresh token was used already.")
+            raise InvalidGrantError("The refresh token was already used.")
 
     def rotate_refresh_token(self, request: Request) -> bool:
         return True

@@ -33,11 +33,11 @@ def service_of(call: CommandCall, bytes_in: tuple[str, ...] = ()) -> Context:
     another input with such bytes."""
     ctx = call.run.host.ctx
     if ctx is None:
-        raise CommandFailed(f"{call.node.type} needs a running service; there is none here")
+        raise CommandFailed(f"{call.node.type} needs a running service")
     for name, value in call.inputs.items():
         if name not in bytes_in and holds_bytes(value):
             raise Invalid(
-                f"{call.node.type}: the input '{name}' holds bytes that are no text; encode them, as base64 for one",
+                f"{call.node.type}: the input '{name}' has bytes that are not text; encode them, for example as base64",
                 field=name,
             )
     return ctx

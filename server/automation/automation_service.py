@@ -95,7 +95,7 @@ def _count(ctx: Context, automation: Script, values: Mapping[str, Any], result: 
 
 def log_run(ctx: Context, automation: Script) -> None:
     """Writes to the activity log that someone ran an automation manually, with effects."""
-    variables = {"target": automation.name or "that is not saved yet"}
+    variables = {"target": automation.name or "is not saved yet"}
     context = ctx.service.registry.type("automation").context
     target = (context, automation.id) if automation.id else (APP, 0)
     ctx.service.store.write(lambda tx: RecordWriter(ctx, tx).log("automation.run", *target, variables))

@@ -75,7 +75,7 @@ def with_entry(text: str, name: str, automation: str, position: int = -1) -> str
         raise Invalid(f"name: '{name[:80]}' may hold letters, digits and underscores only", field="name")
     present = entries(text)
     if name in present:
-        raise Conflict(f"name: the entry '{name}' is of another automation; choose another name", field="name")
+        raise Conflict(f"name: the entry '{name}' belongs to another automation; choose another name", field="name")
     entry = f"automation/{name}:\n  uri: svc:automation:{automation}\n"
     names = list(present)
     if not 0 <= position < len(names):
@@ -136,17 +136,19 @@ def _holder(writing: RecordWriter, id: int, timer_id: int, webhook_id: int) -> t
     trigger = automation["extension_id"]
     if trigger == TIMER:
         if not timer_id:
-            raise Invalid("timer_id: an automation of this trigger is bound to a timer; name it", field="timer_id")
+            raise Invalid(
+                "timer_id: an automation with this trigger is bound to a timer; send its id", field="timer_id"
+            )
         return "automation_timer", int(writing.retrieve("automation_timer", timer_id)["id"]), automation["name"]
     if trigger == WEBHOOK:
         if not webhook_id:
             raise Invalid(
-                "webhook_id: an automation of this trigger is bound to a webhook; name it", field="webhook_id"
+                "webhook_id: an automation with this trigger is bound to a webhook; send its id", field="webhook_id"
             )
         return "webhook_listener", int(writing.retrieve("webhook_listener", webhook_id)["id"]), automation["name"]
     event = trigger.removeprefix(PREFIX)
     if event not in EVENTS:
-        raise Invalid(f"automations of the trigger {trigger} are called by name and need no binding", field="id")
+        raise Invalid(f"automations with the trigger {trigger} are called by name and need no binding", field="id")
     row = writing.tx.first(writing.registry.type("automation_event").table, name=event)
     if row is None:
         raise NotFound(f"there is no event {event}")

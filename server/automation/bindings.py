@@ -116,7 +116,7 @@ def binding_candidates(text: str, trigger: str, values: dict[str, Any], host: Ho
         uri = own.get("uri") if isinstance(own, dict) else None
         automation = host.automation(automation_name(str(uri))) if uri else None
         if automation is None:
-            yield BindingCandidate(key, line, str(uri or ""), reason="there is no such automation")
+            yield BindingCandidate(key, line, str(uri or ""), reason="the automation does not exist")
             continue
         if automation.trigger != trigger:
             yield BindingCandidate(key, line, str(uri), reason=f"the automation is started by {automation.trigger}")

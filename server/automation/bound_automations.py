@@ -96,7 +96,7 @@ def _lost(triggers: Mapping[str, str], text: str, trigger: str) -> Iterator[tupl
             fitting = [each for each, its_trigger in triggers.items() if its_trigger == trigger]
             yield key, line, f"there is no automation '{name[:80]}'{nearest(name, fitting)}"
         elif own != trigger:
-            yield key, line, f"the automation '{name[:80]}' has the trigger {own}, and {trigger} is needed here"
+            yield key, line, f"the automation '{name[:80]}' has the trigger {own}, but {trigger} is required here"
 
 
 def tree_text(tree: Tree, name: str) -> str:

@@ -19,10 +19,9 @@ from server.record_types.shared.triggers import MACRO, WEBHOOK
 POLICY_PARTS = ("commands", "callers", "settings")
 POLICY_SETTINGS = ("time_limit_ms",)
 NO_CALLER = (
-    f"a warning: this caller has no effect yet, since nothing asks for it; `callers` says who may run a macro, below "
-    f"{MACRO}"
+    f"a warning: this caller has no effect, since nothing uses it; `callers` says who may run a macro, below {MACRO}"
 )
-NO_WAIT = "a webhook cannot wait: its caller needs the answer now; write `return`, and let a timer do what takes longer"
+NO_WAIT = "a webhook cannot wait: its caller needs the response now; write `return`, and use a timer for longer work"
 NOT_SAVED = ("log.alert",)  # commands of stored scripts that still run but cannot be saved again
 MAX_MISTAKES = 100  # per text; suggesting the nearest name for each is slow
 
@@ -47,7 +46,7 @@ def check(script: str) -> list[Mistake]:
     def mistakes() -> Iterator[Mistake]:
         for key in program.document.tree:
             if "/" in plain(key):
-                yield _at(plain(key), f"'{plain(key).partition('/')[0]}' takes no name", lines)
+                yield _at(plain(key), f"'{plain(key).partition('/')[0]}' does not take a name", lines)
         yield from _texts(program.document.tree, "", lines)
         yield from _declarations(program.inputs, lines)
         for node in nodes(program.start):
@@ -113,7 +112,7 @@ def _policy(document: Document) -> Iterator[Mistake]:
     for key in document.tree:
         if plain(key) not in POLICY_PARTS:
             near = nearest(plain(key), POLICY_PARTS)
-            yield _at(plain(key), f"'{plain(key)[:80]}' is no part of a policy{near}", lines)
+            yield _at(plain(key), f"'{plain(key)[:80]}' is not part of a policy{near}", lines)
     for key, value in _below(document.tree, "commands"):
         name, path = plain(key), f"commands:{plain(key)}"
         if name in CONTROL or (name in names and not COMMANDS[name].governed):
@@ -126,7 +125,7 @@ def _policy(document: Document) -> Iterator[Mistake]:
     for key, _ in _below(document.tree, "settings"):
         if plain(key) not in POLICY_SETTINGS:
             near = nearest(plain(key), POLICY_SETTINGS)
-            yield _at(f"settings:{plain(key)}", f"'{plain(key)[:80]}' is no setting of a policy{near}", lines)
+            yield _at(f"settings:{plain(key)}", f"'{plain(key)[:80]}' is not a setting of a policy{near}", lines)
 
 
 def _below(tree: Tree, name: str) -> Iterable[tuple[str, Any]]:
@@ -188,7 +187,9 @@ def _declarations(tree: Tree, lines: dict[str, int]) -> Iterator[Mistake]:
         for option in value if isinstance(value, dict) else ():
             if plain(option) not in inputs.OPTIONS:
                 near = nearest(plain(option), inputs.OPTIONS)
-                yield _at(f"{path}:{plain(option)}", f"'{plain(option)[:80]}' is no option of an input{near}", lines)
+                yield _at(
+                    f"{path}:{plain(option)}", f"'{plain(option)[:80]}' is not an option of an input{near}", lines
+                )
         if isinstance(type, str) and kind == "text" and "{" not in type and type not in inputs.TEXTS:
             yield _at(f"{path}:type", f"'{type[:50]}' is not a type of text{nearest(type, inputs.TEXTS)}", lines)
 
@@ -196,7 +197,7 @@ def _declarations(tree: Tree, lines: dict[str, int]) -> Iterator[Mistake]:
 def _node(node: CommandNode, lines: dict[str, int]) -> Iterator[Mistake]:
     """Yields the mistakes for which a command would fail with any values."""
     if node.annotations and not (node.type == "return" and node.annotations == ("key",)):
-        yield _at(node.path, f"'@{','.join(node.annotations)}' cannot stand on a command", lines)
+        yield _at(node.path, f"'@{','.join(node.annotations)}' cannot be used on a command", lines)
     if node.type in NOT_SAVED:
         yield _at(node.path, f"'{node.type}' cannot be saved; write log.error, the highest level that can", lines)
     if node.type == "repeat" and "as" not in node.parts:
@@ -204,7 +205,7 @@ def _node(node: CommandNode, lines: dict[str, int]) -> Iterator[Mistake]:
     if node.type == "repeat" and "each" in node.parts:
         key, value = node.parts["each"]
         if isinstance(value, str) and value.strip() and "{" not in value and not annotations(key):
-            yield _at(f"{node.path}:each", f"a text is no list; {LISTS}", lines)
+            yield _at(f"{node.path}:each", f"a text is not a list; {LISTS}", lines)
     if node.type == "while" and "if" not in node.parts:
         yield _at(node.path, "while needs `if:`", lines)
     if node.type == "outcome":

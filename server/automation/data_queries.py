@@ -24,7 +24,7 @@ def invoke(ctx: Context, name: str, inputs: dict[str, Any], format: str) -> dict
         raise ScriptError(result.message)
     returned = plain(result.returned)
     if holds_bytes(returned):
-        raise ScriptError("it returns bytes that are no text; encode them, as base64 for one")
+        raise ScriptError("it returns bytes that are not text; encode them, for example as base64")
     if not isinstance(returned, dict) or "data" not in returned:
         return {"data": returned, "_": {}}
     extra = returned.get("_")

@@ -28,7 +28,7 @@ def refresh(ctx: Context, resource: Record) -> None:
     file = None if host.dry else _made(ctx, host, resource)
     if file is None:
         if not resource["size"]:
-            why = "a simulation makes none" if host.dry else "the automation log tells why"
+            why = "a simulation creates none" if host.dry else "see the automation log"
             raise Unavailable(f"resource '{resource['name']}' has no content; {why}")
         return
     content = base64.b64encode(bytes_of(printed(file.get("content")))).decode()

@@ -10,11 +10,11 @@ from server.kata.annotations import KNOWN
 from server.record_types.registry import Registry
 
 _BRANCH_NOTES = {
-    "inputs": "What the command is given.",
-    "output": "The key that its answer is kept under.",
-    "on_simulate": "What is done in its place when the run is simulated.",
-    "on_success": "What follows when it went well.",
-    "on_error": "What follows when it failed.",
+    "inputs": "The inputs of the command.",
+    "output": "The key under which its result is stored.",
+    "on_simulate": "What a simulation does instead.",
+    "on_success": "What runs after it succeeded.",
+    "on_error": "What runs after it failed.",
 }
 
 

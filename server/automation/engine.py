@@ -26,7 +26,7 @@ from server.template.values import printed, truthy
 MAX_MEMORY = 256 * 1024 * 1024  # bytes that one run may create in total; stored values have limits of their own
 LIMIT_REACHED = "the automation takes longer than its time limit"
 ENDED = ("return", "await", "exit")  # the states of a run that did not fail
-STOPPED = "the run was stopped by who let it run"
+STOPPED = "the run was stopped by the worker who started it"
 LOG = log.get("automation")
 _KEY = ("key",)
 
@@ -115,7 +115,7 @@ class Run:
             return self._failed(self._placed(BudgetSpent("the values of the automation are nested too deeply")))
         except Exception:
             LOG.exception("automation.failed", name=self.automation.name, node=self._node and self._node.path)
-            return self._failed(self._placed(ScriptError("a command failed in a way that it should not; see the log")))
+            return self._failed(self._placed(ScriptError("a command failed unexpectedly; see the log")))
 
     def stop(self) -> None:
         """Ends the run after its current command. Called from another thread."""
@@ -225,7 +225,7 @@ class Run:
     def _do(self, node: CommandNode) -> None:
         if node.annotations and not (node.type == "return" and node.annotations == ("key",)):
             raise KataSyntax(
-                f"{node.path}: '@{','.join(node.annotations)}' cannot stand on a command (line {node.line})",
+                f"{node.path}: '@{','.join(node.annotations)}' cannot be used on a command (line {node.line})",
                 code="ANNOTATED",
                 line=node.line,
             )
@@ -279,7 +279,7 @@ class Run:
         if command.governed:
             self.ask_policy(node, command, checked, output)
         if command.effects and self.host.dry:
-            raise CommandFailed(f"{command.name} is not done in a simulation; say in on_simulate what it answers")
+            raise CommandFailed(f"{command.name} is not run in a simulation; write its result in on_simulate")
         return command.call(CommandCall(self, node, checked, frozenset(values), output))
 
     def ask_policy(self, node: CommandNode, command: Command, checked: dict[str, Any], output: str) -> None:

@@ -39,7 +39,7 @@ def run(ctx: Context, name: str, values: dict[str, Any]) -> Iterator[Mapping[str
     Bindings that cannot be parsed, and chains of runs that are too long, are reported in the automation log."""
     host = ServiceHost(ctx)
     if ctx.depth > MAX_DEPTH:
-        return _note(host, f"{name}: not answered to, after {MAX_DEPTH} automations that set each other off")
+        return _note(host, f"{name}: not run, after {MAX_DEPTH} automations that triggered each other")
     text = ctx.service.store.read(lambda tx: _binding(ctx, tx, name))
     candidates = bindings.binding_candidates(text, PREFIX + name, values, host)
     while True:
@@ -57,7 +57,7 @@ def run(ctx: Context, name: str, values: dict[str, Any]) -> Iterator[Mapping[str
         if result.state != "return" or not isinstance(result.returned, Mapping):
             continue
         if holds_bytes(result.returned):
-            _note(host, f"{name}: '{handler.automation.name}' returns bytes that are no text, which are left out")
+            _note(host, f"{name}: '{handler.automation.name}' returns bytes that are not text; they were left out")
             continue
         yield result.returned
 

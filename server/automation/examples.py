@@ -91,7 +91,7 @@ def find(ctx: Context, automation_id: int, id: int) -> Example:
     ctx.require_admin(DOING)
     row = ctx.service.store.read(lambda tx: tx.first(EXAMPLE, id=id, automation_id=automation_id))
     if row is None:
-        raise NotFound(f"automation {automation_id} has no example {id}; it may have been removed")
+        raise NotFound(f"automation {automation_id} has no example {id}; it may have been deleted")
     return _example(row)
 
 
@@ -108,7 +108,7 @@ def keep(ctx: Context, automation_id: int, name: str, values: Mapping[str, Any],
     text = json.dumps(values)
     if len(text) > MAX_VALUES_CHARS:
         raise TooLarge(
-            f"an example keeps at most {MAX_VALUES_CHARS:,} characters of values; these are {len(text):,}",
+            f"an example stores at most {MAX_VALUES_CHARS:,} characters of values; these are {len(text):,}",
             limit=MAX_VALUES_CHARS,
         )
     row = {"given": text, "outcome": outcome(result), "kept_at": ctx.now}

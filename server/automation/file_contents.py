@@ -125,7 +125,7 @@ def _named(ctx: Context, uri: str) -> tuple[RecordType, str]:
     record_type = ctx.service.registry.find(kind) if scheme == SCHEME and name else None
     if record_type is None or record_type.uri not in KINDS:
         shapes = ", ".join(f"{SCHEME}:{each}:..." for each in KINDS)
-        raise Invalid(f"'{uri[:100]}' names no file; write one of {shapes}", field="uri")
+        raise Invalid(f"'{uri[:100]}' is not a file; write one of {shapes}", field="uri")
     return record_type, name
 
 

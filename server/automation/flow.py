@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 MAX_NODES = 1_000_000  # commands of one run
 KINDS = {bool: "yes or no", int: "a number", float: "a number"}  # descriptions of value types; others are texts
-LISTS = "write each@csv, each@list or each@json for a text that lists things, each@key for a list of the dictionary"
+LISTS = "write each@csv, each@list or each@json for a text, or each@key for a list in the dictionary"
 LEVELS = {"log": 7, "log.warn": 4, "log.error": 3, "log.alert": 1}
 
 
@@ -55,7 +55,7 @@ def load_frame(program: Program, saved: Any) -> Frame:
             if block is None or not 0 <= place <= len(block.nodes):
                 raise ScriptError(f"the automation was changed while it waited; {path[:200]} is not as it was")
             return Frame(block, place, kind, memory)
-    raise ScriptError("the automation cannot go on: its `__state` is not what an await left behind")
+    raise ScriptError("the automation cannot be resumed: its `__state` does not come from an await")
 
 
 def _is_loop(memory: Any) -> bool:

@@ -57,7 +57,9 @@ def texts(ctx: Context, id: int, number: int) -> dict[str, str]:
     ctx.require_admin(DOING)
     row = ctx.service.store.read(lambda tx: tx.first(VERSION, automation_id=id, number=number))
     if row is None:
-        raise NotFound(f"version {number} of automation {id} is not kept; the newest {MAX_VERSIONS} are")
+        raise NotFound(
+            f"version {number} of automation {id} no longer exists; only the newest {MAX_VERSIONS} are stored"
+        )
     return {name: row[VERSION.position[name]] for name in TEXTS}
 
 
@@ -103,8 +105,8 @@ def save(ctx: Context, id: int, based_on: str, fields: dict[str, str]) -> None:
         present = str(before["version"])
         if based_on not in ("", present):
             raise Conflict(
-                f"Somebody saved version {present} while you worked at this. The history shows it; saving again "
-                "replaces it.",
+                f"Somebody saved version {present} while you were editing. You can see it in the history; saving "
+                f"again replaces it.",
                 version=present,
             )
         records.update(ctx, URI, id, fields)

@@ -39,7 +39,7 @@ def _listed(command: str, declared: "Input", value: Any) -> Any:
 
 def _text(command: str, declared: "Input", value: Any) -> str:
     if isinstance(value, bool):
-        raise Invalid(f"{command}: the input '{declared.name}' takes a text", field=declared.name)
+        raise Invalid(f"{command}: the input '{declared.name}' must be a text", field=declared.name)
     text = printed(value)
     if declared.required and not text:
         raise Required(f"{command}: the input '{declared.name}' must not be empty", field=declared.name)
@@ -54,11 +54,11 @@ def _text(command: str, declared: "Input", value: Any) -> str:
 def _number(command: str, declared: "Input", value: Any) -> int | float:
     if isinstance(value, bool) or not is_numeric(value):
         text = printed(value)[:50]
-        raise Invalid(f"{command}: the input '{declared.name}' takes a number, not '{text}'", field=declared.name)
+        raise Invalid(f"{command}: the input '{declared.name}' must be a number, not '{text}'", field=declared.name)
     number = read_number(value) if isinstance(value, str) else value
     if declared.kind == "id":
         if not 0 <= number < 10**MAX_ID_DIGITS or number != int(number):
-            raise Invalid(f"{command}: the input '{declared.name}' takes an id", field=declared.name)
+            raise Invalid(f"{command}: the input '{declared.name}' must be an id", field=declared.name)
         return int(number)
     return int(number) if isinstance(number, float) and number.is_integer() else number
 

@@ -118,7 +118,7 @@ def _read(each: InputDeclaration, value: Any, run: "Run") -> Any:
     type = str(each.options.get("type") or "")
     reader = TEXTS.get(type)
     if reader is None:
-        raise _bad(each, f"has the type '{type[:50]}', which there is not{nearest(type, TEXTS)}")
+        raise _bad(each, f"has the type '{type[:50]}', which does not exist{nearest(type, TEXTS)}")
     return reader(each, value, run)
 
 
@@ -234,7 +234,7 @@ TEXTS: dict[str, Any] = {
     "decimal": _number,
     "number": _number,
     "timestamp": _timestamp,
-    "email": _matching(addresses.valid, "a mail address"),
+    "email": _matching(addresses.valid, "an email address"),
     "freeform": _freeform,
     "geopoint": _matching(_is_point, "`latitude, longitude`", False),
     "ip": _matching(_address(4, 6), "an IP address"),
@@ -271,10 +271,10 @@ def _record(each: InputDeclaration, value: Any, run: "Run") -> Any:
     ctx = run.host.ctx
     record_type = ctx.service.registry.find(uri) if ctx is not None else None
     if record_type is None:
-        raise _bad(each, f"names the record type '{uri[:50]}', which there is not")
+        raise _bad(each, f"has the record type '{uri[:50]}', which does not exist")
     loaded = run.host.load(record_type.context, int(id), "")
     if not loaded:
-        raise _bad(each, f"names {record_type.uri} {id}, which there is not")
+        raise _bad(each, f"is {record_type.uri} {id}, which does not exist")
     record = lazy({"_context": record_type.context, "id": int(id), **loaded}, run.load)
     expand = each.options.get("expand") or ""
     paths = expand.split(",") if isinstance(expand, str) else [str(one) for _, one in pairs(expand)]

@@ -25,7 +25,7 @@ from server.record_types.shared.custom.definitions import Definitions
 from server.record_types.shared.triggers import EVENTS, OTHERS, PREFIX, WEBHOOK
 
 TYPE, FIELDS = "record_type", "fields"
-EMPTY = "a warning: there is no '{name}' here, so it is always empty{near}"
+EMPTY = "a warning: '{name}' does not exist here, so it is always empty{near}"
 UNREAD = "a warning: nothing reads '{name}' of what this returns{near}"
 # Keys of commands whose texts are names of variables; for other commands only `output`.
 NAMING = {

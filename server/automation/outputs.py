@@ -22,10 +22,10 @@ class CommandOutput:
 
 _KEYS_OF_RECORD = {
     "_context": "The context of its type.",
-    "_label?": "What people call it.",
+    "_label?": "Its label.",
     "id": "Its id.",
-    ANY_KEY: "Each key of its type, as the page of the type names it; what is not there yet loads when it is read: "
-    "`owner_first_name`.",
+    ANY_KEY: "Each key of its type, as listed on the page of the type; keys that are not loaded yet "
+    "are loaded when read: `owner_first_name`.",
 }
 _TASK = {"_context": contexts.TASK, "_label": "Call Ana", "id": 7, "title": "Call Ana", "status": "open"}
 _TICKET = {"_context": contexts.TICKET, "id": 17}
@@ -33,7 +33,8 @@ _FILE = "svc:automation_resource:6b1d"
 
 OUTPUTS: dict[str, CommandOutput] = {
     "api.command": CommandOutput(
-        "What the named command gives. Of `svc.commands.oauth2.token.validate`: a map, empty for an unknown token.",
+        "The result of the named function. For `svc.commands.oauth2.token.validate`: a map, "
+        "empty for an unknown token.",
         {"token_id": 3, "token_type": "access", "token_created_at": 1795003200, "token_expires_at": 1795089600,
          "token_scopes": ["api"], "app__context": contexts.OAUTH_APP, "app_id": 0,
          "worker__context": contexts.WORKER, "worker_id": 1},
@@ -45,13 +46,13 @@ OUTPUTS: dict[str, CommandOutput] = {
         },
     ),
     "data.query": CommandOutput(
-        "A map, as the endpoint of data queries answers.",
+        "A map, as the endpoint of data queries returns it.",
         {"data": [{"group__label": "Support", "count": 3}], "_": {"type": "worklist.subtotals"}},
-        {"data": "What the type and the format of the query say.", "_": "A map: `type`, `format` and more."},
+        {"data": "Depends on the type and the format of the query.", "_": "A map: `type`, `format` and more."},
     ),
     "decrypt.pgp": CommandOutput("None: the command always fails.", None),
     "email.parse": CommandOutput(
-        "The ticket, a map; false where none came of the email.", _TICKET,
+        "The ticket, a map; false if the email created none.", _TICKET,
         {"_context": "The context of tickets.", "id": "The id of the ticket.", ANY_KEY: "Each key of a ticket loads."},
     ),
     "encrypt.pgp": CommandOutput("None: the command always fails.", None),
@@ -60,7 +61,7 @@ OUTPUTS: dict[str, CommandOutput] = {
         {"bytes": "sku,n\n", "uri": "svc:attachment:5", "name": "stock.csv", "offset_from": 0, "offset_to": 6,
          "mime_type": "text/csv", "size": 240},
         {
-            "bytes": "The part as text; a data URI of what is no text.", "uri": "The file.", "name": "Its name.",
+            "bytes": "The part as text; a data URI if it is not text.", "uri": "The file.", "name": "Its name.",
             "offset_from": "Its first byte.", "offset_to": "The byte after its last one.", "mime_type": "The type.",
             "size": "Bytes of the whole file.",
         },
@@ -69,41 +70,44 @@ OUTPUTS: dict[str, CommandOutput] = {
         "A map.",
         {"uri": _FILE, "mime_type": "text/csv", "expires_at": 1795004100, "size": 6, "id": 2, "name": "stock.csv"},
         {
-            "uri": "By which other commands find it.", "mime_type": "The type.", "size": "Bytes.", "id": "Its id.",
-            "expires_at": "Unix seconds; 0 for never.", "name?": "The name, where it has one.",
+            "uri": "The reference by which other commands find it.", "mime_type": "The type.", "size": "Bytes.",
+            "id": "Its id.",
+            "expires_at": "Unix seconds; 0 for never.", "name?": "The name, if it has one.",
         },
     ),
     "function": CommandOutput(
-        "What the other automation returns.", {"is_known": True}, {ANY_KEY: "Those below `return:` of the function."}
+        "The return value of the other automation.", {"is_known": True},
+        {ANY_KEY: "The keys below `return:` of the function."}
     ),
     "http.request": CommandOutput(
-        "A map. After a failure, it stands beside `error` in `on_error:`, so `status_code` tells 404 from 503.",
+        "A map. After a failure, it is also in `on_error:`, next to `error`, so you can "
+        "distinguish 404 from 503 by `status_code`.",
         {"status_code": 200, "url": "https://shop.example/orders/7", "content_type": "application/json",
          "headers": {"content-type": "application/json"}, "body": '{"sku":"A-1"}'},
         {
             "status_code": "The status; 0 while a request is retried.", "url": "The address.",
             "content_type": "The type without parameters, in lower case.",
             "headers": "A map; names in lower case.",
-            "body": "The text; a data URI of what is no text; the address of a resource, if it is stored as one.",
+            "body": "The text; a data URI if it is not text; the address of a resource if it is stored as one.",
             "is_data_uri?": "True if `body` is a data URI.",
             "is_svc_uri?": "True if `body` names an automation resource; `content_type` is then "
             "`application/vnd.svc.uri`.",
-            "content_type_original?": "The type of what the resource holds.",
-            "resource_expires?": "Until when the resource is there, in Unix seconds.",
-            "is_retried?": "True if the request is sent again later; nobody gets that response.",
-            "reason?": "Why it is sent again.",
+            "content_type_original?": "The MIME type of the resource.",
+            "resource_expires?": "When the resource expires, in Unix seconds.",
+            "is_retried?": "True if the request will be retried; the response to a retry is not returned.",
+            "reason?": "Why it is retried.",
         },
     ),
-    "kata.parse": CommandOutput("What the text says: a map.", {"size": "7"}, {ANY_KEY: "Those of the text."}),
+    "kata.parse": CommandOutput("The parsed text, a map.", {"size": "7"}, {ANY_KEY: "The keys of the text."}),
     "metric.increment": CommandOutput("An empty list.", []),
     "queue.pop": CommandOutput(
-        "A map. If the run fails, its messages come again later.",
+        "A map. If the run fails, its messages become available again later.",
         {"consumer_id": "0x5c1b", "messages": {
             "9f0c": {"queue": "orders", "data": {"sku": "A-1"}, "available_at": 1795003200}}},
         {
-            "consumer_id": "Names this taking of messages.",
-            "messages": "A map by message, the longest waiting first: each has `queue`, `data` (what was pushed) and "
-            "`available_at`.",
+            "consumer_id": "Identifies this batch of messages.",
+            "messages": "A map by message, the longest waiting first; each has `queue`, `data` (the pushed "
+                        "value) and `available_at`.",
         },
     ),
     "queue.push": CommandOutput("A list: the name of each message.", ["9f0c2a5d4b6e4c0d8a3f1b2c3d4e5f60"]),
@@ -117,11 +121,12 @@ OUTPUTS: dict[str, CommandOutput] = {
     "record.update": CommandOutput("The record afterwards, a map.", _TASK, _KEYS_OF_RECORD),
     "record.upsert": CommandOutput("The record afterwards, a map.", _TASK, _KEYS_OF_RECORD),
     "signature.verify": CommandOutput(
-        "A map. Another signature is a failure, and `on_error:` finds `is_valid` false.", {"is_valid": True},
+        "A map. A wrong signature is a failure, and `is_valid` is false in `on_error:`.", {"is_valid": True},
         {"is_valid": "True."},
     ),
-    "storage.delete": CommandOutput("True, whether there was a value or not.", True),
-    "storage.get": CommandOutput("The value, or the `default`.", {"sku": "A-1"}, {ANY_KEY: "Those of a stored map."}),
+    "storage.delete": CommandOutput("Always true, even if there was no value.", True),
+    "storage.get": CommandOutput("The value, or the `default`.", {"sku": "A-1"},
+                                 {ANY_KEY: "The keys of a stored map."}),
     "storage.set": CommandOutput(
         "A map.", {"key": "shop.event.17", "expires": 1795089600, "is_stored": True, "value": "done"},
         {
@@ -131,15 +136,15 @@ OUTPUTS: dict[str, CommandOutput] = {
         },
     ),
     "ticket.create": CommandOutput(
-        "The ticket, a map; false where an automation refused it.", _TICKET,
+        "The ticket, a map; false if an automation refused it.", _TICKET,
         {"_context": "The context of tickets.", "id": "The id of the ticket.", ANY_KEY: "Each key of a ticket loads."},
     ),
-    "var.expand": CommandOutput("Null; the keys are there afterwards.", None),
-    "var.push": CommandOutput("The list or map as it is now.", ["red", "blue"], {ANY_KEY: "Those of a map."}),
+    "var.expand": CommandOutput("Null; the keys are loaded afterwards.", None),
+    "var.push": CommandOutput("The list or map after the change.", ["red", "blue"], {ANY_KEY: "The keys of a map."}),
     "var.set": CommandOutput(
-        "The value; false where a plain value stood in the way.", "A-1", {ANY_KEY: "Those of a map."}
+        "The value; false if a plain value was in the way.", "A-1", {ANY_KEY: "The keys of a map."}
     ),
     "var.unset": CommandOutput(
-        "Whether something stood there; of a list of paths, a map of that by path.", True, {ANY_KEY: "The paths."}
+        "Whether there was a value; for a list of paths, a map by path.", True, {ANY_KEY: "The paths."}
     ),
 }  # fmt: skip

@@ -53,7 +53,7 @@ class Policy:
         """Returns the rule that allows a command. Raises PolicyDenied."""
         allowed, rule = self.verdict(command, variables, budget, around)
         if not allowed:
-            why = f"its rule '{rule}' says no" if rule else "no rule allows it"
+            why = f"denied by its rule '{rule}'" if rule else "no rule allows it"
             raise PolicyDenied(f"the policy does not let {path} run {command}: {why}", command=command, rule=rule)
         return rule
 
@@ -98,7 +98,7 @@ def _read(text: str) -> Policy:
 def _map(tree: Tree, name: str) -> Tree:
     subtree = tree.get(name)
     if isinstance(subtree, str):
-        raise KataSyntax(f"the policy's {name} takes a map", code="BAD_POLICY", line=1)
+        raise KataSyntax(f"the policy's {name} must be a map", code="BAD_POLICY", line=1)
     return subtree or {}
 
 

@@ -11,22 +11,22 @@ from server.kata import Document, Tree, parse
 from server.kata.kata_parser import annotations, plain
 
 FLOW = {
-    "set": "Put values into the dictionary, one after the other; a map replaces what was there.",
+    "set": "Set values in the dictionary, one after the other; a map replaces the previous value.",
     "decision": "Run the first `outcome:` whose `if:` is true.",
     "outcome": "With `if:` and `then:`: run what is below `then:` when `if:` is true. A text is true unless it is "
     "empty or 0; `if@bool:` reads words.",
     "repeat": "With `each:`, `as:` and `do:`: run `do:` for each element, as `<as>` and `<as>__index`; "
     "`as: key, value` names both.",
     "while": "With `if:` and `do:`: run `do:` as long as it is true, asked before each of its commands.",
-    "return": "End the run; what is below is its answer. `return@key: path` answers what stands there.",
-    "await": "Let the run wait; what is below says for what. Timers take `until:`.",
-    "error": "End the run as failed, with a text.",
-    "log": "Write a text into the automation log: debug.",
-    "log.warn": "The same: warning.",
-    "log.error": "The same: error.",
-    "log.alert": "The same: alert. Runs, but no script that has it is saved.",
-    "simulate.success": "In `on_simulate:`: what is below is the output of the command, which went well.",
-    "simulate.error": "In `on_simulate:`: what is below is the output of the command, which failed.",
+    "return": "End the run and return the values below. `return@key: path` returns the value at that path.",
+    "await": "Pause the run until what is described below happens. Timers accept `until:`.",
+    "error": "End the run as failed, with a message.",
+    "log": "Write a message to the automation log, at the level debug.",
+    "log.warn": "The same, at the level warning.",
+    "log.error": "The same, at the level error.",
+    "log.alert": "The same, at the level alert. It runs, but a script that contains it cannot be saved.",
+    "simulate.success": "In `on_simulate:`: the command succeeds with the output below.",
+    "simulate.error": "In `on_simulate:`: the command fails with the output below.",
 }
 CONTROL = frozenset(FLOW)
 BRANCHES = ("on_simulate", "on_success", "on_error")
@@ -108,13 +108,13 @@ class _Builder:
                 inputs = value if isinstance(value, dict) else {}
             elif name.partition("/")[0] != "start":
                 near = nearest(name, ("inputs", "start"))
-                raise self._error(name, f"'{name[:80]}' stands beside start; there may only be inputs and start{near}")
+                raise self._error(name, f"'{name[:80]}' cannot be next to start; only inputs and start can{near}")
             elif isinstance(value, str) or annotations(key):
                 raise self._error(name, "start takes commands below it")
             elif start is None:
                 start = self._block(value, name)
         if start is None:
-            raise KataSyntax("the script has no start", code="NO_START", line=1)
+            raise KataSyntax("the script has no `start:`", code="NO_START", line=1)
         return Program(start, inputs, self._document, self._blocks, source)
 
     def _block(self, tree: "str | Tree", path: str, lenient: bool = False) -> Block:
@@ -156,7 +156,7 @@ class _Builder:
             if name not in names:
                 allowed = ", ".join(names)
                 raise self._error(
-                    f"{node.path}:{name}", f"'{name[:80]}' does not belong in {node.type}, only {allowed}"
+                    f"{node.path}:{name}", f"'{name[:80]}' does not belong in {node.type}; only {allowed} do"
                 )
             node.parts[name] = (key, value)
             if name in ("then", "do"):

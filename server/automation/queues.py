@@ -54,7 +54,7 @@ def push(ctx: Context, name: str, messages: Sequence[Any], available_at: int = 0
     def write(tx: Transaction) -> None:
         queue_id = _queue(ctx, tx, name)
         if _count(tx, queue_id) + len(texts) > MAX_WAITING:
-            raise Invalid(f"the queue '{name}' holds at most {MAX_WAITING:,} messages; take some out first")
+            raise Invalid(f"the queue '{name}' holds at most {MAX_WAITING:,} messages; remove some first")
         table: Any = QUEUE_MESSAGE.sql
         names = ("queue_id", "uuid", "data", "created_at", "available_at")
         tx.run_many(

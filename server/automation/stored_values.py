@@ -53,7 +53,7 @@ def put(ctx: Context, key: str, value: Any, expires_at: int, *, if_absent: bool 
         if if_absent and present is not None and not _is_over(present, ctx.now):
             return StoredValue(_value(present), int(present[STORED.position["expires_at"]]), False)
         if present is None and _count(tx) >= MAX_VALUES:
-            raise Invalid(f"{MAX_VALUES:,} values are kept already; delete some, or let them expire", field="key")
+            raise Invalid(f"{MAX_VALUES:,} values are already stored; delete some, or let them expire", field="key")
         tx.put(STORED, {"key": key, "value": text, "expires_at": expires_at, "updated_at": ctx.now})
         return StoredValue(value, expires_at, True)
 

@@ -85,7 +85,7 @@ def _begin(ctx: Context, tx: Transaction, id: int, at: int) -> Record | None:
 
 
 def _cut_short(ctx: Context, tx: Transaction, host: ServiceHost, timer: Record, name: str) -> None:
-    message = f"timer '{name}': its run was cut short by a stop of the service, and is not begun again"
+    message = f"timer '{name}': its run was cut short when the service stopped, and is not restarted"
     host.log(tx, "", [LogEntry(4, "", message)])
     _ended(ctx, tx, timer)
 
@@ -108,7 +108,10 @@ def _what_runs(ctx: Context, host: ServiceHost, timer: Record) -> tuple[Script |
         automation = store.read(lambda tx: find(ctx, tx, name))
         if automation is not None:
             return automation, state
-        gone = f"timer '{timer['name']}': the automation '{name}', whose run was to go on, is gone; it begins anew"
+        gone = (
+            f"timer '{timer['name']}': the automation '{name}', whose run was to be resumed, no longer exists; it "
+            "starts again"
+        )
         store.write(lambda tx: host.log(tx, "", [LogEntry(4, "", gone)]))
     values = record_values("timer", contexts.AUTOMATION_TIMER, timer["id"])
     try:

@@ -17,7 +17,7 @@ from server.records import records
 def declare(commands: Any) -> None:
     worker = group(commands, "worker", "Workers: the people who answer.")
     create = command(worker, "create", _create_worker, about="Create a worker; prints the id.")
-    create.add_argument("--email", required=True, metavar="E", help="mail address, also the name to sign in with")
+    create.add_argument("--email", required=True, metavar="E", help="email address, also the name to sign in with")
     create.add_argument("--first-name", required=True, metavar="F", help="given name")
     create.add_argument("--last-name", default="", metavar="L", help="family name")
     create.add_argument("--admin", action="store_true", help="make the worker an administrator")
@@ -41,7 +41,7 @@ def declare(commands: Any) -> None:
     create = command(token, "create", _create_token, about="Create an access token; prints the token and nothing else.")
     create.add_argument("--worker", required=True, metavar="EMAIL", help="the worker that requests act as")
     create.add_argument("--app", default="", metavar="NAME", help=f"OAuth app ({app_tokens.APP_NAME})")
-    create.add_argument("--scope", default="api", help="scopes of the app, with spaces between (api)")
+    create.add_argument("--scope", default="api", help="scopes of the app, separated by spaces (api)")
     create.add_argument("--expires", default="1 hour", metavar="TIME", help="such as '30 days' or 2027-01-31 (1 hour)")
 
 

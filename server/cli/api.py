@@ -96,7 +96,7 @@ def _path(text: str) -> str:
     if re.match(r"[a-z]+://|//", text):
         raise argparse.ArgumentTypeError(f"it is a path, such as workers/me.json; {ADDRESS_VARIABLE} names the server")
     if re.search(r"[\s?#]", text):
-        raise argparse.ArgumentTypeError(f"'{text[:80]}' is no path; parameters stand behind it, as NAME=VALUE")
+        raise argparse.ArgumentTypeError(f"'{text[:80]}' is not a path; parameters stand behind it, as NAME=VALUE")
     return text if text.startswith("/") else f"/rest/{text}"
 
 
@@ -162,7 +162,7 @@ def authorize(request: "PreparedRequest") -> "PreparedRequest":
     token = os.environ.get(TOKEN_VARIABLE, "").strip()
     if token:
         if not token.isascii() or not token.isprintable() or " " in token:
-            raise Invalid(f"{TOKEN_VARIABLE} is no token; `helpdesk token create` prints one")
+            raise Invalid(f"{TOKEN_VARIABLE} is not a token; `helpdesk token create` prints one")
         request.headers["Authorization"] = f"Bearer {token}"
     return request
 

@@ -118,10 +118,10 @@ def _functions(parts_by_name: dict[str, Any]) -> dict[str, Script]:
     scripts = {}
     for name, parts in parts_by_name.items():
         if not isinstance(parts, dict) or not all(isinstance(each, str) for each in parts.values()):
-            raise Invalid(f"the function '{name[:80]}' takes a map of texts with script and policy")
+            raise Invalid(f"the function '{name[:80]}' must be a map of texts with script and policy")
         for part in parts:
             if part not in FUNCTION_PARTS:
-                raise Invalid(f"'{part[:80]}' is no part of a function{nearest(part, FUNCTION_PARTS)}")
+                raise Invalid(f"'{part[:80]}' is not part of a function{nearest(part, FUNCTION_PARTS)}")
         trigger = parts.get("extension_id", FUNCTION)
         scripts[name] = Script(parts.get("script", ""), parts.get("policy", ""), name, trigger)
     return scripts

@@ -73,9 +73,9 @@ def _request(raw: bytes, shape: RequestSchema) -> Request:
         if name not in names:
             raise Invalid(f"'{name[:80]}' has no meaning here{nearest(name, names)}")
         if name in shape.maps and not isinstance(value, dict | None) and value != []:
-            raise Invalid(f"'{name}' takes a map")
+            raise Invalid(f"'{name}' must be a map")
         if name not in shape.maps and not isinstance(value, str | None):
-            raise Invalid(f"'{name}' takes a text")
+            raise Invalid(f"'{name}' must be a text")
     if values.get(shape.required) is None:
         raise Invalid(f"'{shape.required}' is missing")
     return {name: value for name, value in values.items() if value is not None}

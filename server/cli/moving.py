@@ -99,14 +99,14 @@ def _target(to: str, settings: Settings) -> Path | str:
         return str(value_of("database", to))
     if not settings.database:
         raise Invalid(
-            "--to is no address of a PostgreSQL database, such as postgresql://helpdesk@db.example/helpdesk; from one "
-            "file to another there is `helpdesk backup`"
+            "--to is not an address of a PostgreSQL database, such as postgresql://helpdesk@db.example/helpdesk; "
+            "from one file to another there is `helpdesk backup`"
         )
     path = Path(to)
     if path.is_dir():
         raise Invalid(f"{path} is a folder; name a file in it, such as {path / app.DATABASE}")
     if path.exists():
-        raise Conflict(f"{path} is there already, and nothing is written over; choose another name or remove it")
+        raise Conflict(f"{path} already exists and is not overwritten; choose another name or remove it")
     if not path.parent.is_dir():
         raise Invalid(f"there is no folder {path.parent}; make it first")
     return path

@@ -76,8 +76,8 @@ def signing_secret(ctx: Context, reference: str) -> str:
     name = _SECRETS.get(account.kind, "")
     if not account.values.get(name):
         raise Invalid(
-            f"the connected account {account.id} holds no secret that signatures can be verified with; use one of the "
-            "kind API key, bearer token or HTTP Basic",
+            f"the connected account {account.id} has no secret to verify signatures with; use an account of the kind "
+            f"API key, bearer token or HTTP Basic",
             field="account",
         )
     return account.values[name]
@@ -156,8 +156,8 @@ def _require_turn(ctx: Context, reference: str) -> None:
     token that is used twice as stolen, and revoke it. Processes that share a database use a lock instead."""
     if not ctx.service.store.is_shared and lock.is_held_by_another(Path(ctx.service.settings.data)):
         raise Unavailable(
-            f"the token of the connected account '{reference[:100]}' is over; the server that runs on the data folder "
-            "renews it when it needs it. Use the account there, or stop the server first"
+            f"the token of the connected account '{reference[:100]}' has expired; the server that runs on the data "
+            f"folder renews it when needed. Use the account there, or stop the server first"
         )
 
 

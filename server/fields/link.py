@@ -91,7 +91,7 @@ class Id(Field):
         if id == 0:
             if self.zero_ok:
                 return 0
-            raise self.bad("must be the id of a record, not 0")
+            raise self.bad("must be a record id, not 0")
         if target and not intake.lookup.exists(target, id):
             raise self.bad(lazy_gettext("there is no {type} {id}", type=target.rpartition(".")[2], id=id))
         return id

@@ -119,7 +119,7 @@ class Listed(Text):
 
     def read(self, raw: Any, intake: Intake) -> str:
         if isinstance(raw, dict):
-            raise self.bad("takes a list, or values with commas between")
+            raise self.bad("takes a list, or values separated by commas")
         return super().read(", ".join(as_text(each) for each in raw) if isinstance(raw, list) else raw, intake)
 
     def schema(self) -> dict[str, Any]:

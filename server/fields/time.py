@@ -35,7 +35,7 @@ class Timestamp(Field):
 class CreatedAt(Timestamp):
     """The time of creation."""
 
-    def __init__(self, note: str = "When the record was made; now when omitted.", **options: Any) -> None:
+    def __init__(self, note: str = "When the record was created; now when omitted.", **options: Any) -> None:
         super().__init__(note, **{"auto": "now"} | options)
 
     def usual_filter(self) -> str:
@@ -46,7 +46,9 @@ class CreatedAt(Timestamp):
 class UpdatedAt(CreatedAt):
     """The time of the last change."""
 
-    def __init__(self, note: str = "Last change; set to now on every write unless it is sent.", **options: Any) -> None:
+    def __init__(
+        self, note: str = "Last change; set to the current time on every write unless sent.", **options: Any
+    ) -> None:
         super().__init__(note, **{"auto_update": "now"} | options)
 
 

@@ -40,7 +40,7 @@ def check_address(ctx: Context, base_url: str, mask_pattern: str) -> str:
     """Returns the address as it will be if both values are valid. Raises Invalid for the field."""
     settings = ctx.service.settings
     if not settings.is_given(URL) and not base_url:
-        raise Invalid("enter the address that others reach this service by, such as https://desk.example", field=URL)
+        raise Invalid("enter the address where others reach this service, such as https://desk.example", field=URL)
     settings_after = live_settings.check_settings(ctx.service, _changes(ctx, base_url, mask_pattern))
     return str(settings_after.base_url)
 

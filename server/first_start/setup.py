@@ -32,7 +32,7 @@ LINK_SECONDS = 1800  # validity of a setup link
 STEPS_KEY = "setup_steps_left"
 FOLLOWS_KEY = "groups_follow_default_sender"
 ADDRESS_KEY = "base_url_last_served"
-OVER = "this setup link was used or replaced, or is over; `helpdesk setup-link` prints a new one"
+OVER = "this setup link was used or replaced, or has expired; `helpdesk setup-link` prints a new one"
 Step = Literal["address", "mail", "receive", "start"]
 STEPS: tuple[Step, ...] = ("address", "mail", "receive", "start")  # after the first step, the administrator's account
 
@@ -163,7 +163,7 @@ def make_administrator(ctx: Context) -> None:
     if not email and not file:
         return
     if not email or not file:
-        raise Invalid("admin_email and admin_password_file belong together; set both, or none")
+        raise Invalid("admin_email and admin_password_file belong together; set both or neither")
     if ctx.service.store.read(has_administrator):
         return
     name = email.partition("@")[0]

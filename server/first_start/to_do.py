@@ -80,7 +80,7 @@ def send_test_ticket(ctx: Context) -> Receipt:
     ctx.require_admin("send a test ticket")
     email, store = profile.own_record(ctx)["email"], ctx.service.store
     if not email:
-        raise Invalid("you have no mail address; set one in your account first")
+        raise Invalid("you have no email address; set one in your account first")
     to = store.read(lambda tx: (RecordReader(ctx, tx).record("address", default_sender(tx)) or {}).get("email", ""))
     mail = EmailMessage()
     mail["From"], mail["Subject"], mail["Date"] = formataddr((ctx.actor.name, email)), SUBJECT, formatdate(ctx.now)

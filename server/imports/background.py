@@ -53,7 +53,7 @@ def start(ctx: Context, upload: CsvUpload, mapping: CsvMapping, expand: str, *, 
         stored = uploads.row(tx, upload.code)
         present = task_of(stored)
         if stored is None or not stored.content or (present is not None and present.is_running):
-            raise Conflict("this file is being worked on already")
+            raise Conflict("this file is already being processed")
         uploads.keep_task(tx, upload.code, _text(task))
         JobQueue.add(tx, KIND, ctx.now, {"code": upload.code}, f"{KIND}:{upload.code}", is_slow=True)
         ctx.service.wake_after(tx)
@@ -114,7 +114,7 @@ def _context(service: Service, upload: CsvUpload, now: int) -> Context:
     """The context of the worker who uploaded the file, with their present rights. Raises Forbidden."""
     actor = service.store.read(lambda tx: actors.worker(tx, upload.worker_id))
     if actor is None:
-        raise Forbidden("who uploaded the file is no worker any more")
+        raise Forbidden("the worker who uploaded the file no longer exists")
     return Context(service, actor, now, times.zone(actor.timezone or "UTC"))
 
 

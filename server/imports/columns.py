@@ -144,7 +144,7 @@ def require(mapping: CsvMapping, by_name: Mapping[str, CsvTarget], width: int) -
     """Raises Invalid for a mapping with an unknown target, with one target twice, or without any; Required for a key
     without a column; Conflict for a table with another number of columns."""
     if len(mapping.names) != width:
-        raise Conflict("the file has other columns than this form; choose them again")
+        raise Conflict("the columns of the file do not match this form; choose them again")
     for place, name in enumerate(mapping.names):
         if name and name not in by_name:
             raise Invalid(f"there is no field '{name[:60]}'{nearest(name, by_name)}", field=f"c{place}")
@@ -155,9 +155,9 @@ def require(mapping: CsvMapping, by_name: Mapping[str, CsvTarget], width: int) -
     if mapping.key and (mapping.key not in by_name or not by_name[mapping.key].is_key):
         raise NotFound(f"records cannot be found by '{mapping.key[:60]}'")
     if mapping.key and mapping.key not in mapping.names:
-        raise Required("choose the column that it stands in, too", field="key")
+        raise Required("also choose its column", field="key")
     if ID in mapping.names and mapping.key != ID:
         place = mapping.names.index(ID)
         raise Invalid(
-            "a new record gets its number by itself; leave the column out, or find records by it", field=f"c{place}"
+            "new records get their id automatically; leave the column out, or find records by it", field=f"c{place}"
         )

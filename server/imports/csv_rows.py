@@ -81,7 +81,7 @@ def decoded(raw: bytes) -> tuple[str, str]:
         # Five bytes are undefined in Windows-1252; a stray one must not prevent reading the rest.
         text, encoding = raw.decode("cp1252", "replace"), LATIN
     if "\x00" in text:
-        raise Malformed("the file is no CSV; save the table as CSV and choose that file", field="file")
+        raise Malformed("the file is not CSV; save the table as CSV and choose that file", field="file")
     return text, encoding
 
 

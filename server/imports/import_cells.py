@@ -52,7 +52,7 @@ class NameFinder:
         noun = record_type.uri.replace("_", " ")
         if matches:
             ids = ", ".join(map(str, matches[:5]))
-            raise Invalid(f"several are called '{text[:80]}': {ids}; write the number")
+            raise Invalid(f"several records are named '{text[:80]}': {ids}; write the number")
         raise Invalid(
             lazy_gettext(
                 "there is no {type} '{name}'{nearest}",

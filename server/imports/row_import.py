@@ -224,7 +224,7 @@ def prepared(ctx: Context, table: CsvTable, mapping: CsvMapping, result: CsvResu
 def _sent(ctx: Context, row: CsvRow, mapping: CsvMapping, by_name: dict[str, CsvTarget], names: NameFinder) -> SentRow:
     """Omits blank cells: a new record gets the defaults, an existing one stays unchanged."""
     if any(cell.strip() for cell in row.cells[len(mapping.names) :]):
-        raise Invalid(f"has {len(row.cells)} cells, and the file {len(mapping.names)} columns")
+        raise Invalid(f"has {len(row.cells)} cells, but the file has {len(mapping.names)} columns")
     texts = {
         name: cell.strip().replace("\r\n", "\n")
         for name, cell in zip(mapping.names, row.cells, strict=False)
@@ -242,7 +242,7 @@ def _sent(ctx: Context, row: CsvRow, mapping: CsvMapping, by_name: dict[str, Csv
         raise problems[0]
     fields.pop(ID, None)
     if not fields:
-        raise Required("has nothing to write")
+        raise Required("has no values")
     before = ctx.service.registry.type(mapping.uri).before(fields)
     return SentRow(row.number, before, texts.get(mapping.key, ""))
 
@@ -253,7 +253,7 @@ def _require_first(row: SentRow, lines_by_key: dict[str, int], mapping: CsvMappi
         return
     first = lines_by_key.setdefault(row.key.casefold(), row.number)
     if first != row.number:
-        raise Invalid(f"'{row.key[:80]}' stands in row {first} already", field=mapping.key)
+        raise Invalid(f"'{row.key[:80]}' is already in row {first}", field=mapping.key)
 
 
 class _Rows:
@@ -275,7 +275,7 @@ class _Rows:
                 raise Forbidden(lazy_gettext("you may not read {type} {id}", type=self.type.uri, id=id))
             return id, True
         if not self.type.operations["update"]:
-            raise Invalid(f"{self.type.uri} {id} is there already, and cannot be changed", field=self.key)
+            raise Invalid(f"{self.type.uri} {id} already exists and cannot be changed", field=self.key)
         writing.update_sent(self.type, id, row.fields)
         return id, False
 
@@ -361,7 +361,7 @@ def _import(
     name: str,
 ) -> CsvResult:
     if upload is not None and not uploads.take(tx, upload.code):
-        raise NotFound("this file was imported already, or is kept no more")
+        raise NotFound("this file was already imported or deleted")
     result = CsvResult()
     for place, row in enumerate(rows):
         told(place, len(rows))

@@ -85,7 +85,7 @@ def find_upload(ctx: Context, uri: str, code: str) -> CsvUpload:
     owner = {"worker_id": ctx.actor.worker_id, "uri": uri}
     upload = ctx.service.store.read(lambda tx: row(tx, code, created_after=ctx.now - KEPT_SECONDS, **owner))
     if upload is None:
-        raise NotFound("this file is kept no more; upload it again")
+        raise NotFound("this file was deleted; upload it again")
     return upload
 
 

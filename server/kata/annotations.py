@@ -145,21 +145,21 @@ def parts_of(annotation: str, text: str) -> int:
 
 # What each makes of the text under its key. Several are applied from left to right: `list@csv,json:`.
 NOTES = {
-    "text": "The text as it is.",
+    "text": "The text, unchanged.",
     "trim": "The text without white space at its ends.",
-    "bool": "No for 0, false, n, no, off and an empty text, in any letter case; else yes.",
+    "bool": "No for 0, false, n, no, off and an empty text, regardless of case; otherwise yes.",
     "bit": "1 for yes and 0 for no, as `bool` reads them.",
-    "int": "The whole number that the text begins with, 0 for none.",
-    "float": "The number that the text begins with, 0 for none.",
+    "int": "The whole number at the start of the text; 0 if there is none.",
+    "float": "The number at the start of the text; 0 if there is none.",
     "csv": "The parts between commas, trimmed, as a list.",
     "list": "The lines, trimmed, as a list.",
-    "json": "The value of a JSON text, null for what is none.",
-    "base64": "The bytes that a Base64 text stands for.",
-    "date": "Unix seconds of a time in words, such as `+2 days`; false for what is none.",
+    "json": "The value of a JSON text; null if it is not JSON.",
+    "base64": "The bytes encoded in a Base64 text.",
+    "date": "Unix seconds of a time in words, such as `+2 days`; false if it is not a time.",
     "kata": "The tree of a KATA text.",
-    "key": "What stands in the dictionary at a path. In automations its parts are joined by `:`, in bindings by `.`.",
-    "ref": "What the definition `&name:` at the top of the document holds, or a part of it, as `name:part`.",
-    "raw": "The text, with its templates as they are written and not rendered.",
-    "optional": "Among what a command takes: the key is left out when its value is null or an empty text.",
+    "key": "The value in the dictionary at a path. Its parts are separated by `:` in automations, by `.` in bindings.",
+    "ref": "The definition `&name:` at the top of the document, or part of it, as `name:part`.",
+    "raw": "The text with its templates unrendered.",
+    "optional": "In the inputs of a command: the key is left out if its value is null or an empty text.",
 }
 KNOWN = frozenset(NOTES)

@@ -106,18 +106,18 @@ class _KataParser:
         if not text.strip(" \t"):
             return at + 1
         if text[0] in _SPACES:
-            raise _error("INDENT_TAB", at, "lines are indented by spaces, this one has a tab before its text")
+            raise _error("INDENT_TAB", at, "indent lines with spaces; this one has a tab before its text")
         if text[0] == "#":
             return at + 1
         match = _KEY.match(text)
         if match is None:
-            raise _error("BAD_LINE", at, f"'{text.strip()[:80]}' is no key with a colon, such as `name: value`")
+            raise _error("BAD_LINE", at, f"'{text.strip()[:80]}' is not a key with a colon, such as `name: value`")
         key, annotation_text, rest = match.groups()
         indent = len(line) - len(text)
         level = self._level(indent)
         self._check_name(key, at)
         if key in level.names:
-            raise _error("DUP_KEY", at, f"'{key[:80]}' stands here twice; keys of one map differ before the @")
+            raise _error("DUP_KEY", at, f"'{key[:80]}' appears here twice; keys of one map differ before the @")
         level.names.add(key)
         self._path_chars += len(level.path) + len(key)
         if self._path_chars > MAX_PATH_CHARS:
@@ -177,7 +177,7 @@ class _KataParser:
             line = self._lines[at]
             text = line.lstrip(" ")
             if text[:1] in ("\t", "\f", "\v"):
-                raise _error("INDENT_TAB", key_at, "the lines of a text are indented by spaces, one has a tab there")
+                raise _error("INDENT_TAB", key_at, "indent the lines of a text with spaces; one of them has a tab")
             deep = len(line) - len(text)
             if deep <= indent:
                 if text:

@@ -66,7 +66,7 @@ class _Resolver:
             return name, text
         source, annotations, value = definition
         if target in using:
-            raise self._error("CYCLE", own, f"'{target[:80]}' is defined by itself")
+            raise self._error("CYCLE", own, f"'{target[:80]}' is defined in terms of itself")
         if len(using) >= MAX_NESTED:
             raise self._error("TOO_DEEP", own, f"at most {MAX_NESTED} definitions inside each other")
         place = key_annotations.index("ref")

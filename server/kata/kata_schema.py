@@ -45,12 +45,12 @@ class _Checker:
             if rule is None:
                 rule = self._pattern(key, patterns)
             elif slash and not _is_multiple(rule) and key not in attributes:
-                self._add(here, f"'{kind}' takes no name")
+                self._add(here, f"'{kind}' does not take a name")
             elif kind in kinds and not _is_multiple(rule):
-                self._add(here, f"'{kind}' stands here twice")
+                self._add(here, f"'{kind}' appears here twice")
             kinds.add(kind)
             if rule is None:
-                self._add(here, f"'{key[:80]}' is not known here{nearest(kind, attributes)}")
+                self._add(here, f"'{key[:80]}' is not a known attribute{nearest(kind, attributes)}")
             else:
                 self._value(value, self._referred(rule), here)
         for name, rule in attributes.items():
@@ -72,7 +72,7 @@ class _Checker:
     def _value(self, value: Any, rule: dict[str, Any], path: str) -> None:
         types = rule.get("types")
         if not isinstance(types, dict) or not types:
-            self._add(path, "the schema names no type for it")
+            self._add(path, "the schema has no type for it")
             return
         for name, below in types.items():
             if self._is(name, value):

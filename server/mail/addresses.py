@@ -121,7 +121,7 @@ def parse_all(text: str, limit: int = ADDRESSES) -> list[NamedAddress]:
     addresses = reader.read()
     if reader.unread and len(addresses) < limit:
         unread = headers.one_line(reader.unread)[:ADDRESS_CHARACTERS]
-        raise Invalid(f"'{unread}' is not a mail address; use name@host")
+        raise Invalid(f"'{unread}' is not an email address; use name@host")
     return addresses
 
 
@@ -144,7 +144,7 @@ def format_address(name: str, address: str) -> str:
     if re.search(r"[\r\n\0]", name + address):
         raise Invalid("A name or address in a mail must be one line; remove the line breaks.", field="address")
     if not valid(address):
-        raise Invalid(f"'{address[:ADDRESS_CHARACTERS]}' is not a mail address; use name@host.", field="address")
+        raise Invalid(f"'{address[:ADDRESS_CHARACTERS]}' is not an email address; use name@host.", field="address")
     if not name:
         return address
     if name.isascii() and name.isprintable() and "=?" not in name:  # many mail programs decode these inside quotes, too

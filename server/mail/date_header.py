@@ -75,7 +75,7 @@ def read_date(value: str) -> SentDate:
             rest = f"{text[: time.start()]} {_not_a_zone(time)} {text[time.end() :]}"
             sent = _moment(rest, time)
             if sent is not None:
-                return sent if sent.at >= EARLIEST else SentDate(0, "is older than mail is")
+                return sent if sent.at >= EARLIEST else SentDate(0, "is older than email")
     return SentDate(0, "cannot be read")
 
 

@@ -28,7 +28,7 @@ def parse(text: str) -> tuple[tuple[str, str], ...]:
     for line in filter(None, map(str.strip, text.splitlines())):
         name, value = _field(line)
         if name in fields:
-            raise Invalid(f"{name} stands there twice; keep one")
+            raise Invalid(f"{name} appears twice; remove one")
         fields[name] = value
     if ONE_CLICK in fields and "<https:" not in fields.get(UNSUBSCRIBE, ""):
         raise Invalid(f"{ONE_CLICK} needs a {UNSUBSCRIBE} with an address that begins with https:")
@@ -40,7 +40,7 @@ def _field(line: str) -> tuple[str, str]:
     name, value = _KNOWN.get(written.strip().lower(), ""), rest.strip()
     if not colon or not name:
         raise Invalid(
-            f"'{written.strip()[:60]}' is none of {', '.join(NAMES)}; write a line such as "
+            f"'{written.strip()[:60]}' must be one of {', '.join(NAMES)}; write a line such as "
             "List-Id: <support.desk.example>"
         )
     if len(value) > MAX_VALUE:
@@ -58,12 +58,12 @@ def _field(line: str) -> tuple[str, str]:
 def _wrong(name: str, value: str) -> str:
     """The mistake in a value, "" for none."""
     if not _PRINTED.fullmatch(value):
-        return "takes letters, digits and signs of ASCII alone"
+        return "must be ASCII letters, digits and signs"
     if name == ID:
         match = _ID.fullmatch(value)
         is_host = match is not None and "." in match[1] and all(match[1].split("."))
-        return "" if is_host else "takes a name such as <support.desk.example>, in angle brackets"
+        return "" if is_host else "must be a name in angle brackets, such as <support.desk.example>"
     if name == ONE_CLICK:
-        return "" if value == _YES else f"takes {_YES} and nothing else"
+        return "" if value == _YES else f"must be {_YES}"
     is_fine = all(map(_ADDRESS.fullmatch, _BETWEEN.split(value))) or (name == POST and value == "NO")
-    return "" if is_fine else "takes addresses in angle brackets, such as <https://desk.example/leave>"
+    return "" if is_fine else "must be addresses in angle brackets, such as <https://desk.example/leave>"

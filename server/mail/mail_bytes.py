@@ -90,7 +90,7 @@ def compose(mail: OutgoingMail) -> bytes:
     total_bytes = sum(len(file.content) for file in mail.files)
     if total_bytes > MAX_FILES_BYTES:
         raise TooLarge(
-            f"files of {total_bytes} bytes are too large for a mail; send at most {MAX_FILES_BYTES}",
+            f"files of {total_bytes} bytes are too large for an email; send at most {MAX_FILES_BYTES}",
             limit=MAX_FILES_BYTES,
         )
     head = "".join(f"{name}: {value}\r\n" for name, value in _headers(mail))
@@ -276,7 +276,7 @@ def _mailbox(field: str, name: str, address: str) -> str:
     _refuse_line_breaks(field, name)
     _refuse_line_breaks(field, address)
     if not valid(address):
-        raise Invalid(f"'{address[:100]}' is not a mail address; use name@host", field=field)
+        raise Invalid(f"'{address[:100]}' is not an email address; use name@host", field=field)
     written = format_address(_CONTROL.sub(" ", name).strip(), ascii_address(address))
     # Between encoded words, which is where a long name can be folded; a reader drops what stands there.
     return written.replace("?= =?", "?=\r\n =?") if written.startswith("=?") else written

@@ -25,7 +25,7 @@ def kind_of(path: str | os.PathLike[str]) -> str:
     if place.is_dir():
         return "maildir" if (place / "cur").is_dir() and (place / "new").is_dir() else "folder"
     if not place.is_file():
-        raise Invalid(f"There is no file or folder '{place}'; give the path of a mail, an mbox file or a folder.")
+        raise Invalid(f"There is no file or folder '{place}'; enter the path of an email, an mbox file or a folder.")
     with place.open("rb") as file:
         return "mbox" if _SEPARATOR.match(file.readline(LINE_BYTES).removeprefix(b"\xef\xbb\xbf")) else "message"
 

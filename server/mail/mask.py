@@ -80,7 +80,7 @@ def new_mask(pattern: str = DEFAULT_PATTERN, rand: RandomSource | None = None, t
     """
     tokens = _tokens(pattern)
     if not any(token in _CHOICES for token, is_literal in tokens if not is_literal):
-        raise Invalid(f"'{pattern}' gives every ticket one mask; it needs L, N or C.", field="pattern")
+        raise Invalid(f"'{pattern}' gives every ticket the same mask; add L, N or C.", field="pattern")
     day = today or date.today()
     choices = _choices(tokens, day)
     getrandbits = (rand or _System()).getrandbits

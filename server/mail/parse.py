@@ -172,7 +172,7 @@ def parse(raw: bytes, now: int, limits: ParseLimits = ParseLimits(), host: str =
     if len(raw) > limits.mail_bytes:
         raise TooLarge(f"The mail has {len(raw)} bytes; at most {limits.mail_bytes} are taken.", size=len(raw))
     if not raw or raw.isspace():
-        raise Required("The mail is empty; send its headers and body.", field="message")
+        raise Required("The email is empty; send its headers and body.", field="message")
     if b"\n" not in raw:
         raw = raw.replace(b"\r", b"\n")
     start = _START.match(raw)
@@ -248,7 +248,7 @@ def _sent_at(head: headers.Head, now: int) -> tuple[int, str]:
     """(Unix seconds, a note or "")."""
     value = head.first("date")
     sent = date_header.read_date(headers.header_value(value))
-    problem = sent.problem or ("lies in the future" if sent.at > now + SKEW_SECONDS else "")
+    problem = sent.problem or ("is in the future" if sent.at > now + SKEW_SECONDS else "")
     return sent.at, f"the date '{headers.one_line(value)[:DATE_CHARACTERS]}' {problem}" if problem else ""
 
 
@@ -330,7 +330,7 @@ def _notes(head: headers.Head, from_list: tuple[NamedAddress, ...], notes: list[
     if len(from_list) > 1:
         all_notes.append("From names more than one address")
     if any("@" in name and address not in name.lower() for name, address in from_list):
-        all_notes.append("the name in From holds another address than the one that is used")
+        all_notes.append("the name in From contains a different address than From itself")
     all_notes += notes
     if len(all_notes) > NOTES:
         all_notes[NOTES - 1 :] = [f"and {len(all_notes) - NOTES + 1} more notes"]
@@ -397,7 +397,7 @@ class _Content:
         if html is None:
             return body_choice.ChosenText(plain, bool(plain)), None
         if len(html) > HTML_FOR_TEXT and not plain:
-            self.notes.append("the text was made from the beginning of the HTML only: it is too long")
+            self.notes.append("the text was created from the beginning of the HTML only: the HTML is too long")
         html_text = _text_of(html[: HTML_COMPARED if plain else HTML_FOR_TEXT])
         if not plain:
             return body_choice.ChosenText(html_text, False), html
@@ -450,9 +450,11 @@ class _Content:
 
     def _unsliced(self, mime_type: str, level: int, room: int) -> str:
         if level > self.limits.levels or room <= 0:
-            self.notes.append("parts were left together in one file: they are too many or nested too deeply")
+            self.notes.append(
+                "parts were stored together in one file: there are too many, or they are nested too deeply"
+            )
             return mime_type
-        self.notes.append("the parts of the mail could not be told apart; they are shown as one text")
+        self.notes.append("the parts of the email could not be separated; they are shown as one text")
         return "text/plain"
 
     def _slices(self, parameters: dict[str, str], start: int, end: int, room: int) -> list[tuple[int, int]]:
@@ -478,7 +480,7 @@ class _Content:
             return
         content, damage = unpacked
         if damage:
-            self.notes.append(f"{damage} in {name or part.mime_type}; what could be read was kept")
+            self.notes.append(f"{damage} in {name or part.mime_type}; the readable part was stored")
         is_control = openpgp.is_control_part(part.mime_type, content)
         if (is_control or openpgp.is_encrypted(content)) and openpgp.ENCRYPTED_NOTE not in self.notes:
             self.notes.append(openpgp.ENCRYPTED_NOTE)
@@ -538,7 +540,7 @@ class _Content:
             mime_type = declared if _TYPE.fullmatch(declared) else by_name
             self._add_named(name, mime_type, file.content, content_id, content_id is not None)
         is_whole = winmail.is_whole and len(files) == len(winmail.files)
-        self.notes.append("winmail.dat was unpacked" if is_whole else "winmail.dat was unpacked in part, and kept")
+        self.notes.append("winmail.dat was unpacked" if is_whole else "winmail.dat was partly unpacked, and stored")
         return is_whole
 
     def _add_packed_text(self, winmail: tnef.Winmail) -> None:

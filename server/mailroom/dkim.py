@@ -62,13 +62,13 @@ def make(ctx: Context, domain: str) -> DkimKey:
     ctx.require_admin(DOING)
     domain_name = ascii_domain(domain)
     if domain_name not in sender_domains(ctx):
-        raise Invalid("domain: no mail comes from this domain; set a sender address of it first", field="domain")
+        raise Invalid("domain: no email is sent from this domain; set a sender address of it first", field="domain")
     private, public = dkim_signing.new_key()
 
     def write(tx: Transaction) -> int:
         selectors = {row[2] for row in tx.find(DKIM_KEY, domain=domain_name)}
         if len(selectors) >= MAX_KEYS:
-            raise Conflict(f"{domain_name} has {len(selectors)} keys; delete those that are not used any more")
+            raise Conflict(f"{domain_name} has {len(selectors)} keys; delete those that are no longer used")
         selector = next(
             each for each in (f"desk{ctx.now + later}" for later in range(MAX_KEYS)) if each not in selectors
         )
@@ -96,7 +96,7 @@ def use(ctx: Context, id: int, servers: Sequence[dns.Server] | None = None) -> D
     no name server responds."""
     key = one(ctx, id)
     if not is_published(key, servers):
-        raise Conflict(f"DNS does not show this key at {key.name} yet; it may take an hour after you added it")
+        raise Conflict(f"DNS does not have this key at {key.name} yet; it may take an hour after you add it")
 
     def write(tx: Transaction) -> None:
         _still(tx, id)  # it may have changed during the DNS query
@@ -128,7 +128,7 @@ def delete(ctx: Context, id: int) -> DkimKey:
 
     def write(tx: Transaction) -> None:
         if _still(tx, id).is_used:
-            raise Conflict("mail is signed with this key; stop that first, or use another one")
+            raise Conflict("email is signed with this key; stop signing first, or use another key")
         tx.delete(DKIM_KEY, id=id)
         _log(ctx, tx, "dkim.key.deleted", key.domain, key.selector)
 
@@ -143,7 +143,7 @@ def is_published(key: DkimKey, servers: Sequence[dns.Server] | None = None) -> b
     except Invalid:
         return False
     except Unavailable:
-        raise Unavailable("no name server answers from here, so nothing can be told of DNS") from None
+        raise Unavailable("no name server responds, so DNS cannot be checked") from None
     return any(dkim_signing.publishes(text, key.public_key) for text in texts)
 
 
@@ -156,7 +156,7 @@ def sender_domains(ctx: Context) -> list[str]:
 def _still(tx: Transaction, id: int) -> DkimKey:
     row = tx.get(DKIM_KEY, id)
     if row is None:
-        raise NotFound(f"there is no signing key {id} any more")
+        raise NotFound(f"signing key {id} no longer exists")
     return _key(row)
 
 

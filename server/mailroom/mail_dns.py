@@ -15,7 +15,7 @@ MAX_DOMAINS = 10  # domains that are checked, since each takes some seconds if n
 MAX_SHOWN_CHARS = 300  # shown of a DNS entry
 SPF, DMARC = "v=spf1", "v=dmarc1"
 DKIM = "DKIM"
-UNSIGNED = "mail from it is not signed here: make a key under Signing, unless your mail server signs"
+UNSIGNED = "its email is not signed here: create a key under Signing, unless your mail server signs"
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,8 @@ def of_domain(domain: str, servers: Sequence[dns.Server] | None = None) -> list[
                 domain,
                 "name",
                 "",
-                "it is a name of this machine alone, and others refuse mail from it: set a "
-                "sender address of a domain of yours",
+                "this name exists only on this machine, and other servers refuse email from it: set a "
+                "sender address in one of your domains",
             )
         ]
     try:
@@ -72,7 +72,7 @@ def _texts(name: str, servers: Sequence[dns.Server] | None) -> list[str]:
     try:
         return [str(each["txt"]) for each in dns.records(name, "txt", servers)]
     except Unavailable:
-        raise Unavailable("no name server answers from here, so nothing can be told of DNS") from None
+        raise Unavailable("no name server responds, so DNS cannot be checked") from None
 
 
 def _spf(domain: str, texts: list[str]) -> Hint:
@@ -83,11 +83,13 @@ def _spf(domain: str, texts: list[str]) -> Hint:
             domain,
             "SPF",
             "",
-            f"add a TXT entry at {domain} that names the servers your mail leaves by, such "
-            f"as {SPF} include:provider.example -all",
+            f"add a TXT entry at {domain} that names the servers that send your email, such as {SPF} "
+            f"include:provider.example -all",
         )
     if len(entries) > 1:
-        return Hint(domain, "SPF", _cut(" | ".join(entries)), "several are taken for a mistake: make one of them")
+        return Hint(
+            domain, "SPF", _cut(" | ".join(entries)), "several entries count as an error: combine them into one"
+        )
     is_open = entries[0].lower().split()[-1] in ("+all", "all")
     return Hint(
         domain, "SPF", _cut(entries[0]), "it lets every server send in your name: end it with -all" if is_open else ""
@@ -99,7 +101,9 @@ def _dmarc(domain: str, texts: list[str]) -> Hint:
     entries = [each for each in texts if each.lower().replace(" ", "").startswith(DMARC)]
     if not entries:
         return Hint(domain, "DMARC", "", f"add a TXT entry at _dmarc.{domain}, such as v=DMARC1; p=none")
-    return Hint(domain, "DMARC", _cut(entries[0]), "several are taken for none: keep one" if len(entries) > 1 else "")
+    return Hint(
+        domain, "DMARC", _cut(entries[0]), "several entries count as none: keep one" if len(entries) > 1 else ""
+    )
 
 
 def _dkim(domain: str, key: dkim.DkimKey, servers: Sequence[dns.Server] | None) -> Hint:
@@ -111,14 +115,15 @@ def _dkim(domain: str, key: dkim.DkimKey, servers: Sequence[dns.Server] | None) 
         key.name if is_there else "",
         ""
         if is_there
-        else f"mail is signed with {key.selector}, and DNS does not show that key: add its entry again, or stop it",
+        else f"email is signed with {key.selector}, but DNS does not have that key: add its entry again, or stop "
+        f"signing",
     )
 
 
 def _mx(domain: str, exchanges: list[str]) -> Hint:
     """The servers that receive mail for a domain."""
     if not exchanges:
-        return Hint(domain, "MX", "", "answers to it arrive nowhere: add an entry for the server that takes them")
+        return Hint(domain, "MX", "", "replies to it cannot arrive: add an entry for the server that receives them")
     return Hint(domain, "MX", _cut(", ".join(sorted(exchanges))))
 
 

@@ -59,7 +59,7 @@ def _filtered(ctx: Context, incoming: IncomingMail) -> FilteredMail:
     for answer in event_publishing.automation_results(ctx, FILTER, values):
         if event_publishing.is_yes(answer.get("reject")):
             LOG.info("mail.refused", sender=incoming.mail.sender)
-            raise Rejected("an automation of mail.filter refused this mail", field="message", is_unwanted=True)
+            raise Rejected("an automation on mail.filter refused this email", field="message", is_unwanted=True)
         changes = answer.get("set")
         if isinstance(changes, Mapping):
             filtered = _changed(filtered, changes)
@@ -142,7 +142,7 @@ def place_of(writing: RecordWriter, place: Mapping[str, Any]) -> dict[str, int] 
         return {"group_id": group["id"]}
     if bucket_id or group_id or group_name or bucket_name:
         place_text = ", ".join(f"{name}: {str(value)[:60]}" for name, value in place.items())
-        _log_problem(writing, ROUTE, f"no such place ({place_text}); routed as without it")
+        _log_problem(writing, ROUTE, f"no such place ({place_text}); it was ignored for routing")
     return None
 
 

@@ -215,7 +215,7 @@ def _write_of(
     def write(tx: Transaction) -> Receipt | str:
         row = tx.first(IMPORTED, source=source)
         if (row[1] if row else 0) != number - 1:
-            raise Unavailable("the mail before this one was not stored")
+            raise Unavailable("the previous email was not stored")
         tx.put(IMPORTED, {"source": source, "mails": number})
         if take is None:
             return refused
@@ -236,12 +236,12 @@ def _refusal(error: Exception) -> str:
         return fault.message
     # A mail that triggers a bug must not block the next ones.
     LOG.exception("mail.import.failed")
-    return f"not stored because of an error in this program ({type(error).__name__}); keep the mail"
+    return f"not stored because of an error in this program ({type(error).__name__}); keep the email"
 
 
 def _stopped(error: BaseException, done: int) -> BaseException:
     if isinstance(error, HelpdeskError):
-        return type(error)(f"{error.message}; stopped after {done} mails: the same import again goes on there")
+        return type(error)(f"{error.message}; stopped after {done} mails: run the same import again to continue")
     return error
 
 

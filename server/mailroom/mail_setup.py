@@ -29,8 +29,8 @@ from server.store.transaction import Transaction
 
 DOING = "set up mail"  # allowed to administrators only
 
-SUBJECT = "A mail to try this"
-TEXT = "Mail from this helpdesk arrives. {name} sent this from the console, through {transport}.\n"
+SUBJECT = "Test email"
+TEXT = "Email from this helpdesk arrives. {name} sent this from the console, through {transport}.\n"
 MAX_SENDERS = 500  # addresses in the list
 HOSTS = 20  # host names of sender addresses in the list
 
@@ -212,7 +212,7 @@ def send_test(ctx: Context, transport_id: int, recipient: str) -> str:
         reading = RecordReader(ctx, tx)
         transport = reading.record("mail_transport", transport_id)
         if transport is None:
-            raise NotFound(f"there is no mail transport {transport_id} any more")
+            raise NotFound(f"mail transport {transport_id} no longer exists")
         own = reading.search_ids("address", f"mailTransport.id:{transport_id}")
         return transport, _sender(reading, own[0] if own else default_sender(tx))
 
@@ -304,7 +304,7 @@ def check_mailbox(ctx: Context, mailbox_id: int) -> None:
     store = ctx.service.store
     box = store.read(lambda tx: RecordReader(ctx, tx).record("mailbox", mailbox_id))
     if box is None:
-        raise NotFound(f"there is no mailbox {mailbox_id} any more")
+        raise NotFound(f"mailbox {mailbox_id} no longer exists")
     if not box["is_enabled"]:
         raise Invalid("the mailbox is switched off; switch it on first")
     with dialogue.recorded() as said:
@@ -353,4 +353,4 @@ def _defaults(tx: Transaction) -> tuple[int, int]:
 
 def _require_transport(reading: RecordWriter, id: int) -> None:
     if id and reading.record("mail_transport", id) is None:
-        raise Invalid(f"there is no mail transport {id}; choose one of the list", field="transport")
+        raise Invalid(f"there is no mail transport {id}; choose one from the list", field="transport")

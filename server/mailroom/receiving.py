@@ -110,7 +110,7 @@ def quick(ctx: Context, raw: bytes) -> Callable[[], Receipt] | None:
 
     def write(tx: Transaction) -> Receipt:
         if not event_publishing.bound(tx).isdisjoint(_ASKED):
-            raise NotOnWriter("an automation is asked about this mail first")
+            raise NotOnWriter("an automation processes this email first")
         return _take(by, tx, FilteredMail(incoming))
 
     return lambda: ctx.service.store.write(write)
@@ -120,7 +120,7 @@ def _read(ctx: Context, raw: bytes) -> tuple[Context, IncomingMail]:
     """The operation that the mail triggers, and the mail. Raises the errors of receive."""
     incoming = reading.read(ctx.service, raw, ctx.now)
     if incoming.mail.sender is None:
-        raise Rejected("the mail names no sender; give it a From header with an address", field="message")
+        raise Rejected("the email has no sender; add a From header with an address", field="message")
     is_by_machine = ctx.is_by_machine or incoming.mail.is_machine_written
     by = ctx if is_by_machine == ctx.is_by_machine else replace(ctx, is_by_machine=is_by_machine)
     return by, incoming
@@ -344,4 +344,4 @@ def _notes(thread: Thread) -> list[str]:
     if not thread.copies:
         return []
     ids = ", ".join(str(copy.id) for copy in thread.copies[:NAMED])
-    return [f"the same Message-Id has come before, from another sender or with other words: message {ids}"]
+    return [f"the same Message-Id has arrived before, from another sender or with different text: message {ids}"]

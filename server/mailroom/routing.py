@@ -28,7 +28,8 @@ def place_of(writing: RecordWriter, recipient_ids: Sequence[int]) -> dict[str, i
     group = writing.find("group", is_default=1)
     if group is None:
         raise Rejected(
-            "no group takes this mail; make one group the default group, then send the mail again", is_temporary=True
+            "no group matches this email; make one group the default group, then send the email again",
+            is_temporary=True,
         )
     return {"group_id": group["id"]}
 

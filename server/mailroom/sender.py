@@ -91,7 +91,7 @@ def refuse_banned(sender: Record | None) -> None:
     """Raises Rejected for mail from a banned sender."""
     if sender is not None and sender["is_banned"]:
         raise Rejected(
-            f"mail from {sender['email']} is not taken: the address is banned", field="message", is_unwanted=True
+            f"email from {sender['email']} is refused: the address is banned", field="message", is_unwanted=True
         )
 
 
@@ -140,7 +140,7 @@ def handed_in_notes(ctx: Context) -> tuple[str, ...]:
     actor = ctx.actor
     if not actor.worker_id or actor.is_admin:
         return ()
-    return (f"{actor.name or 'a worker'} (worker {actor.worker_id}) handed this in through the API",)
+    return (f"{actor.name or 'a worker'} (worker {actor.worker_id}) submitted this through the API",)
 
 
 def is_proven(ctx: Context, incoming: IncomingMail, worker_id: int) -> bool:
@@ -164,7 +164,7 @@ def forgery_notes(incoming: IncomingMail, sender: Record, address_records: Addre
         return []
     notes = []
     if incoming.dmarc.result == "fail":
-        notes.append(f"{sender['email']} is a worker's, but the mail failed DMARC at {incoming.dmarc.host}")
+        notes.append(f"{sender['email']} is a worker's, but the email failed DMARC at {incoming.dmarc.host}")
     if not incoming.mail.has_one_author:
         notes.append(f"{sender['email']} is a worker's, but From names more than one address")
     writer = address_records.get(incoming.mail.from_address or "")

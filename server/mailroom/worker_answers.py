@@ -79,12 +79,12 @@ def find(reading: RecordReader, incoming: IncomingMail, addresses: Addresses) ->
     if not senders.may_answer_as(reading.ctx, worker_id):
         return None
     if not signed.is_genuine:
-        raise Rejected("the signature of the mail that this answers is wrong; answer in the console", field="message")
+        raise Rejected("the signature of the email this replies to is wrong; answer in the console", field="message")
     if signed.id.worker_id != worker_id:
         return None
     if signed.id.is_over(reading.now):
         raise Rejected(
-            f"the mail that this answers is older than {answer_ids.VALID_DAYS} days; answer in the console",
+            f"the email this replies to is older than {answer_ids.VALID_DAYS} days; answer in the console",
             field="message",
         )
     return WorkerAnswer(signed.id, email, False)
@@ -96,7 +96,7 @@ def take(writing: RecordWriter, incoming: IncomingMail, answer: WorkerAnswer) ->
     actor = actors.worker(writing.tx, answer.id.worker_id)
     ticket = threading.survivor(writing, answer.id.ticket_id)
     if ticket is None:
-        raise Rejected("the ticket that this answers is gone", field="message")
+        raise Rejected("the ticket this replies to no longer exists", field="message")
     if answer.is_automatic or not _is_first(writing, incoming, ticket["id"]):
         return ticket, False
     assert actor is not None
@@ -139,7 +139,7 @@ class _Answering:
     def keep_repeated(self) -> None:
         """Stores the text of a second reply to one mail where the worker finds it. It is not sent: anybody who has seen
         the mail or its headers can write one."""
-        text, reason = reply_commands.said(self._incoming.text), "the mail that it answers was answered before"
+        text, reason = reply_commands.said(self._incoming.text), "the email it replies to was already answered"
         file_ids = storing.files(self._writing, self._incoming, self._writing.actor.id)
         self._keep(text, file_ids, reason, by_address=True)
 
@@ -147,7 +147,7 @@ class _Answering:
         """The text, and when the ticket reopens, Unix seconds, 0 for never. Raises Invalid."""
         said, writing = reply_commands.read(self._incoming.text), self._writing
         if said == MailedAnswer("") and not file_ids:
-            raise Invalid("nothing stands above the line or the quoted text")
+            raise Invalid("there is no text above the line or the quoted text")
         if said.comments:
             self._require_notes()
         if said.status is not None or said.reopen:

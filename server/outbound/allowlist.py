@@ -69,7 +69,7 @@ def _name(text: str) -> str:
         return host_of(text)
     except Invalid:
         raise Invalid(
-            f"outbound_allow: '{text[:100]}' is no address, network or host, such as 10.0.0.0/8 or erp.example",
+            f"outbound_allow: '{text[:100]}' is not an address, network or host, such as 10.0.0.0/8 or erp.example",
             field="outbound_allow",
         ) from None
 

@@ -124,7 +124,7 @@ def request(
     """Creates a request from user input. Raises Invalid for the part that cannot be sent."""
     method = method.upper()
     if method not in METHODS:
-        raise Invalid(f"the method '{method[:30]!r}' is not sent; use one of {', '.join(METHODS)}", field="method")
+        raise Invalid(f"the method '{method[:30]!r}' is not supported; use one of {', '.join(METHODS)}", field="method")
     if not 0 <= seconds <= MAX_SECONDS:
         raise Invalid(f"the timeout is {seconds:g}; it must be from 0 to {MAX_SECONDS:g} seconds", field="timeout")
     pairs = tuple(headers.items()) if isinstance(headers, Mapping) else tuple(headers)
@@ -158,9 +158,9 @@ def _checked(headers: tuple[tuple[str, str], ...]) -> Iterator[tuple[str, str]]:
     for name, value in headers:
         name, value = name.strip().lower(), value.strip()
         if not _TOKEN.match(name):
-            raise Invalid(f"{name[:50]!r} is no name of a header, such as x-api-key", field="headers")
+            raise Invalid(f"{name[:50]!r} is not a header name, such as x-api-key", field="headers")
         if name in REFUSED_HEADERS:
-            raise Invalid(f"the header '{name}' is not for a request to set; leave it out", field="headers")
+            raise Invalid(f"the header '{name}' cannot be set by a request; leave it out", field="headers")
         if _UNSEEN.search(value):
             raise Invalid(f"the header '{name}' has a line break or control character in it", field="headers")
         yield name, value
@@ -187,7 +187,7 @@ def _exchange(
         return OutboundResponse(response.status, response.reason.strip(), url, _joined(response.getheaders()), content)
     except (http.client.HTTPException, OSError, ValueError) as error:
         deadline.left()  # raises TimedOut if the deadline expired
-        raise Unavailable(f"{url.authority} gave no answer that can be read: {_description(error)}") from error
+        raise Unavailable(f"{url.authority} sent no readable response: {_description(error)}") from error
     finally:
         line.hang_up()
 

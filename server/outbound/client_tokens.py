@@ -37,11 +37,11 @@ def fetched(values: Mapping[str, str], bounds: RequestLimits, now: int) -> dict[
     except (ValueError, RecursionError):
         payload = None
     if not isinstance(payload, dict):
-        raise Unavailable(f"{host} gave no access token; it answered {response.status}, with something that is no JSON")
+        raise Unavailable(f"{host} returned no access token; it responded with {response.status} and no JSON")
     token = payload.get("access_token")
     if response.status != 200 or not isinstance(token, str) or not token:
         why = " ".join(str(payload[key]) for key in ("error", "error_description") if payload.get(key))
-        raise Unavailable(f"{host} gave no access token; it answered {response.status} {why}".strip()[:300])
+        raise Unavailable(f"{host} returned no access token; it responded with {response.status} {why}".strip()[:300])
     life = payload.get("expires_in")
     seconds = int(life) if isinstance(life, (int, float, str)) and is_whole(str(life)) else DEFAULT_LIFE_SECONDS
     refresh = payload.get("refresh_token") or values.get("refresh_token")

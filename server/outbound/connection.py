@@ -45,7 +45,7 @@ class Deadline:
 
     def over(self) -> TimedOut:
         """Returns the error for an expired deadline."""
-        return TimedOut(f"no complete answer within {self.seconds:g} seconds")
+        return TimedOut(f"no complete response within {self.seconds:g} seconds")
 
 
 class SocketStream(io.RawIOBase):
@@ -73,7 +73,7 @@ class SocketStream(io.RawIOBase):
         if self._head_left is not None:
             self._head_left -= count
             if self._head_left < 0:
-                raise Unavailable(f"the answer begins with more than {MAX_HEAD_BYTES:,} bytes of headers")
+                raise Unavailable(f"the response starts with more than {MAX_HEAD_BYTES:,} bytes of headers")
         return count
 
     def head_is_read(self) -> None:
@@ -135,7 +135,7 @@ def _addresses(url: HttpUrl, permitted: Allowlist, deadline: Deadline, resolve: 
         if not permitted.lets(url.host, address):
             label = url.host if url.host == address else f"{url.host} ({address})"
             raise Rejected(
-                f"{label} is not on the open internet; who runs the service may allow it by the setting outbound_allow",
+                f"{label} is not on the public internet; an administrator can allow it with the setting outbound_allow",
                 field="url",
             )
     return addresses[:MAX_ADDRESSES]
@@ -158,7 +158,7 @@ def _looked_up(url: HttpUrl, deadline: Deadline, resolve: Resolver) -> Sequence[
     except queue.Empty:
         raise deadline.over() from None
     if isinstance(result, (OSError, UnicodeError)):
-        raise Unavailable(f"the host {url.host} is not known: {reason(result)}") from result
+        raise Unavailable(f"the host {url.host} cannot be resolved: {reason(result)}") from result
     if isinstance(result, Exception):
         raise result
     return result

@@ -56,7 +56,7 @@ def records(name: str, type: str, servers: Sequence[Server] | None = None) -> li
             continue
         if _is_usable(response):
             return _read(response, type)
-    raise Unavailable(f"no name server has answered the question for '{name[:80]}'")
+    raise Unavailable(f"no name server responded for '{name[:80]}'")
 
 
 def name_of(address: str, servers: Sequence[Server] | None = None) -> str | None:
@@ -105,7 +105,7 @@ def _name(name: str) -> "Name":
         labels = [label.encode() for label in ascii_host(name.strip().rstrip(".").lower()).split(".")]
         return Name([*labels, b""])
     except (UnicodeError, DNSException):
-        raise Invalid(f"'{name[:80]}' is no name that can be looked up") from None
+        raise Invalid(f"'{name[:80]}' is not a name that can be looked up") from None
 
 
 def _query(server: Server, name: "Name", type: str) -> "Message":

@@ -132,7 +132,7 @@ def _read(holder: str, sent: Mapping[str, object], allowed: tuple[str, ...]) -> 
                 field="params",
             )
         if isinstance(value, (dict, list, bool)):
-            raise Invalid(f"the params of the connected {holder}: '{name}' takes a text", field="params")
+            raise Invalid(f"the params of the connected {holder}: '{name}' must be a text", field="params")
         params[name] = "" if value is None else str(value)
     return params
 

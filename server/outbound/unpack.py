@@ -18,7 +18,7 @@ def body(response: http.client.HTTPResponse, max_bytes: int) -> bytes:
     packings = [each.strip().lower() for each in (response.getheader("content-encoding") or "").split(",")]
     packings = [each for each in packings if each not in ("", "identity")]
     if len(packings) > 1 and all(each in PACKINGS for each in packings):
-        raise Unavailable("the answer is packed several times over, which is not unpacked")
+        raise Unavailable("the response is compressed several times, which is not supported")
     unpacker = Unpacker(max_bytes) if packings and packings[0] in PACKINGS else None
     packed_bytes, content = 0, bytearray()
     while piece := response.read(READ_BYTES):
@@ -30,7 +30,7 @@ def body(response: http.client.HTTPResponse, max_bytes: int) -> bytes:
         if max(packed_bytes, len(content)) > max_bytes:
             raise too_large(max_bytes)
     if response.length:
-        raise Unavailable(f"the answer ends {response.length:,} bytes too early")
+        raise Unavailable(f"the response ends {response.length:,} bytes too early")
     if unpacker is not None and packed_bytes:
         unpacker.end()
     return bytes(content)
@@ -38,7 +38,7 @@ def body(response: http.client.HTTPResponse, max_bytes: int) -> bytes:
 
 def too_large(max_bytes: int) -> TooLarge:
     """Returns the error for a response above the limit."""
-    return TooLarge(f"the answer is larger than {max_bytes:,} bytes", limit=max_bytes)
+    return TooLarge(f"the response is larger than {max_bytes:,} bytes", limit=max_bytes)
 
 
 class Unpacker:
@@ -61,14 +61,14 @@ class Unpacker:
 
     def end(self) -> None:
         if not self._inflate.eof:
-            raise Unavailable("the answer ends before all of it is unpacked")
+            raise Unavailable("the compressed response ends too early")
 
     def _some(self, piece: bytes, most: int) -> bytes:
         try:
             return self._inflate.decompress(piece, most)
         except zlib.error:
             if not self._is_first:
-                raise Unavailable("the answer is packed in a way that cannot be unpacked") from None
+                raise Unavailable("the compression of the response is not supported") from None
             self._inflate = zlib.decompressobj(-zlib.MAX_WBITS)  # raw deflate, which some servers send
         finally:
             self._is_first = False

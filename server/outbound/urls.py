@@ -83,7 +83,7 @@ def parsed(text: str) -> HttpUrl:
     if parts.scheme not in PORTS:
         raise _bad(text, f"is not http or https{nearest(parts.scheme, PORTS)}; write https://host/path")
     if "@" in parts.netloc:
-        raise _bad(text, "has a name or password before the host; send them by `authentication` or a header")
+        raise _bad(text, "has a user name or password before the host; send them by `authentication` or in a header")
     if not parts.hostname:
         raise _bad(text, "has no host; write https://host/path")
     if port == 0:
@@ -104,7 +104,7 @@ def following(url: HttpUrl, location: str) -> HttpUrl:
         return parsed(urljoin(str(url), location))
     except (Invalid, ValueError) as error:
         why = error.message if isinstance(error, Invalid) else "it cannot be read"
-        raise Rejected(f"{url.host} redirects to a place that is not requested: {why}", field="url") from None
+        raise Rejected(f"{url.host} redirects to an address that is not allowed: {why}", field="url") from None
 
 
 def host_of(text: str) -> str:
@@ -118,11 +118,11 @@ def host_of(text: str) -> str:
         if not host.isascii():
             host = ascii_host(host[: MAX_HOST_CHARS + 1])
     except UnicodeError:
-        raise _bad_host(text, "is no name of a host") from None
+        raise _bad_host(text, "is not a host name") from None
     host = host.lower()
     labels = host.split(".")
     if len(host) > MAX_HOST_CHARS or not all(_LABEL.match(label) for label in labels):
-        raise _bad_host(text, "is no name of a host")
+        raise _bad_host(text, "is not a host name")
     if _NUMBER.match(labels[-1]):
         _require_ipv4(host, text)
     return host

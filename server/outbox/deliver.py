@@ -125,7 +125,7 @@ def deliver(service: Service, draft_id: int, claim: str, now: int) -> bool | Non
     except Exception:
         # A bug must not lose mail: it stays queued, as after a temporary refusal by a server.
         _log.exception("mail.failed", draft=draft_id)
-        failure = DeliveryFailure("an internal error; the log tells more")
+        failure = DeliveryFailure("an internal error; see the log")
     else:
         _log.info(
             "mail.sent",
@@ -198,7 +198,7 @@ def _load(ctx: Context, tx: Transaction, draft_id: int, claim: str, key: bytes) 
     recipients = tuple(dict.fromkeys(each.address for each in (*to, *cc, *bcc)))
     most = ctx.service.settings.mail_max_recipients
     if not 1 <= len(recipients) <= most:
-        raise Invalid(f"a mail goes to 1 to {most} recipients, this one to {len(recipients)}", field="to")
+        raise Invalid(f"an email can have 1 to {most} recipients; this one has {len(recipients)}", field="to")
     remaining = queue_rows.unsettled(row["settled"], recipients, is_queued_anew=draft["queue_fails"] == 0)
     # A bounce of an automatic reply must not cause another one (RFC 3834, 3.3).
     envelope_from = "" if mail.is_autoreply else mail.from_address

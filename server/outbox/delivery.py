@@ -15,15 +15,16 @@ from server.store.transaction import Transaction
 State = Literal["sent", "kept", "sending", "queued", "later", "parked", "held", "partly", "failing", "failed"]
 # The meaning of each, as shown to people.
 STATES: dict[State, str] = {
-    "sent": "a mail server took it",
-    "kept": "it is kept and not mailed",
+    "sent": "a mail server accepted it",
+    "kept": "it is stored and not sent",
     "sending": "it is on its way",
-    "queued": "it waits for its turn",
-    "later": "it leaves at `send_at`",
-    "parked": "no mail transport takes it",
-    "held": "its mail server cannot be reached, and is tried again",
-    "partly": "some recipients have it, those in `reason` do not; it is tried again at `due_at`, or given up without",
-    "failing": "it could not be sent, and is tried again",
+    "queued": "it is queued",
+    "later": "it is sent at `send_at`",
+    "parked": "it has no mail transport",
+    "held": "its mail server cannot be reached; it is retried",
+    "partly": "some recipients have it, those in `reason` do not; it is retried at `due_at`, or was "
+    "given up if there is none",
+    "failing": "it could not be sent, and is retried",
     "failed": "it could not be sent, and was given up",
 }
 _DRAFT, _OUTGOING = (

@@ -23,7 +23,7 @@ from server.store.tables import table_named
 from server.store.transaction import Transaction
 from server.translation import lazy_gettext
 
-DOING = "look at the mail of others that has not left"  # allowed to administrators only
+DOING = "see unsent email of others"  # allowed to administrators only
 
 FILTERS = ("failed", "parked", "held", "failing", "queued")
 SORTS = {"subject": "name", "to": "to", "fails": "queue_fails", "due_at": "queue_delivery_date", "updated": "updated"}

@@ -18,7 +18,7 @@ from server.store.transaction import Transaction
 
 SERVICE = "Helpdesk"  # sender name for mail without a group
 NO_SENDER = "no sender address is configured: set one on the group or the service"
-NO_TRANSPORT = "no mail server is configured; the mail is sent once {email} or the service has a mail transport"
+NO_TRANSPORT = "no mail server is configured; the email is sent once {email} or the service has a mail transport"
 
 
 @dataclass(frozen=True, slots=True)

@@ -329,7 +329,7 @@ def attempted(service: Service, receiver: Receiver, each: OutgoingDelivery) -> A
     try:
         body = each.body if each.body is not None else message.body_of(service, receiver, each)
     except ScriptError as error:
-        return Attempt(each, at, error=f"its body cannot be made: {error.message}"[: deliveries.MAX_ERROR_CHARS])
+        return Attempt(each, at, error=f"its body cannot be rendered: {error.message}"[: deliveries.MAX_ERROR_CHARS])
     if body is None:
         return Attempt(each, at, is_unwanted=True)
     each = replace(each, body=body)

@@ -307,7 +307,7 @@ def _require_on(ctx: Context, webhook_id: int) -> None:
     if row is None:
         raise NotFound(f"there is no outgoing_webhook {webhook_id}")
     if dict(zip(table.names, row, strict=True))["is_disabled"]:
-        raise Conflict("the webhook is disabled; switch it on first, with is_disabled=0")
+        raise Conflict("the webhook is disabled; enable it first, with is_disabled=0")
 
 
 def overview(ctx: Context, webhook_ids: Iterable[int]) -> dict[int, tuple[int, ReceiverState]]:

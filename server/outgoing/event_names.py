@@ -45,7 +45,7 @@ def require_known(text: str, uris: Iterable[str]) -> list[str]:
     """The patterns in a text. Raises Invalid for one that matches no event. uris: the types in the change log."""
     patterns, types = split(text), sorted(uris)
     if not patterns:
-        raise Invalid("events is required: name some, such as ticket.created, ticket.* or *", field="events")
+        raise Invalid("events is required: send events such as ticket.created, ticket.* or *", field="events")
     if len(patterns) > MAX_EVENTS:
         raise Invalid(f"events: at most {MAX_EVENTS}, these are {len(patterns)}", field="events")
     for each in patterns:

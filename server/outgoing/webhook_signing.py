@@ -26,8 +26,8 @@ def key_of(secret: str) -> bytes:
         key = b""
     if not secret.startswith(PREFIX) or not LEAST_BYTES <= len(key) <= MOST_BYTES:
         raise Invalid(
-            f"secret: send {PREFIX} and the base64 of {LEAST_BYTES} to {MOST_BYTES} random bytes, or nothing for a new "
-            "one",
+            f"secret: send {PREFIX} and the base64 of {LEAST_BYTES} to {MOST_BYTES} random bytes, or leave it out "
+            f"for a new one",
             field="secret",
         )
     return key

@@ -205,7 +205,7 @@ class Additions:
         if not isinstance(values, dict):
             if values in (None, []):
                 return
-            raise bad(f"{where}: takes a map")
+            raise bad(f"{where}: must be a map")
         said: Tree = {}
         for name, value in values.items():
             if isinstance(value, bool) or not isinstance(value, (str, int, float)):

@@ -19,6 +19,6 @@ def package(name: str) -> Tree:
     shipped = names()
     if name not in shipped:
         hint = nearest(name, shipped) or f"; shipped are {', '.join(shipped)}"
-        raise NotFound(f"there is no file and no shipped package '{name[:80]}'{hint}")
+        raise NotFound(f"there is neither a file nor a shipped package '{name[:80]}'{hint}")
     document: Tree = json.loads(resources.path(FOLDER, f"{name}{ENDING}").read_text("utf-8"))
     return document

@@ -66,8 +66,8 @@ class Changes:
         more = f"; and {count - MAX_NAMED} more" if count > MAX_NAMED else ""
         raise Conflict(
             f"{count} field{'' if count == 1 else 's'} changed both here and in the package: "
-            f"{'; '.join(self.conflicts[:MAX_NAMED])}{more}. Nothing was changed. Send conflicts=keep to keep what is "
-            "here, or conflicts=take to take what the package says; dry_run=1 shows both",
+            f"{'; '.join(self.conflicts[:MAX_NAMED])}{more}. Nothing was changed. Send conflicts=keep to keep the "
+            f"values here, or conflicts=take to use the values of the package; dry_run=1 shows both",
             field="conflicts",
             conflicts=self.conflicts,
             more=[

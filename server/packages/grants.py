@@ -43,7 +43,7 @@ ENTERED: dict[str, tuple[str, ...]] = {
 }
 _CHOSEN_LATER = {
     "connected_account": "the credentials were left out; enter them after the import",
-    "worker": "the password was left out; workers choose theirs behind a link",
+    "worker": "the password was left out; workers choose their own through a link",
 }
 
 Describer = Callable[[RecordWriter, str, Record], Iterable[str]]
@@ -74,7 +74,7 @@ def require_agreement(grants: list[str], is_agreed: bool) -> None:
         return
     more = f"; and {len(grants) - MAX_NAMED} more" if len(grants) > MAX_NAMED else ""
     raise Required(
-        f"the package {'; it '.join(grants[:MAX_NAMED])}{more}. Send grants=1 to agree; dry_run=1 tells all of it",
+        f"the package {'; it '.join(grants[:MAX_NAMED])}{more}. Send grants=1 to agree; dry_run=1 lists all of it",
         field="grants",
     )
 

@@ -83,7 +83,7 @@ def one(ctx: Context, id: int) -> PastImport:
 
     imports = ctx.service.store.read(read)
     if not imports:
-        raise NotFound(f"there is no import {id}, or it is so long ago that it is not remembered")
+        raise NotFound(f"import {id} does not exist, or is too old")
     return imports[0]
 
 

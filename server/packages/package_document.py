@@ -104,7 +104,7 @@ def _sections(value: Tree) -> Tree:
         if name not in (*LISTED, *MAPPED):
             raise bad(f"'{name[:80]}' is not a section of a package{nearest(name, (*LISTED, *MAPPED))}")
         if name in MAPPED and not isinstance(each, dict):
-            raise bad(f"{name}: takes a map")
+            raise bad(f"{name}: must be a map")
     return filled
 
 
@@ -113,7 +113,7 @@ def _map(tree: Tree, name: str, where: str) -> Tree:
     if value in (None, []):
         return {}
     if not isinstance(value, dict):
-        raise bad(f"{where}: {name} takes a map")
+        raise bad(f"{where}: {name} must be a map")
     return value
 
 
@@ -123,7 +123,7 @@ def _maps(configure: Tree, name: str) -> list[Tree]:
     if entries in (None, {}):
         return []
     if not isinstance(entries, list) or not all(isinstance(each, dict) for each in entries):
-        raise bad(f"package: configure: {name} takes a list of maps")
+        raise bad(f"package: configure: {name} must be a list of maps")
     if len(entries) > MAX_PROMPTS:
         raise TooLarge(f"package: configure: at most {MAX_PROMPTS} {name}", field="package_json", limit=MAX_PROMPTS)
     for place, each in enumerate(entries, 1):

@@ -54,7 +54,7 @@ def import_package(
     document = documents.read(value)
     requirements.check(document)
     if mode == UPDATE and not document.name:
-        raise documents.bad("package: name is missing: an update finds the last import by it")
+        raise documents.bad("package: name is missing: an update uses it to find the last import")
     for attempt in range(ATTEMPTS):
         prepared = ImportPlan(
             ctx,

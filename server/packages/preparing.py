@@ -174,7 +174,7 @@ class ImportPlan:
 
 
 def _not_run(part: PackageRecord) -> str:
-    return f"{part.where}: it is kept and never run: {refused(WEBHOOK)}"
+    return f"{part.where}: it is stored but never runs: {refused(WEBHOOK)}"
 
 
 def ids_of(types: Mapping[PackageRecord, RecordType], some: Callable[[Table, int], range]) -> dict[PackageRecord, int]:

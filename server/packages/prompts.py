@@ -18,7 +18,7 @@ FORMATS = {
         "must have at most 60 letters, digits, dots and underscores, and begin and end with a letter or digit",
     ),
     "number": (re.compile(r"[0-9]{1,6}"), "is not a whole number from 0 to 999,999"),
-    "url": (re.compile(r"https?://[^\s{}]+"), "is not an address with http:// or https://"),
+    "url": (re.compile(r"https?://[^\s{}]+"), "is not an http:// or https:// address"),
 }
 _ANSWER = re.compile(r"\{\{\{\s*(\w+)\s*\}\}\}")  # a template that consists of one answer
 MAX_NAMED = 20  # missing answers in an error

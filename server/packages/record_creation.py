@@ -174,13 +174,13 @@ class _Importer:
                 )
             )
         if not record_type.operations["create"]:
-            raise bad(f"{record_type.label_names[1].lower()} cannot be made by packages")
+            raise bad(f"{record_type.label_names[1].lower()} cannot be created by packages")
         return record_type
 
     def _make_type(self, part: PackageRecord) -> None:
         if part not in self.prepared.matched and len(custom_types.read(self.tx, self.registry)) >= MAX_CUSTOM_TYPES:
             raise TooLarge(
-                f"{part.where}: there may be {MAX_CUSTOM_TYPES} custom record types, and no more",
+                f"{part.where}: there can be at most {MAX_CUSTOM_TYPES} custom record types",
                 field="package_json",
                 limit=MAX_CUSTOM_TYPES,
             )

@@ -85,7 +85,7 @@ class _SectionReader:
         if raw_entries in (None, {}):
             return
         if not isinstance(raw_entries, list):
-            raise bad(f"{where}: takes a list of entries")
+            raise bad(f"{where}: must be a list of entries")
         for place, raw_entry in enumerate(raw_entries, 1):
             self._count += 1
             if self._count > MAX_ENTRIES:
@@ -116,7 +116,7 @@ class _SectionReader:
         if not isinstance(uid, str):
             raise bad(f"{where}: uid must be a text")
         if uid in self._uids:
-            raise bad(f"{where}: the uid is there twice; give every entry one of its own")
+            raise bad(f"{where}: the uid appears twice; every entry needs its own")
         self._uids.add(uid)
 
 

@@ -63,7 +63,7 @@ class Substitution:
         for name, each in value.items():
             key = self.text(name, where)
             if key in result:
-                raise bad(f"{where}: the key '{key[:80]}' is there twice")
+                raise bad(f"{where}: the key '{key[:80]}' appears twice")
             result[key] = self.tree(each, f"{where}: {key[:80]}")
         return result
 

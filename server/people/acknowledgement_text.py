@@ -42,7 +42,7 @@ def check(change: Change, writing: Writing, registry: "Registry") -> None:
     if not change.value("ack_enabled"):
         return
     if not (change.value("ack_text") or "").strip():
-        raise Required("ack_text is required while ack_enabled is 1: what is answered", field="ack_text")
+        raise Required("ack_text is required while ack_enabled is 1: the text of the acknowledgement", field="ack_text")
     if change.value("ack_hours") != ALWAYS and not change.value("ack_calendar_id"):
         raise Required(
             f"ack_calendar_id is required, unless ack_hours is {ALWAYS}: choose a calendar", field="ack_calendar_id"

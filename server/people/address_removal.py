@@ -30,10 +30,10 @@ def check(writing: Writing, address: Record) -> None:
     the deletion is confirmed; TooLarge if too many records use it."""
     id, email = address["id"], address["email"]
     if address["worker_id"]:
-        raise Conflict(f"{email} belongs to worker {address['worker_id']}; take it from them first")
+        raise Conflict(f"{email} belongs to worker {address['worker_id']}; remove it from them first")
     is_sender = any(writing.find(uri, reply_address_id=id) is not None for uri in ("group", "bucket"))
     if address["mail_transport_id"] or is_sender or writing.setting(DEFAULT_SENDER) == id:
-        raise Conflict(f"{email} is an address that the helpdesk sends from; choose another sender first")
+        raise Conflict(f"{email} is a sender address of the helpdesk; choose another sender first")
     counts = _counts(writing, id)
     too_many = next((name for name, count in counts.items() if count > MAX_USERS), "")
     if too_many:
@@ -41,7 +41,7 @@ def check(writing: Writing, address: Record) -> None:
     if counts and not writing.is_confirmed:
         uses = ", ".join(f"{name} ({count})" for name, count in counts.items())
         raise Conflict(
-            f"{email} is used by {uses}. Send confirm=1 to delete it: they stay, without the address", confirm=True
+            f"{email} is used by {uses}. Send confirm=1 to delete it: they are kept, without the address", confirm=True
         )
 
 

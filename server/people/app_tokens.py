@@ -102,7 +102,7 @@ def worker_with_email(ctx: Context, email: str) -> int:
         worker = tx.first(registry.type("worker").table, email_id=address[0]) if address else None
         if worker is None:
             near = nearest(email.strip().lower(), _worker_emails(ctx, tx))
-            raise NotFound(f"there is no worker with the mail address '{email[:80]}'{near}")
+            raise NotFound(f"there is no worker with the email address '{email[:80]}'{near}")
         return int(worker[0])
 
     return ctx.service.store.read(read)
@@ -126,7 +126,7 @@ def _scopes(defined_text: object, scope_text: str) -> tuple[str, ...]:
     defined = parse(str(defined_text))
     names = tuple(dict.fromkeys(scope_text.split()))
     if not names:
-        raise Invalid("scopes: name at least one", field="scopes")
+        raise Invalid("scopes: send at least one", field="scopes")
     for name in names:
         if name not in defined:
             raise Invalid(f"scopes: the app does not define '{name[:80]}'{nearest(name, defined)}", field="scopes")

@@ -65,8 +65,8 @@ def save(ctx: Context, key: str, fields: Fields) -> None:
     text = json.dumps([(name, value) for name, value in fields if not is_secret(name)])
     if len(fields) > MAX_DRAFT_FIELDS or len(text) > MAX_DRAFT_CHARS:
         raise TooLarge(
-            f"a draft has at most {MAX_DRAFT_FIELDS} fields and {MAX_DRAFT_CHARS:,} characters; this one is kept in "
-            "the page alone, so save it before you leave",
+            f"a draft has at most {MAX_DRAFT_FIELDS} fields and {MAX_DRAFT_CHARS:,} characters; this one exists only "
+            f"on the page, so save it before you leave",
             limit=MAX_DRAFT_CHARS,
         )
     worker_id = ctx.actor.worker_id

@@ -23,7 +23,7 @@ def require_external(writing: Writing, address: Record) -> None:
         return
     use = _internal_use(writing, address)
     if use:
-        raise AdminOnly(f"email: {address['email']} is {use}; only administrators change it", field="email")
+        raise AdminOnly(f"email: {address['email']} is {use}; only administrators may change it", field="email")
 
 
 def require_readable_mail(writing: Writing, address_id: int) -> None:
@@ -31,7 +31,7 @@ def require_readable_mail(writing: Writing, address_id: int) -> None:
     them."""
     if writing.tx.value(_hidden_ticket, (address_id, writing.actor.id)) is not None:
         raise Forbidden(
-            "email: this address gets the replies on tickets that you may not read; ask an administrator to change it",
+            "email: this address gets replies of tickets that you may not read; ask an administrator to change it",
             field="email",
         )
 

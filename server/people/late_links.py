@@ -66,7 +66,7 @@ def fill_link(ctx: Context, draft_id: int, outgoing: OutgoingMail) -> OutgoingMa
         writing = RecordWriter(ctx, tx)
         worker = writing.record("worker", worker_id)
         if worker is None:
-            raise Invalid("the worker whose link this would be is gone; drop the mail")
+            raise Invalid("the worker of this link no longer exists; drop the email")
         return kind.code(writing, worker, to, seconds)
 
     code = store.write(write)
@@ -79,14 +79,14 @@ def fill_link(ctx: Context, draft_id: int, outgoing: OutgoingMail) -> OutgoingMa
 
 def _password_code(writing: RecordWriter, worker: Record, to: str, seconds: int) -> str:
     if to != login_changes.counting(writing, worker):
-        raise Invalid(f"{to} is no longer the address that this worker signs in with; drop the mail")
+        raise Invalid(f"{to} is no longer the sign-in address of this worker; drop the email")
     return password_links.create(writing.tx, worker["id"], writing.now, seconds)
 
 
 def _login_code(writing: RecordWriter, worker: Record, to: str, seconds: int) -> str:
     change = login_changes.waiting(writing.tx, worker["id"])
     if change is None or to != change.new_email:
-        raise Invalid(f"{to} does not wait to be confirmed any more; drop the mail")
+        raise Invalid(f"{to} is no longer waiting to be confirmed; drop the email")
     return login_changes.new_code(writing.tx, change, writing.now + seconds)
 
 

@@ -26,7 +26,7 @@ from server.store.transaction import Transaction
 from server.translation import N_
 
 CONFIRM_SECONDS = 3 * 86400  # validity of a link: people read mail after the weekend
-GONE = "this link was used, replaced or is too old, or it is somebody else's; ask for a new one under Account"
+GONE = "this link was used, replaced, has expired, or belongs to somebody else; request a new one under Account"
 CONFIRM_SUBJECT, NOTICE_SUBJECT = N_("Confirm your new address"), N_("Change of your sign-in address")
 CONFIRM_TEXT = N_("""\
 {by} requested that you sign in to the helpdesk with {new} instead of {email}.
@@ -74,7 +74,7 @@ def request(ctx: Context, new_email: str, password: str) -> LoginChange:
         writing = RecordWriter(ctx, tx)
         change = LoginChange(worker_id, login_changes.counting(writing, _worker(writing, worker_id)), email)
         if change.email == email:
-            raise Invalid(f"email: you sign in with {email} already", field="email")
+            raise Invalid(f"email: you already sign in with {email}", field="email")
         _require_free(writing, change)
         login_following.request(writing, change)
         return change
@@ -163,7 +163,7 @@ def _of_code(ctx: Context, tx: Transaction, code: str) -> LoginChange:
 def _waiting(writing: RecordWriter, worker_id: int) -> LoginChange:
     change = login_changes.waiting(writing.tx, worker_id)
     if change is None:
-        raise NotFound("no change of the sign-in address waits to be confirmed")
+        raise NotFound("no change of the sign-in address is waiting to be confirmed")
     return change
 
 

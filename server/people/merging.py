@@ -47,9 +47,9 @@ def merge(
     record_type = _offered(ctx, uri)
     ids = list(dict.fromkeys(source_ids))
     if not 1 <= len(ids) <= MAX_SOURCES:
-        raise Invalid(f"source_ids: name 1 to {MAX_SOURCES} records to merge", field="source_ids")
+        raise Invalid(f"source_ids: send 1 to {MAX_SOURCES} records to merge", field="source_ids")
     if target_id in ids:
-        raise Invalid("source_ids: the record that stays is among those that go", field="source_ids")
+        raise Invalid("source_ids: the target record cannot be one of them", field="source_ids")
     _require_assent(ctx, record_type, target_id, ids)
     ctx.service.store.write(lambda tx: _merge(RecordWriter(ctx, tx), record_type, target_id, ids, dict(fields or {})))
 
@@ -114,7 +114,7 @@ def _require_movable(writing: RecordWriter, record_type: RecordType, source: Rec
         if count > MAX_MOVED:
             raise TooLarge(
                 f"more than {MAX_MOVED} records of the type {uri} belong to {record_type.uri} {source['id']}; "
-                "let this one stay, and merge the other into it",
+                "merge the other record into this one instead",
                 field="source_ids",
                 limit=MAX_MOVED,
             )
@@ -156,7 +156,7 @@ def _require_assent(ctx: Context, record_type: RecordType, target_id: int, ids: 
         ctx, "record.merge", lambda: _values(ctx, record_type, target_id, ids)
     ):
         if answer.get("deny"):
-            raise Forbidden(f"an automation does not let these records be merged: {str(answer['deny'])[:200]}")
+            raise Forbidden(f"an automation refused to merge these records: {str(answer['deny'])[:200]}")
         return  # the first automation that returns decides
 
 

@@ -20,7 +20,7 @@ from server.store.transaction import Transaction
 from server.translation import N_, Catalog, Words, _, shown_mark, speaking
 
 KIND = "password.link"
-GONE = "this link was used, replaced or is too old; ask for a new one"
+GONE = "this link was used, replaced or has expired; request a new one"
 SUBJECT = N_("Set a new password")
 TEXT = N_("""\
 Somebody, hopefully you, asked to set a new password for {email}.

@@ -23,8 +23,8 @@ from server.store.transaction import Transaction
 from server.template.filters.browsers import browser_of
 
 AUTHENTICATED, FAILED = "worker.authenticated", "worker.authenticate.failed"
-WRONG = "The mail address or the password is not right."
-WRONG_CODE = "The code is not right. Codes change every 30 seconds; each one works once."
+WRONG = "The email address or the password is wrong."
+WRONG_CODE = "The code is wrong. Codes change every 30 seconds, and each works once."
 LOCKED = "login.locked"  # the job that notifies the owner of a locked account
 MAX_REASON_CHARS = 200  # characters of an automation's reason for a refusal
 HOUR_SECONDS, DAY_SECONDS = 3600, 86400
@@ -145,7 +145,7 @@ def require_password(ctx: Context, worker_id: int, password: str) -> None:
         store.write(lambda tx: lockout.count(tx, keys, ctx.now))
         stored = store.read(lambda tx: _hash_of(tx, worker_id))
         if not passwords.verify(stored, password):
-            raise NotAuthenticated("The password is not right.")
+            raise NotAuthenticated("The password is wrong.")
     store.write(lambda tx: lockout.forgive(tx, keys, ctx.now))
 
 
@@ -200,7 +200,7 @@ def renew_recovery_codes(ctx: Context) -> list[str]:
 
     def write(tx: Transaction) -> list[str]:
         if not second_factor.is_on(tx, worker_id):
-            raise NotFound("There is no second factor to have recovery codes for.")
+            raise NotFound("Recovery codes need a second factor. Set one up first.")
         _log_own(ctx, tx, worker_id, "worker.second_factor.codes")
         return second_factor.new_recovery_codes(tx, worker_id)
 
@@ -231,7 +231,7 @@ def forget_device(ctx: Context, device_id: int) -> None:
 
     def write(tx: Transaction) -> None:
         if not known_devices.forget(tx, worker_id, device_id):
-            raise NotFound("There is no such device any more.")
+            raise NotFound("This device no longer exists.")
         _log_own(ctx, tx, worker_id, "worker.device.forgotten")
 
     ctx.service.store.write(write)

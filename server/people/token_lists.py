@@ -177,7 +177,7 @@ def revoke_all(ctx: Context, app_id: int = 0, worker_id: int = 0) -> int:
     neither is given."""
     ctx.require_admin(DOING)
     if not app_id and not worker_id:
-        raise Invalid("name the app or the worker whose tokens are to end", field="app_id")
+        raise Invalid("send the app or the worker whose tokens to revoke", field="app_id")
     table: Any = TOKEN.sql
 
     def build() -> Any:

@@ -44,7 +44,7 @@ def functions_of(values: KeyValues) -> list[Function]:
     for text in values.texts(name):
         function = function_named(text.value, text.position, name)
         if function in functions:
-            raise BadDataQuery(f"{name}: '{text.value}' stands twice", position=text.position, field=name)
+            raise BadDataQuery(f"{name}: '{text.value}' appears twice", position=text.position, field=name)
         functions.append(function)
     if "functions" in values and not functions:
         raise values.bad("functions", "name at least one function")

@@ -111,9 +111,9 @@ def _given(terms: tuple[Term, ...], query_type: QueryType) -> dict[str, KeyValue
 def keys_of(query_type: QueryType) -> tuple[QueryKey, ...]:
     """Returns the keys of a type, including those that every type has."""
     common = (
-        QueryKey("type", "text", "What is asked.", required=True),
+        QueryKey("type", "text", "The type of query.", required=True),
         QueryKey(
-            "format", "text", "The shape of the answer.", choices=query_type.formats, default=query_type.formats[0]
+            "format", "text", "The format of the result.", choices=query_type.formats, default=query_type.formats[0]
         ),
         TIMEZONE,
         TIMEOUT,

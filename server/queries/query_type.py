@@ -103,14 +103,16 @@ class QueryType:
 
 
 OF = QueryKey("of", "text", "The record type: short, plural or full name.", required=True)
-QUERY = QueryKey("query", "query", "A search; only what it finds counts.")
-QUERY_REQUIRED = QueryKey("query.required", "query", "A second search that must hold too.", aliases=("query.require",))
-EXPAND = QueryKey("expand", "list", "Keys to open.")
+QUERY = QueryKey("query", "query", "A search; only its matches count.")
+QUERY_REQUIRED = QueryKey(
+    "query.required", "query", "A second search that must also match.", aliases=("query.require",)
+)
+EXPAND = QueryKey("expand", "list", "Keys to expand.")
 TIMEZONE = QueryKey("timezone", "text", "The zone of dates and of date filters; the caller's own when absent.")
 TIMEOUT = QueryKey(
-    "timeout", "number", "Milliseconds that it may take; 0 is as long as can be.", default="20000", high=60_000
+    "timeout", "number", "Time limit in milliseconds; 0 for the longest allowed.", default="20000", high=60_000
 )
-FILTER = QueryKey("filter", "text", "Only what holds this text.")
-LIMIT = QueryKey("limit", "number", "How many at most.", low=1, high=1_000)
+FILTER = QueryKey("filter", "text", "Only items that contain this text.")
+LIMIT = QueryKey("limit", "number", "Maximum number.", low=1, high=1_000)
 PAGE = QueryKey("page", "number", "The page, counted from 0.", high=10**6)
 SEARCHED = (OF, QUERY, QUERY_REQUIRED)

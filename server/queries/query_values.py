@@ -62,7 +62,7 @@ def read_keys(terms: tuple[Term, ...], keys: tuple[QueryKey, ...], where: str) -
         name = key.prefix + id if key.is_pattern else key.name
         if name in values:
             raise BadDataQuery(
-                f"'{term.field[:80]}:' stands twice; write it once", position=term.position, field=term.field
+                f"'{term.field[:80]}:' appears twice; write it once", position=term.position, field=term.field
             )
         if len(values) >= MAX_KEYS:
             raise BadDataQuery(f"{where} has more than {MAX_KEYS} keys", position=term.position, limit=MAX_KEYS)
@@ -101,7 +101,7 @@ def _terms(group: BooleanGroup) -> Iterator[Term]:
     for child in (*group.children, *group.controls):
         if not isinstance(child, Term):
             raise BadDataQuery(
-                f"what stands at position {child.position} is no key with a value, such as of:ticket; a value with "
+                f"what stands at position {child.position} is not a key with a value, such as of:ticket; a value with "
                 "spaces needs quotes",
                 position=child.position,
             )

@@ -10,8 +10,8 @@ from server.queries.query_type import QueryKey
 MAX_SAMPLES = 1_000  # numbers in one series
 DEFAULT_SAMPLES = 10
 DECIMALS = 2
-LABEL = QueryKey("label", "text", "Its name; the id when absent.")
-TREND = QueryKey("trend", "text", "Which way the numbers go.", default="random", choices=("up", "down", "random"))
+LABEL = QueryKey("label", "text", "Its name; the id when omitted.")
+TREND = QueryKey("trend", "text", "Trend of the numbers.", default="random", choices=("up", "down", "random"))
 
 
 def bounds(series: KeyValues, axis: str) -> tuple[float, float]:

@@ -40,16 +40,16 @@ class ActivityLog(RecordType):
             128,
             required=True,
             filter="activity",
-            filter_note="Exact id of the activity event; lists are fine.",
+            filter_note="Exact id of the activity event; lists are allowed.",
             match="exact",
         ),
         "actor__context": ContextName("Record type of the actor.", required=True, shown=False),
         "actor_id": Id(
-            "Id of who did it; 0 for the service.",
+            "Id of the actor; 0 for the service.",
             required=True,
             target_from="actor__context",
             zero_ok=True,
-            nested_note="Who did it.",
+            nested_note="The actor.",
         ),
         "created": CreatedAt("When it happened; now when omitted."),
         "params": Structure(
@@ -60,11 +60,11 @@ class ActivityLog(RecordType):
         ),
         "target__context": ContextName("Record type of the target.", required=True, shown=False),
         "target_id": Id(
-            "Id of what it happened to; 0 for the service.",
+            "Id of the target; 0 for the service.",
             required=True,
             target_from="target__context",
             zero_ok=True,
-            nested_note="What it happened to.",
+            nested_note="The target.",
         ),
     }
     columns = (
@@ -82,12 +82,12 @@ class ActivityLog(RecordType):
             where="is_administrative = 1",
         ),
     )
-    keys = (Key("event", "text", "What people call the event.", value=lambda record, view: event_name(record)),)
+    keys = (Key("event", "text", "Name of the event.", value=lambda record, view: event_name(record)),)
     filters = (
-        AllWords("Bare words are looked for in the activity event's id.", "activity_point", "prefix"),
-        TypeFilter("actor", "Who did it is of one of these record types.", "actor"),
-        RareFlagFilter("administrative", "Tells of how the service is set up and kept.", "is_administrative"),
-        TypeFilter("target", "What it happened to is of one of these record types.", "target"),
+        AllWords("Bare words are searched in the activity event's id.", "activity_point", "prefix"),
+        TypeFilter("actor", "The actor is of one of these record types.", "actor"),
+        RareFlagFilter("administrative", "Is about the setup or administration of the service.", "is_administrative"),
+        TypeFilter("target", "The target is of one of these record types.", "target"),
     )
     subtotals = Subtotals(
         search=("activity", "actor", "target"), virtual=("actor", "actor.type", "target", "target.type")
@@ -102,4 +102,4 @@ class ActivityLog(RecordType):
         if "activity_point" in change.new:
             change.new["activity_point"] = change.new["activity_point"].lower()
         if change.was("is_administrative") or change.value("activity_point") in ADMINISTRATIVE:
-            raise Forbidden("entries of administrative acts are written by the service alone, and stay as they are")
+            raise Forbidden("only the service writes entries of administrative acts, and they cannot be changed")

@@ -32,9 +32,7 @@ class Asset(RecordType):
     access = Access(read="owner", write=("privilege", "owner"))
     fields = {
         "created_at": CreatedAt(),
-        "name": Name(
-            "What the asset is called; also the label. Two may be called the same.", filter_note="What it is called."
-        ),
+        "name": Name("Name of the asset; also the label. Names need not be unique.", filter_note="Its name."),
         "owner__context": record_owners.context_field(
             "Record type of the owner: app, group, role or worker; blank for none.",
             record_owners.OWNERS,

@@ -106,25 +106,25 @@ class Attachment(RecordType):
             stored=False,
         ),
         "mime_type": Text(
-            f"MIME type. With {COPIED}, `content` names the automation resource whose bytes and type are taken.",
+            f"MIME type. With {COPIED}, `content` names the automation resource whose bytes and type are copied.",
             default="application/octet-stream",
             filter="mimetype",
             match="exact",
         ),
         "name": Name("File name; also the label.", match="exact"),
         "size": Bytes(
-            "Bytes stored; kept by the service.",
+            "Bytes stored; set by the service.",
             immutable=True,
             filter_note="Takes size units: >200kb, 1MB, 1KB...2KB.",
         ),
         "storage_extension": Text(
-            "Where the bytes are stored; kept by the service.",
+            "Where the bytes are stored; set by the service.",
             immutable=True,
             filter="storage.extension",
             match="exact",
         ),
-        "storage_key": Text("What they are stored as; kept by the service.", immutable=True, filter=None),
-        "updated": UpdatedAt("Last change; now on every write unless sent."),
+        "storage_key": Text("Their storage name; set by the service.", immutable=True, filter=None),
+        "updated": UpdatedAt("Last change; set to the current time on every write unless sent."),
     }
     columns = (
         Column("blob_id"),
@@ -142,7 +142,7 @@ class Attachment(RecordType):
         Key(
             "dropped",
             "text",
-            "Why its content was not kept, as of a file in a mail that is too large; else blank.",
+            "Why its content was not stored, such as a file in an email that was too large; otherwise blank.",
             column="dropped",
         ),
         Key("storage_sha1hash", "text", "SHA-1 of the content.", column="storage_sha1hash"),
@@ -194,7 +194,7 @@ class Attachment(RecordType):
         for adds, context, _ in change.extras.get("attach", ()):
             target = self.registry.find(context)
             if adds and (target is None or not target.has(Attachments)):
-                raise Invalid(f"attach: nothing is attached to records of type {context[:80]}", field="attach")
+                raise Invalid(f"attach: files cannot be attached to records of type {context[:80]}", field="attach")
         content = change.extras.pop("content", None)
         is_copy = str(new.get("mime_type", "")).strip().lower() == COPIED
         if is_copy:

@@ -42,10 +42,10 @@ class Calendar(RecordType):
             shown=False,
         ),
         "timezone": Text(
-            "IANA zone of its days; blank for that of whoever looks.",
+            "IANA time zone of its days; blank for the viewer's.",
             128,
             form="timezone",
-            filter_note="IANA zone of its days; null for none.",
+            filter_note="IANA time zone of its days; null for none.",
         ),
         "updated_at": UpdatedAt(),
     }
@@ -99,7 +99,7 @@ def _settings(params: Any) -> dict[str, Any]:
     if not isinstance(params, dict):
         if params == []:
             return {}
-        raise Invalid("params: takes a map", field="params")
+        raise Invalid("params: must be a map", field="params")
     settings = dict(params)
     for name in COLORS:
         if name in settings and not (isinstance(settings[name], str) and _COLOR.match(settings[name])):

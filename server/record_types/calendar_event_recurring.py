@@ -57,11 +57,11 @@ class CalendarEventRecurring(RecordType):
         "recur_end": Timestamp("No occurrence begins after this; 0 for no end.", filter=None),
         "recur_start": Timestamp("No occurrence begins before this; 0 for no limit.", filter=None),
         "tz": Text(
-            "IANA zone of its times; blank for the calendar's.",
+            "IANA time zone of its times; blank for the calendar's.",
             128,
             form="timezone",
             filter="timezone",
-            filter_note="IANA zone of its times; null for none.",
+            filter_note="IANA time zone of its times; null for none.",
             match="exact",
         ),
     }

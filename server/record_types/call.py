@@ -18,9 +18,9 @@ class Call(RecordType):
     fields = {
         "created": CreatedAt("When the call took place; now when omitted."),
         "is_closed": Bit("Dealt with."),
-        "is_outgoing": Bit("0 received, 1 made.", filter_note="Made, not received."),
+        "is_outgoing": Bit("0 received, 1 made.", filter_note="Outgoing, not incoming."),
         "phone": Text("Phone number of the other party.", 128),
-        "subject": Name("What it was about; also the label."),
+        "subject": Name("Subject of the call; also the label."),
         "updated": UpdatedAt(),
     }
     indexes = (

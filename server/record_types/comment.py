@@ -62,7 +62,7 @@ class Comment(RecordType):
     fields = {
         "author__context": ContextName("Record type of the author; worker when omitted.", auto="derived", shown=False),
         "author_id": Id(
-            "Id of the author; the caller when omitted. Only administrators write as somebody else.",
+            "Id of the author; the caller when omitted. Only administrators can write as somebody else.",
             auto="derived",
             target_from="author__context",
             nested_note="Author.",

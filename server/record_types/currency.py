@@ -67,8 +67,8 @@ class Currency(RecordType):
             user = self._with_amounts(change.id, bool(change.was("is_default")), writing)
             if user:
                 raise Conflict(
-                    f"decimal_at: {user} has amounts in this currency, which would become other amounts; make another "
-                    "currency instead",
+                    f"decimal_at: {user} has amounts in this currency, which this would change; create another "
+                    f"currency instead",
                     field="decimal_at",
                 )
 

@@ -54,7 +54,7 @@ class CustomField(RecordType):
             filter_note="Record type, by any of its names.",
         ),
         "custom_fieldset_id": Id(
-            "Fieldset that it belongs to; 0 for a field on every record of the type.",
+            "Fieldset it belongs to; 0 for a field on every record of the type.",
             "custom_fieldset",
             zero_ok=True,
             filter="fieldset.id",
@@ -65,8 +65,8 @@ class CustomField(RecordType):
         "name": Name("Label of the field.", 128),
         "params": Structure(
             "Settings: `options` (D, X: a list), `context` (L, record links), `currency_id` (Y), `decimal_at` (O), "
-            "`value_min` and `value_max` (slider), `send_notifications` (W; 1: the worker is told when chosen, and of "
-            "what happens to the record).",
+            "`value_min` and `value_max` (slider), `send_notifications` (W; 1: the worker is notified when chosen, "
+            "and of what happens to the record).",
             16777215,
         ),
         "pos": Uint("Order, 0 first.", max=100),
@@ -75,17 +75,17 @@ class CustomField(RecordType):
             required=True,
             allowed=tuple(custom.KINDS),
             exact=True,
-            filter_note="Kind of value, exact; lists are fine.",
+            filter_note="Kind of value, exact; lists are allowed.",
             match="exact",
         ),
         "updated_at": UpdatedAt(),
         "uri": Text(
-            "Name that stands for custom_<id> in fields and expand: letters, digits, underscores.",
+            "Name that replaces custom_<id> in fields and expand: letters, digits and underscores.",
             200,
             required=True,
             unique=True,
             pattern=r"[A-Za-z0-9_]*",
-            filter_note="Name that stands for custom_<id>.",
+            filter_note="Name that replaces custom_<id>.",
         ),
     }
     indexes = (Index(("context", "pos"), "the fields of a record type"),)
@@ -96,7 +96,7 @@ class CustomField(RecordType):
     )
     expands = (Expand("search_filter", "text", "Name of the field in searches.", load_search_filter),)
     filters = (
-        AllWords("Bare words are looked for in the label.", "name", "partial"),
+        AllWords("Bare words are searched in the label.", "name", "partial"),
         LinksFilter("links", "Linked to a record of these types; any or none.", contexts.CUSTOM_FIELD),
     )
     subtotals = Subtotals(search=("context", "fieldset.id", "links", "type"), aliases={"fieldset": "fieldset.id"})
@@ -109,13 +109,13 @@ class CustomField(RecordType):
             return
         fieldset_id = change.value("custom_fieldset_id")
         if not fieldset_id:
-            raise AdminOnly("only administrators make fields that stand on every record of a type")
+            raise AdminOnly("only administrators may create fields for every record of a type")
         writing.require("update", "custom_fieldset", fieldset_id)
 
     def prepare(self, change: Change, writing: Writing) -> None:
         for name in ("context", "type"):
             if not change.is_create and change.changes(name):
-                raise Invalid(f"{name}: stays as it was made; make another field instead", field=name)
+                raise Invalid(f"{name}: cannot be changed; create another field instead", field=name)
         if change.is_create or change.changes("custom_fieldset_id"):
             self._check_fieldset(change, writing)
         if "uri" in change.new:
@@ -145,15 +145,15 @@ class CustomField(RecordType):
         target = self.registry.type(change.value("context"))
         used_names = {*target.fields, *target.alternatives, *(key.name for key in target.keys), *target.expand_by_name}
         if uri.isdigit() or uri.lower().startswith("custom_"):
-            raise Invalid(f"uri: '{uri}' could be taken for the number of a field; begin with a word", field="uri")
+            raise Invalid(f"uri: '{uri}' could be mistaken for a field id; start with a word", field="uri")
         if uri in used_names | RESERVED:
-            raise Invalid(f"uri: '{uri}' is a name that {target.uri} has already", field="uri")
+            raise Invalid(f"uri: '{uri}' is already used in {target.uri}", field="uri")
 
     def _params(self, kind: str, raw: Any) -> dict[str, Any]:
         """Returns the checked settings of a kind. Raises Invalid."""
         if not isinstance(raw, dict):
             if raw:
-                raise Invalid("params: takes a map", field="params")
+                raise Invalid("params: must be a map", field="params")
             raw = {}
         params = dict(raw)
         if kind in ("D", "X"):
@@ -184,7 +184,8 @@ class CustomField(RecordType):
         is_other = change.old is not None and id != custom.currency_id(change.old["params"])
         if is_other and writing.tx.first(CUSTOM_VALUE, field_id=change.id):
             raise Conflict(
-                "params: currency_id stays while there are amounts; make another field instead", field="params"
+                "params: currency_id cannot be changed while there are amounts; create another field instead",
+                field="params",
             )
         default = writing.find("currency", is_default=1)
         params["currency_id"] = id or (default["id"] if default else 0)

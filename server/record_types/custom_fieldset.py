@@ -47,7 +47,7 @@ class CustomFieldset(RecordType):
     is_administrative = True
     fields = {
         "context": ContextName(
-            "Record type that it is for; stays while it has fields.",
+            "Record type it is for; cannot be changed while it has fields.",
             required=True,
             filter_note="Record type, by any of its names.",
         ),
@@ -66,7 +66,7 @@ class CustomFieldset(RecordType):
     def prepare(self, change: Change, writing: Writing) -> None:
         record_owners.check(change, writing)
         if not change.is_create and change.changes("context") and writing.find(FIELDS, custom_fieldset_id=change.id):
-            raise Invalid("context: stays while the fieldset has fields", field="context")
+            raise Invalid("context: cannot be changed while the fieldset has fields", field="context")
 
     def after_delete(self, record: Record, writing: Writing) -> None:
         for field_id in self._field_ids(record["id"], writing):

@@ -27,9 +27,9 @@ class CustomRecord(RecordType):
     traits = (Comments(), CustomFields(), Links(), Watchers(), Search())
     access = Access(read="admins", write=("admins",))
     fields = {
-        "name": Name("Singular name, such as Issue.", filter_note="One of them."),
+        "name": Name("Singular name, such as Issue.", filter_note="Singular name."),
         "name_plural": Text(
-            "Plural name, such as Issues.", required=True, filter="name.plural", filter_note="Several of them."
+            "Plural name, such as Issues.", required=True, filter="name.plural", filter_note="Plural name."
         ),
         "params": Structure(
             "`owners[contexts]`: the types that may own its records (app, group, role, worker; none: records have no "
@@ -55,7 +55,7 @@ class CustomRecord(RecordType):
 
     def prepare(self, change: Change, writing: Writing) -> None:
         if change.is_create and len(self.registry.custom) >= MAX_CUSTOM_TYPES:
-            raise Conflict(f"there are {MAX_CUSTOM_TYPES} custom record types, which is the most; delete one first")
+            raise Conflict(f"there are already {MAX_CUSTOM_TYPES} custom record types, the maximum; delete one first")
         if "uri" in change.new:
             change.new["uri"] = change.new["uri"].lower()
             self._check_names(change)
@@ -121,7 +121,7 @@ def _params(raw: Any, registry: "Registry") -> dict[str, Any]:
     """Returns the checked settings. Raises Invalid."""
     if not isinstance(raw, dict):
         if raw:
-            raise Invalid("params: takes a map", field="params")
+            raise Invalid("params: must be a map", field="params")
         raw = {}
     unknown = [name for name in raw if name not in ("owners", "options")]
     if unknown:
@@ -162,5 +162,5 @@ def _listed(raw: Any, name: str) -> list[str]:
     if isinstance(raw, dict):
         raw = list(raw.values())
     if not isinstance(raw, list) or not all(isinstance(each, str) for each in raw):
-        raise Invalid(f"params: {name} takes a list of names", field="params")
+        raise Invalid(f"params: {name} must be a list of names", field="params")
     return [each.strip() for each in raw if each.strip()]

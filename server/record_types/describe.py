@@ -66,7 +66,7 @@ def fields(record_type: "RecordType") -> list[dict[str, Any]]:
             "immutable": True,
             "unique": False,
             "default": None,
-            "note": "Given by the service; sending it is an error.",
+            "note": "Set by the service; sending it is an error.",
         }
     ]
     return id_field + [each.describe() for each in record_type.fields.values()]
@@ -82,7 +82,7 @@ def keys(record_type: "RecordType") -> list[dict[str, Any]]:
 
     add("_context", "context", "Full context of the record type.")
     add("_type", "text", "Uri of the record type.")
-    add("_label", "text", "What people call the record.", when)
+    add("_label", "text", "Label of the record.", when)
     add("id", "id", "Record id.")
     if record_type.has_url:
         add("record_url", "url", "Address of the record's page.")
@@ -105,7 +105,7 @@ def keys(record_type: "RecordType") -> list[dict[str, Any]]:
         if field.shown:
             add(field.key, _key_type(field), field.note)
     for name in record_type.for_admins & by_key.keys():
-        by_key[name] |= {"for_admins": True, "note": f"{by_key[name]['note']} For administrators alone."}
+        by_key[name] |= {"for_admins": True, "note": f"{by_key[name]['note']} For administrators only."}
     return sorted(by_key.values(), key=lambda each: str(each["key"]))
 
 

@@ -25,7 +25,7 @@ class FileBundle(RecordType):
         "name": Name(),
         **record_owners.fields(),
         "tag": Text(
-            "Short name that no other bundle has; must not be blank when sent.",
+            "Unique short name; must not be blank when sent.",
             128,
             unique=True,
             filter_note="Short name.",

@@ -70,8 +70,8 @@ class KbArticle(RecordType):
     access = Access(read="any worker", write=("privilege",))
     fields = {
         "categories": CategoryIds(
-            "Ids of the categories it lies in, as a list or with commas between; replaces them all, or with `+` or `-` "
-            "in front adds and removes. Ids of none are skipped.",
+            "Ids of its categories, as a list or separated by commas; replaces them all, or with `+` "
+            "or `-` in front adds and removes. Unknown ids are ignored.",
             stored=False,
         ),
         "content": Text("The text, in the given format.", CONTENT_CHARS, shown=False),
@@ -92,14 +92,14 @@ class KbArticle(RecordType):
     tables = (PLACED,)
     text = KB_TEXT
     keys = (
-        Key("content", "text", "The text as safe HTML, not as it was written.", column="content_html"),
+        Key("content", "text", "The text as sanitized HTML.", column="content_html"),
         Key("format", "number", "Format of the text: 0 plain, 1 HTML, 2 Markdown.", column="format"),
     )
     expands = (
         Expand(
             "categories",
             "map",
-            "By category id: the names of the category and those above it by id, the top first.",
+            "By category id: the names of the category and its ancestors by id, top first.",
             load_categories,
             reads="kb_category",
         ),

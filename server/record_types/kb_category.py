@@ -52,7 +52,7 @@ class KbCategory(RecordType):
             return
         if any(each.id == change.id for each in Tree(writing.tx).trail(parent)):
             raise Invalid(
-                f"parent_id: category {parent} is this one or lies below it; choose another one", field="parent_id"
+                f"parent_id: category {parent} is this category or below it; choose another", field="parent_id"
             )
 
     def after_delete(self, record: Record, writing: Writing) -> None:

@@ -43,7 +43,7 @@ class Notification(RecordType):
             "Id of the activity event, or custom.other.",
             required=True,
             filter="activity",
-            filter_note="Exact id of the activity event; lists are fine.",
+            filter_note="Exact id of the activity event; lists are allowed.",
             match="exact",
         ),
         "created": CreatedAt("When it was raised; now when omitted."),
@@ -53,10 +53,10 @@ class Notification(RecordType):
         ),
         "target__context": ContextName("Record type it is about.", blank_ok=True, shown=False),
         "target_id": Id(
-            "Id of the record that it is about.",
+            "Id of the record it is about.",
             target_from="target__context",
             zero_ok=True,
-            nested_note="Record that it is about.",
+            nested_note="Record it is about.",
         ),
         "worker_id": Id(
             "Worker who is notified.",
@@ -87,15 +87,15 @@ class Notification(RecordType):
             "The entry as HTML.",
             value=lambda record, view: entries.html(record["params"], entries.pages(view)),
         ),
-        Key("url", "url", "Where it leads.", value=where_it_leads),
+        Key("url", "url", "The address it links to.", value=where_it_leads),
         Key(
             "url_markread",
             "url",
-            "Address that marks it as read and leads on.",
+            "Address that marks it as read and redirects to its link.",
             value=lambda record, view: view.address(f"/notifications/{record['id']}"),
         ),
     )
-    filters = (AllWords("Bare words are looked for in the activity event's id.", "activity_point", "partial"),)
+    filters = (AllWords("Bare words are searched in the activity event's id.", "activity_point", "partial"),)
     subtotals = Subtotals(search=("activity", "isRead", "worker.id"), aliases={"worker": "worker.id"})
     label_column = "activity_point"
     has_links_filter = False

@@ -41,7 +41,7 @@ class Opportunity(RecordType):
             "When it was closed: set to now when the status becomes won or lost and to 0 when it becomes open, unless "
             "it is sent.",
             filter="closedDate",
-            filter_note="When it was closed; never for one that is open.",
+            filter_note="When it was closed; never if it is open.",
         ),
         "created": CreatedAt(),
         "status": Text("open, closed_won or closed_lost.", allowed=WORDS, alternative_to="status_id"),
@@ -53,7 +53,7 @@ class Opportunity(RecordType):
             filter=None,
             words=(N_("open"), N_("closed won"), N_("closed lost")),
         ),
-        "title": Name("What may be sold; also the label.", filter="name"),
+        "title": Name("Name of the opportunity; also the label.", filter="name"),
         "updated": UpdatedAt(),
     }
     indexes = (
@@ -64,7 +64,7 @@ class Opportunity(RecordType):
         Key(
             "amount__label",
             "text",
-            "The amount as people write it, with symbol and code of its currency.",
+            "The formatted amount, with symbol and code of its currency.",
             lambda record, view: (
                 custom.definitions(view.tx).currencies.by_id(record["amount_currency_id"]).label(record["amount"])
             ),

@@ -195,7 +195,7 @@ class RecordType:
         """The filters of its fields and its own, the one for bare words first."""
         by_name: dict[str, Filter] = {"id": NumberFilter("id", "Record id.", "id")}
         if self.label_column in self.fields and not any(each.default for each in self.filters):
-            note = f"Bare words are looked for in the {self.label_column}."
+            note = f"Bare words are searched in the {self.label_column}."
             by_name["text"] = AllWords(note, self.label_column)
         by_name |= {brought.name: brought for field in self.fields.values() for brought in field.filters()}
         for each in self.filters:

@@ -40,7 +40,7 @@ class Resource(RecordType):
     is_administrative = True
     fields = {
         "automation_kata": Text(
-            "Which automation makes the content of a dynamic resource, in KATA; set by administrators.",
+            "The automation that creates the content of a dynamic resource, in KATA; set by administrators.",
             65535,
             filter=None,
         ),
@@ -55,9 +55,11 @@ class Resource(RecordType):
         ),
         "description": Text("What it is."),
         "extension_id": Text("Kind of resource.", required=True, allowed=KINDS, form="extension", filter="type"),
-        "is_dynamic": Bit("1: made by an automation; set by administrators.", filter_note="Made by an automation."),
+        "is_dynamic": Bit(
+            "1: created by an automation; set by administrators.", filter_note="Created by an automation."
+        ),
         "name": Name(
-            "Name that no other resource has, of letters, digits, dots, dashes and underscores; also the label.",
+            "Unique name: letters, digits, dots, dashes and underscores; also the label.",
             unique=True,
             pattern=r"[A-Za-z0-9._-]*",
             filter_note="Name of the resource.",
@@ -66,7 +68,7 @@ class Resource(RecordType):
     }
     columns = (Column("blob_id"), Column("size"))
     indexes = (Index(("name",), "a resource by its name; no two are one", unique=True),)
-    filters = (NumberFilter("size", "How many bytes.", "size"),)
+    filters = (NumberFilter("size", "Size in bytes.", "size"),)
     subtotals = Subtotals(search=("fieldset", "isDynamic", "links", "type"))
 
     def before(self, fields: dict[str, Any]) -> dict[str, Any]:
@@ -78,7 +80,7 @@ class Resource(RecordType):
         """Requires an administrator for automations: they run with the access of the service."""
         for column in ("automation_kata", "is_dynamic"):
             if change.changes(column) and not writing.actor.is_admin:
-                raise AdminOnly(f"{column}: only administrators let an automation make a resource", field=column)
+                raise AdminOnly(f"{column}: only administrators may let an automation create a resource", field=column)
 
     def prepare(self, change: Change, writing: Writing) -> None:
         content = change.extras.pop("content", None)

@@ -27,7 +27,7 @@ class SavedSearch(RecordType):
         **record_owners.fields(required=False, filter=None),
         "query": Text("Search query.", 65535, required=True),
         "tag": Text(
-            "Short name of letters, digits and dashes that no other saved search has; blank for none.",
+            "Unique short name: letters, digits and dashes; blank for none.",
             64,
             unique=True,
             pattern=r"[A-Za-z0-9-]*",
@@ -43,7 +43,7 @@ class SavedSearch(RecordType):
     )
     filters = (
         ContextFilter(
-            "context", "Record type that is searched: one of its names, or part of its context.", "context", "partial"
+            "context", "Record type it searches: one of its names, or part of its context.", "context", "partial"
         ),
     )
     subtotals = Subtotals(search=("context", "fieldset"))

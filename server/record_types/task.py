@@ -43,12 +43,14 @@ class Task(RecordType):
         "completed": Timestamp(
             "When it was completed: set to now when the status becomes closed and to 0 when it leaves closed, unless "
             "it is sent.",
-            filter_note="When it was completed; never for one that is not.",
+            filter_note="When it was completed; never if it is not.",
         ),
-        "created": CreatedAt("When the task was made; now when omitted.", filter_note="When the record was made."),
+        "created": CreatedAt(
+            "When the task was created; now when omitted.", filter_note="When the record was created."
+        ),
         "due": Timestamp("Deadline."),
         "fieldsets": Fieldsets(
-            "Ids of custom fieldsets to attach, as a list or with commas between; a leading `-` detaches."
+            "Ids of custom fieldsets to attach, as a list or separated by commas; a leading `-` detaches."
         ),
         "importance": Uint("0 least, 100 most.", default=50, max=100),
         "owner_id": Id("Assigned worker; 0 for none.", "worker", zero_ok=True, deep="The owner matches the query."),
@@ -59,7 +61,7 @@ class Task(RecordType):
             alternative_to="status_id",
         ),
         "status_id": Uint(
-            "0 open, 1 closed, 2 waiting. Not in the order of a ticket's.",
+            "0 open, 1 closed, 2 waiting. The order differs from that of tickets.",
             alternatives=("status",),
             max=WAITING,
             words=(N_("open"), N_("closed"), N_("waiting")),
@@ -105,7 +107,7 @@ class Task(RecordType):
     events = (
         Event("task.created", "created"),
         Event("task.status.completed", "the status became closed by a change"),
-        Event("task.status.open", "the status became open by a change, or because its time had come"),
+        Event("task.status.open", "the status became open by a change, or because its reopen date came"),
     )
     label_column = "title"
 

@@ -56,20 +56,20 @@ class TimeEntry(RecordType):
         "is_closed": Bit("Archived."),
         "log_date": Timestamp("When the work was done; now when omitted.", auto="now", filter="created"),
         "mins": Uint(
-            "Minutes worked; follows from `secs`, rounded up, when only that is sent.",
+            "Minutes worked; computed from `secs`, rounded up, if only that is sent.",
             required=True,
             alternatives=("secs",),
             max=MAX_UINT // SECONDS,
             filter=None,
         ),
         "secs": Uint(
-            "Seconds worked; follows from `mins` when only that is sent.",
+            "Seconds worked; computed from `mins` if only that is sent.",
             required=True,
             alternatives=("mins",),
             filter=None,
         ),
         "worker_id": Id(
-            "Worker who did it; only administrators log for others.",
+            "Worker who did it; only administrators can log for others.",
             "worker",
             required=True,
             deep="By a matching worker.",
@@ -94,7 +94,7 @@ class TimeEntry(RecordType):
     )
     events = (
         Event("timetracking.status.closed", "archived by a change"),
-        Event("timetracking.status.open", "taken out of the archive by a change"),
+        Event("timetracking.status.open", "removed from the archive by a change"),
     )
 
     def prepare(self, change: Change, writing: Writing) -> None:

@@ -35,17 +35,17 @@ class Toolbar(RecordType):
     operations = {"retrieve": True, "search": True, "create": False, "update": True, "delete": False}
     access = Access(read="any worker", write=("nobody",), update=("admins",))
     fields = {
-        "created_at": CreatedAt("When the record was made; it stays."),
+        "created_at": CreatedAt("When the record was created; cannot be changed."),
         "description": Text("Where it is shown."),
         "extension_id": Text(
-            "Id of the place; it stays.",
+            "Id of the place; cannot be changed.",
             required=True,
             form="extension",
             filter="extension",
             filter_note="Exact id of the place.",
             match="exact",
         ),
-        "name": Name("Name, such as mail.read; it stays. Also the label.", unique=True),
+        "name": Name("Name, such as mail.read; cannot be changed. Also the label.", unique=True),
         "toolbar_kata": Text("Its buttons, as KATA.", 65535, form="kata", filter=None),
         "updated_at": UpdatedAt(),
     }

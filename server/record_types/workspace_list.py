@@ -28,7 +28,7 @@ class WorkspaceList(RecordType):
         "name": Name("Name; also the label. May come in `view`.", alternatives=("view",)),
         "options": Structure("Settings.", 16777215),
         "params": Structure("Filters that may be changed.", 16777215),
-        "params_required": Structure("Filters that always hold.", 16777215, shown=False),
+        "params_required": Structure("Filters that always apply.", 16777215, shown=False),
         "params_required_query": Text("Search that always applies.", 65536, shown=False),
         "pos": Uint("Place on the tab, 0 first.", filter="tab.pos"),
         "render_limit": Uint("Rows per page.", default=10, min=1, max=250, filter=None),

@@ -18,7 +18,7 @@ class WorkspaceWidget(RecordType):
     traits = (Comments(), CustomFields(), Links(), Search())
     access = Access(read="tab", write=("privilege", "tab"))
     fields = {
-        "extension_id": Text("Kind of widget; any name is kept.", required=True, filter="type", match="exact"),
+        "extension_id": Text("Kind of widget; any name is accepted.", required=True, filter="type", match="exact"),
         "label": Name(filter="name"),
         "params": Structure("Settings of the kind."),
         "pos": Number("Place in the zone, 0 first.", min=0, max=255, filter="tab.pos"),
@@ -40,7 +40,7 @@ class WorkspaceWidget(RecordType):
     }
     indexes = (Index(("tab_id", "zone", "pos"), "the widgets of a tab in order"),)
     expands = (Expand("data", "object", "What it exports; false for nothing.", contents.widget_data),)
-    filters = (AllWords("Bare words are looked for in the name.", "label", "partial"),)
+    filters = (AllWords("Bare words are searched in the name.", "label", "partial"),)
     subtotals = Subtotals(search=("fieldset", "links", "tab.id", "type"), aliases={"tab": "tab.id"})
     label_column = "label"
 

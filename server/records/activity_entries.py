@@ -69,7 +69,7 @@ def _point(id: str) -> points.ActivityPoint:
 def _texts(sent: Any, field: str) -> dict[str, str]:
     """Returns {placeholder: text} of submitted JSON, without the placeholder of the actor."""
     if not isinstance(sent, Mapping):
-        raise Invalid(f'{field}: takes a JSON object, such as {{"message": "Done"}}', field=field)
+        raise Invalid(f'{field}: must be a JSON object, such as {{"message": "Done"}}', field=field)
     for name, value in sent.items():
         if isinstance(value, list | Mapping):
             raise Invalid(about_field(field, lazy_gettext("'{value}' must be a text", value=name[:80])), field=field)

@@ -33,7 +33,7 @@ def all_or_nothing(ctx: Context, works: Sequence[Callable[[], Result]]) -> list[
         try:
             return work()
         except NotOnWriter:
-            raise Failed(place, Invalid("this takes time before it writes; do it outside of the others")) from None
+            raise Failed(place, Invalid("this needs time before it writes; send it outside of the batch")) from None
         except HelpdeskError as error:
             raise Failed(place, error) from error
 

@@ -157,7 +157,7 @@ def require_retained(tx: Transaction, cursor: int) -> int:
     not issued it."""
     last = now(tx)
     if not _first_kept(tx, last) - 1 <= cursor <= last:
-        raise _gone(f"the changes since {cursor} are kept no longer", last)
+        raise _gone(f"the changes since {cursor} are no longer stored", last)
     return last
 
 
@@ -167,7 +167,7 @@ def _first_kept(tx: Transaction, last: int) -> int:
 
 
 def _gone(what: str, last: int) -> Gone:
-    how = "search for the records anew, and follow from the cursor of a request without since"
+    how = "search for the records again, and continue from the cursor of a request without since"
     return Gone(f"{what}; {how}", cursor=last)
 
 
@@ -190,7 +190,7 @@ def cursor_at(tx: Transaction, at: int) -> int:
         lambda: _LOG.select(peewee.fn.MIN(_LOG.id)).where(_LOG.id >= slot(0), _LOG.at >= slot(1)), (low, at)
     )
     if first > 1 and (first_id == first or first > last):
-        raise _gone("the changes since then are not all kept any more", last)
+        raise _gone("some of the changes since then are no longer stored", last)
     return last if first_id is None else int(first_id) - 1
 
 

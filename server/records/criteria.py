@@ -151,10 +151,10 @@ def _several(value: Any) -> list[str]:
         items = list(items.values())
     plain = items if isinstance(items, list) else [items]
     if any(isinstance(each, list | dict) for each in plain):
-        raise BadQuery("value: takes a list of plain values", field="value")
+        raise BadQuery("value: must be a list of plain values", field="value")
     texts = [str(each).strip() for each in plain]
     if not all(texts):
-        raise BadQuery("value: takes a list of values, none of them empty", field="value")
+        raise BadQuery("value: must be a list of values, none of them empty", field="value")
     return texts
 
 

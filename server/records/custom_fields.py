@@ -93,11 +93,11 @@ def rename_option(ctx: Context, id: int, old: str, new: str) -> int:
         field = _field(writing, id)
         options = list(field["params"].get("options") or [])
         if old not in options:
-            raise Invalid(f"'{old[:80]}' is none of the options", field="option")
+            raise Invalid(f"'{old[:80]}' is not one of the options", field="option")
         if not new:
-            raise Invalid("write the new name", field="new_name")
+            raise Invalid("enter the new name", field="new_name")
         if new.lower() in (each.lower() for each in options if each != old):
-            raise Conflict(f"there is an option '{new[:80]}' already", field="new_name")
+            raise Conflict(f"the option '{new[:80]}' already exists", field="new_name")
         renamed = [new if each == old else each for each in options]
         writing.update_sent(writing.registry.type(URI), id, {"params": field["params"] | {"options": renamed}})
         variables = {"target": str(field["name"]), "old": old, "new": new}
@@ -131,6 +131,6 @@ def _field(writing: RecordWriter, id: int) -> Record:
 
 def unused_uri(ctx: Context, name: str) -> str:
     """Returns an unused uri for a new field of this name. Raises AdminOnly."""
-    ctx.require_admin("name custom fields")
+    ctx.require_admin("send custom fields")
     table = ctx.service.registry.type("custom_field").table
     return ctx.service.store.read(lambda tx: free_uri(tx, table, name))

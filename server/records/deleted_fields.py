@@ -111,9 +111,9 @@ def _deleted(tx: Transaction, id: int) -> Record:
 def _restorable(registry: Registry, tx: Transaction, id: int) -> Record:
     record = _deleted(tx, id)
     if tx.first(registry.type(URI).table, uri=record["uri"]) is not None:
-        raise Conflict(f"another field has the name '{record['uri']}' now; rename that one first")
+        raise Conflict(f"another field now has the name '{record['uri']}'; rename that one first")
     if registry.find(record["context"]) is None:
-        raise Invalid("its record type is gone, so the field cannot come back")
+        raise Invalid("its record type no longer exists, so the field cannot be restored")
     return record
 
 

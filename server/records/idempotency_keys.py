@@ -147,15 +147,18 @@ def _stored_response(request: KeyedRequest, row: Row) -> bytes:
     """Returns the packed response of the first request. Raises as `once` does."""
     values = dict(zip(KEY.names, row, strict=True))
     if values["fingerprint"] != request.fingerprint:
-        raise Invalid(f"{HEADER}: this key was sent with another request; make a new one for each", field=HEADER)
+        raise Invalid(
+            f"{HEADER}: this key was sent with a different request; use a new key for each request", field=HEADER
+        )
     if values["claimed_by"]:
         raise Conflict(
-            "the first request with this key is being worked on; send it again in a moment", retry_after=RETRY_SECONDS
+            "the first request with this key is still being processed; send it again in a moment",
+            retry_after=RETRY_SECONDS,
         )
     if not values["sealed"]:
         raise Conflict(
-            "the first request with this key did its work, but its response is lost; look for what it made before you "
-            "send another request with a new key"
+            "the first request with this key was processed, but its response is lost; check its "
+            "result before you send another request with a new key"
         )
     sealed = bytes(values["sealed"])
     return _cipher(request).decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], None)

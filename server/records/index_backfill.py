@@ -56,7 +56,7 @@ def notes(store: Store, registry: Registry, record_type: RecordType) -> list[str
     used = {each.name for filter in record_type.filters for each in getattr(filter, "indexes", ())}
     return [
         f"words of older {each.label_names[1].lower()} are being put into the index, {filling[each.text.name]:.0%} are "
-        "there; until then a search by words may not find them"
+        "there; until then, searches by words may not find them"
         for each in registry
         if each.text is not None and each.text.name in filling.keys() & used
     ]

@@ -33,8 +33,8 @@ Result = TypeVar("Result")
 Condition = Callable[[Transaction, int], None]  # called with the id before a change, 0 for a new record; raises to veto
 MAX_PAGE = 10**9
 NOT_INDEXED = (
-    "the database takes no writes, so the words of the newest texts are not in the index yet, and this search does not "
-    "find them; make room on the disk"
+    "the database accepts no writes, so the newest texts are not in the index yet, and this "
+    "search does not find them; free up disk space"
 )
 UPSERT_STEPS = 1_000_000  # SQLite steps for the search of an upsert, about 0.1 s, while other writes wait
 
@@ -301,7 +301,7 @@ def _not_offered(record_type: RecordType, operation: str) -> NotOffered:
         "search": "searched",
     }
     names = record_type.label_names[1].lower()
-    return NotOffered(f"{names} cannot be {verbs[operation]} through this interface")
+    return NotOffered(f"{names} cannot be {verbs[operation]} through the API")
 
 
 def meta(ctx: Context, uri: str) -> dict[str, Any]:

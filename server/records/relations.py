@@ -41,7 +41,7 @@ def change(ctx: Context, on: str, targets: Any, *, adds: bool) -> dict[str, Any]
 
 def _texts(targets: Any) -> list[str]:
     if not isinstance(targets, list) or not all(isinstance(each, str) for each in targets):
-        raise Invalid('targets: takes a JSON list of references, such as ["org:5"]', field="targets")
+        raise Invalid('targets: must be a JSON list of references, such as ["org:5"]', field="targets")
     if len(targets) > MAX_REFERENCES:
         raise Invalid(f"targets: at most {MAX_REFERENCES} references in one request", field="targets")
     return targets

@@ -46,12 +46,10 @@ def position(key: bytes, compiled: CompiledSearch, text: str) -> tuple[Any, ...]
         sealed = b""
     signature, payload = sealed[:_SIGNATURE_BYTES], sealed[_SIGNATURE_BYTES:]
     if not hmac.compare_digest(signature, _signature(key, payload)):
-        raise Invalid("cursor: is not one that this service gave; send that of the Link header", field="cursor")
+        raise Invalid("cursor: not issued by this service; send the one from the Link header", field="cursor")
     order, *values = json.loads(payload)
     if order != _order(compiled):
-        raise Invalid(
-            "cursor: belongs to a search of other records or in another order; begin again without it", field="cursor"
-        )
+        raise Invalid("cursor: belongs to a different search or order; start again without it", field="cursor")
     return tuple(values)
 
 

@@ -95,7 +95,7 @@ def _wrong_name(record_type: RecordType, name: str) -> Invalid | None:
     stored_name = record_type.alternatives.get(name, name)
     field = record_type.fields.get(stored_name)
     if name == "id" or (field is not None and field.immutable):
-        return Invalid(f"{name}: is kept by the service and cannot be sent", field=name)
+        return Invalid(f"{name}: is set by the service and cannot be sent", field=name)
     return UnknownField(record_type.unknown_field(name), field=name) if field is None or "<" in stored_name else None
 
 

@@ -81,7 +81,7 @@ def find(ctx: Context, id: int) -> StoredFile:
 def require_content(record: Record) -> None:
     """Raises NotFound if the content of an attachment was not stored, as for files of a mail that was too large."""
     if record["dropped"]:
-        raise NotFound(f"attachment {record['id']} was not kept: {record['dropped']}")
+        raise NotFound(f"attachment {record['id']} was not stored: {record['dropped']}")
 
 
 def pieces(ctx: Context, file: StoredFile, start: int, end: int) -> Iterator[bytes]:

@@ -71,8 +71,8 @@ class SearchScope:
         them."""
         if not self.covers(record_type.uri):
             raise ScopeDenied(
-                f"the token's scopes do not cover {record_type.uri}, which this search looks into; leave the filter "
-                f"out, or ask for a scope with records/{record_type.uri}/search",
+                f"the token's scopes do not cover {record_type.uri}, which this search uses; leave the filter out, "
+                f"or request a scope with records/{record_type.uri}/search",
                 scope=f"records/{record_type.uri}/search",
             )
 

@@ -56,7 +56,7 @@ def sorts(term: Term) -> tuple[Sort, ...]:
             name = match[0].removeprefix("-") if match[0][0] == "-" else match[0].removeprefix("+")
             position = text.position + text.quoted + match.start()
             if not _SORTABLE.fullmatch(name):
-                raise BadQuery(f"'{match[0]}' at position {position} is no name to sort by", position=position)
+                raise BadQuery(f"'{match[0]}' at position {position} is not a name to sort by", position=position)
             names.append(Sort(name, match[0][0] == "-", position))
     return tuple(names)
 

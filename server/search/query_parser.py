@@ -23,17 +23,17 @@ CACHED_QUERIES = 2048
 _FIELD = re.compile(r"[A-Za-z0-9_.]++:")
 # Operators of other search languages in an unquoted word, and the alternative.
 _FOREIGN = (
-    (re.compile(r"\|\|"), "write OR for one of two"),
+    (re.compile(r"\|\|"), "write OR for alternatives"),
     (
         re.compile(r"(?:NEAR|ADJ|W)/[0-9]+"),
-        'words cannot be searched by their distance; write a phrase in quotes, "like this"',
+        'there is no search by word distance; write a phrase in quotes, "like this"',
     ),
     (re.compile(r"[\w*]+\^[0-9.]+"), "results are not ranked; leave out the weight"),
-    (re.compile(r"\w+~[0-9.]*"), "words are found as they are written; write their beginning and a *"),
-    (re.compile(r"\w++(?:\?\w++)++"), "? stands for no letter; write the beginning of the word and a *"),
+    (re.compile(r"\w+~[0-9.]*"), "fuzzy search is not supported; write the beginning of the word and a *"),
+    (re.compile(r"\w++(?:\?\w++)++"), "? is not a wildcard; write the beginning of the word and a *"),
     (
         re.compile(r"/[^/]*[\\.+*?|^$][^/]*/i?"),
-        "there are no regular expressions; write words, or their beginning and a *",
+        "regular expressions are not supported; write words, or their beginning and a *",
     ),
 )
 
@@ -137,7 +137,7 @@ class _Tree:
             return
         if joined and token.kind is TokenKind.LIST:
             raise BadQuery(
-                f"the '!' at position {bang.position} negates a list that has no field; write field:![...]",
+                f"the '!' at position {bang.position} negates a list without a field; write field:![...]",
                 position=bang.position,
             )
         self._bare(cast(SearchValue, bang.value), False)
@@ -230,7 +230,7 @@ class _Tree:
             self._bare(text, self._take_negation())
         elif _FIELD.match(value, 1):
             raise BadQuery(
-                f"the '!' at position {text.position} stands before a field; write field:!value instead",
+                f"the '!' at position {text.position} is before a field; write field:!value instead",
                 position=text.position,
             )
         else:

@@ -154,7 +154,7 @@ def _list(q: str, start: int) -> tuple[Items, int]:
 def _stray(q: str, at: int) -> BadQuery:
     position = len(q) - len(q[at:].lstrip(_SPACE))
     if q[position] == "]":
-        return BadQuery(f"']' at position {position} closes no list; remove it or quote it", position=position)
+        return BadQuery(f"']' at position {position} has no opening bracket; remove it or quote it", position=position)
     return _unclosed_quote(position)
 
 
@@ -165,9 +165,9 @@ def _stray_in_list(q: str, at: int, opened: int) -> BadQuery:
     if q[position] == '"':
         return _unclosed_quote(position)
     return BadQuery(
-        f"'{q[position]}' at position {position} stands inside a list; put quotes round the item", position=position
+        f"'{q[position]}' at position {position} is inside a list; put the item in quotes", position=position
     )
 
 
 def _unclosed_quote(position: int) -> BadQuery:
-    return BadQuery(f"the quote at position {position} has no partner; close it or remove it", position=position)
+    return BadQuery(f"the quote at position {position} is not closed; close it or remove it", position=position)

@@ -123,7 +123,7 @@ class CompiledSearch:
         since do not matter. Raises BadQuery for a position of another order."""
         terms = self._order_terms()
         if len(position) != len(terms):
-            raise BadQuery("the cursor is of another order", position=0)
+            raise BadQuery("the cursor belongs to another order", position=0)
         nulls = tuple(value is None for value in position)
         values = tuple(value for value in position if value is not None)
         places = [sum(not each for each in nulls[:number]) for number in range(len(nulls))]
@@ -188,7 +188,7 @@ def search(record_type: "RecordType", query: Query, scope: SearchScope) -> Compi
     condition = begun_by_fewer(record_type, condition, scope)
     if len(condition.values) > MAX_VALUES:  # a few terms suffice, because links to all types add the read rules of all
         raise BadQuery(
-            "the search looks at too many other records; use fewer filters of links, comments, files and activity, or "
+            "the search involves too many other records; use fewer filters of links, comments, files and activity, or "
             "one list in place of several terms",
             position=0,
             limit=MAX_VALUES,

@@ -34,7 +34,7 @@ def split_comparison(text: str) -> tuple[str, str]:
     op, rest = match.groups() if match else ("", text)
     rest = rest.rstrip()
     if op and not rest:
-        raise Invalid(f"'{text}' compares with nothing; write a value after '{op}'")
+        raise Invalid(f"'{text}' has nothing to compare with; write a value after '{op}'")
     return op or "=", rest
 
 

@@ -26,10 +26,10 @@ LOGS = ("-wal", "-journal")  # beside a database in use, or after a crash
 SHOWN_PROBLEMS = 3
 STEPS = ("reading the structure", "following the references", "counting the rows")  # names that `verify` reports
 REFUSED = {
-    "damaged": "{0} is no backup of this program, or its beginning is damaged; choose another one",
-    "foreign": "{0} is a database of another program; choose a backup that `helpdesk backup` made",
-    "newer": "{0} was made by a newer version of this program; restore it with that version",
-    "short": "{0} is cut short: its end is missing. Copy it again from where it was kept, or choose another one",
+    "damaged": "{0} is not a backup of this program, or its beginning is damaged; choose another one",
+    "foreign": "{0} is a database of another program; choose a backup created by `helpdesk backup`",
+    "newer": "{0} was created by a newer version of this program; restore it with that version",
+    "short": "{0} is incomplete: its end is missing. Copy it again from its source, or choose another one",
 }
 
 
@@ -165,7 +165,7 @@ def put_in_place(database: Path) -> tuple[Path | None, str]:
     except BaseException as error:
         part.unlink(missing_ok=True)
         if isinstance(error, OSError):
-            raise Unavailable(f"{database} cannot be replaced ({error.strerror}); it is as it was") from error
+            raise Unavailable(f"{database} cannot be replaced ({error.strerror}); it is unchanged") from error
         raise
     return previous, problem
 

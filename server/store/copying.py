@@ -31,7 +31,7 @@ def copy_database(source: Path, target: Path, progress: Progress | None = None, 
     at_rest: the source is not in use, and files beside it are ignored. Raises Conflict if the target exists or is being
     copied, Full for lack of room, Damaged if the source cannot be read, otherwise Unavailable."""
     if target.exists():
-        raise Conflict(f"{target} is there already, and nothing is written over; choose another name or remove it")
+        raise Conflict(f"{target} already exists and is not overwritten; choose another name or remove it")
     part = target.with_name(target.name + PART)
     try:
         with _held(part):
@@ -129,7 +129,7 @@ def give_name(part: Path, target: Path) -> None:
     try:
         os.link(part, target)
     except FileExistsError:
-        raise Conflict(f"{target} has come meanwhile, and nothing is written over; choose another name") from None
+        raise Conflict(f"{target} was created in the meantime and is not overwritten; choose another name") from None
     except OSError:  # a file system without links
         if target.exists():
             raise
@@ -139,5 +139,8 @@ def give_name(part: Path, target: Path) -> None:
 def _failed(target: Path, error: Exception) -> HelpdeskError:
     reason = getattr(error, "strerror", None) or str(error)
     if isinstance(error, (apsw.FullError, apsw.IOError)) or getattr(error, "errno", 0) in NO_ROOM:
-        return Full(f"{target} cannot be written: no room is left, or the disk fails ({reason}); nothing of it is kept")
-    return Unavailable(f"{target} cannot be made: {reason}")
+        return Full(
+            f"{target} cannot be written: no space is left, or the disk fails ({reason}); the incomplete file was "
+            f"removed"
+        )
+    return Unavailable(f"{target} cannot be created: {reason}")

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 NO_FILE = (
-    "the data is in PostgreSQL, whose backups are made there: with pg_dump and pg_restore, or by going back in time as "
-    "whoever runs it offers; `helpdesk export` writes everything as files"
+    "the data is in PostgreSQL, so back up there: with pg_dump and pg_restore, or with the "
+    "point-in-time recovery of its operator; `helpdesk export` writes everything as files"
 )
 LOG = log.get("store")
 

@@ -10,7 +10,7 @@ MOMENT_SECONDS = 1  # Retry-After for conditions that pass soon
 
 def timed_out() -> TimedOut:
     """Returns the error of a read over its time limit."""
-    return TimedOut("the query ran past its time limit; narrow it down")
+    return TimedOut("the query exceeded its time limit; narrow it down")
 
 
 def stopping() -> Unavailable:
@@ -24,7 +24,7 @@ def as_helpdesk_error(error: BaseException) -> BaseException:
         return error
     if isinstance(error, apsw.FullError):
         return Full(
-            "no room is left for the database; free space on its disk, then try again",
+            "the disk of the database is full; free up space, then try again",
             retry_after=RETRY_AFTER_SECONDS,
         )
     if isinstance(error, apsw.InterruptError):
@@ -37,7 +37,7 @@ def as_helpdesk_error(error: BaseException) -> BaseException:
             retry_after=RETRY_AFTER_SECONDS,
         )
     if isinstance(error, apsw.IOError):
-        return Full("the disk answers with an error; check it, then try again", retry_after=RETRY_AFTER_SECONDS)
+        return Full("the disk returned an error; check it, then try again", retry_after=RETRY_AFTER_SECONDS)
     if isinstance(error, (apsw.CorruptError, apsw.NotADBError)):
         return Damaged("the database file is damaged; restore a backup", retry_after=RETRY_AFTER_SECONDS)
     return error

@@ -63,8 +63,8 @@ class OpenFiles:
     def _refuse(self) -> None:
         if self._missing:
             raise Damaged(
-                f"{Path(self._missing).name} was removed or replaced while the service runs; nothing is read or "
-                "written until it is back. Put it back, or stop the service and restore a backup",
+                f"{Path(self._missing).name} was removed or replaced while the service was running; nothing is read "
+                f"or written until it is back. Put it back, or stop the service and restore a backup",
                 retry_after=RETRY_AFTER_SECONDS,
             )
 

@@ -18,7 +18,7 @@ def recounted(store: "Store", tables: Iterable[Table]) -> list[str]:
     wrong = store.read(lambda tx: [count for count in counts if is_wrong(tx, count)])
     for count in wrong:
         store.write(lambda tx, count=count: recount(tx, count))  # type: ignore[misc]
-    return [f"{count.name} did not match the rows of {count.of.name}; counted anew" for count in wrong]
+    return [f"{count.name} did not match the rows of {count.of.name}; counted again" for count in wrong]
 
 
 def is_wrong(tx: Transaction, counts: KeptCounts) -> bool:

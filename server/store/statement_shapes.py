@@ -81,7 +81,7 @@ def require_shaped(build: Builder) -> None:
         return
     function: Any = build
     if function.__defaults__ or function.__kwdefaults__:
-        raise NoShape(f"{_place(build)}: what an argument starts as is no part of a shape")
+        raise NoShape(f"{_place(build)}: what an argument starts as is not a part of a shape")
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         content = cell.cell_contents
         if not _is_part(content):

@@ -343,7 +343,7 @@ class Expressions:
                 name = str(self.next().value)  # an argument may be called `and`
                 self.expect("=")
                 if name in keywords:
-                    raise error(f"the argument '{name[:50]}' stands here twice", self.token.line)
+                    raise error(f"the argument '{name[:50]}' appears here twice", self.token.line)
                 keywords[name] = self._arrow_or(0) if takes_arrow else self.expression()
             elif keywords:
                 raise error("an argument without a name stands behind one with a name", self.token.line)

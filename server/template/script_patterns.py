@@ -47,7 +47,7 @@ def matches(budget: Budget, pattern: Any, text: str) -> Iterator[Any]:
 
 
 def _no_text() -> TemplateFailed:
-    return TemplateFailed("bytes that are no text cannot be searched with a pattern; encode them first")
+    return TemplateFailed("bytes that are not text cannot be searched with a pattern; encode them first")
 
 
 def _charge(budget: Budget, pattern: Any, text: str) -> None:

@@ -107,7 +107,7 @@ def words_of(ctx: Context, tx: Transaction, group: Record, ticket: Record) -> tu
     values = Placeholders(ctx, tx, records, own=ABOUT[0], shown=harmless)
     subject, text = values.fill(group["ack_subject"]), values.fill(group["ack_text"])
     if not text.strip():
-        raise Invalid("ack_text: nothing is left of the text; write some words of your own", field="ack_text")
+        raise Invalid("ack_text: the rendered text is empty; add some text", field="ack_text")
     return " ".join(subject.split())[:MAX_SUBJECT], text
 
 
@@ -121,7 +121,7 @@ def trial(ctx: Context, group_id: int) -> ReplyPlan:
         reading = RecordReader(ctx, tx)
         group, ticket = reading.record("group", group_id), _newest(reading, group_id)
         if group is None or ticket is None:
-            raise Invalid(f"no ticket came into group {group_id} by mail yet")
+            raise Invalid(f"no ticket has arrived in group {group_id} by email yet")
         subject, content = words_of(ctx, tx, group, ticket)
         return {"subject": subject, "content": content, "in_reply_message_id": ticket["initial_message_id"]}
 

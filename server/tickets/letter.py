@@ -142,12 +142,14 @@ def mailable_files(reading: RecordReader, ids: Sequence[int]) -> list[Record]:
         if file is None or not reading.rules.may_read(reading.tx, files, id):
             raise Invalid(f"file_id: there is no attachment {id} that you may read", field="file_id")
         if file["dropped"]:
-            raise Invalid(f"file_id: attachment {id} was not kept: {file['dropped']}", field="file_id")
+            raise Invalid(f"file_id: attachment {id} was not stored: {file['dropped']}", field="file_id")
         mailable.append(file)
     total = sum(each["size"] for each in mailable)
     most = min(reading.ctx.service.settings.max_attachment_bytes, MAX_FILES_BYTES)
     if total > most:
-        raise TooLarge(f"file_id: {total} bytes are too large for a mail; at most {most}", field="file_id", limit=most)
+        raise TooLarge(
+            f"file_id: {total} bytes are too large for an email; at most {most}", field="file_id", limit=most
+        )
     return mailable
 
 

@@ -7,7 +7,7 @@ from server.mail import automatic
 from server.mail.headers import Head
 from server.record_types.record_type import Record
 
-NOTE = "not sent: an automation wrote it because of mail that a program wrote"
+NOTE = "not sent: an automation wrote it in response to automatic email"
 
 
 def is_unsent(ctx: Context) -> bool:

@@ -31,7 +31,7 @@ def merge(ctx: Context, ticket_ids: Sequence[int]) -> int:
     Raises Invalid for fewer than two tickets, NotFound, Forbidden; nothing is changed then."""
     ids = sorted(dict.fromkeys(ticket_ids))
     if not 2 <= len(ids) <= MAX_MERGED:
-        raise Invalid(f"ticket_ids: name 2 to {MAX_MERGED} tickets to merge", field="ticket_ids")
+        raise Invalid(f"ticket_ids: send 2 to {MAX_MERGED} tickets to merge", field="ticket_ids")
     _require_assent(ctx, ids)
     return ctx.service.store.write(lambda tx: _merge(ctx, tx, ids))
 
@@ -71,7 +71,7 @@ def _require_assent(ctx: Context, ids: list[int]) -> None:
     """Raises Forbidden if an automation of record.merge denies it."""
     for answer in event_publishing.automation_results(ctx, "record.merge", lambda: _values(ctx, ids)):
         if answer.get("deny"):
-            raise Forbidden(f"an automation does not let these tickets be merged: {str(answer['deny'])[:200]}")
+            raise Forbidden(f"an automation refused to merge these tickets: {str(answer['deny'])[:200]}")
         return  # the first automation that returns decides
 
 

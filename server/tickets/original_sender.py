@@ -20,7 +20,7 @@ def replace_sender(ctx: Context, ticket_id: int, message_id: int) -> tuple[str, 
         message = writing.record("message", message_id)
         authors = addresses.parse_list(message["forwarded_from"], limit=1) if message is not None else []
         if message is None or message["ticket_id"] != ticket_id or not authors:
-            raise Invalid("message: it names no original sender; add the requester by hand", field="message")
+            raise Invalid("message: it has no original sender; add the requester by hand", field="message")
         address = requesters.address_of(writing, authors[0].address)
         if not requesters.may_request(address, writing.setting("mail_exclude_patterns")):
             raise Invalid(f"message: '{address['email']}' may not be a requester", field="message")

@@ -32,17 +32,17 @@ def recipients_of(reading: RecordReader, request: ReplyRequest, ticket: Record, 
         if address is None or address["mail_transport_id"] or id in senders or NOBODY.match(address["email"]):
             continue
         if address["is_defunct"]:
-            notes.append(f"not sent to {address['email']}: mail to it came back")
+            notes.append(f"not sent to {address['email']}: email to it bounced")
             continue
         to.append(NamedAddress("", address["email"]))
     if not to and not request.dont_send and not request.is_autoreply:
         reason = f"; {'; '.join(notes)}" if notes else ""
-        raise Required(f"to is required: the ticket has no requester that mail can be sent to{reason}", field="to")
+        raise Required(f"to is required: the ticket has no requester that email can be sent to{reason}", field="to")
     if request.is_autoreply:
         may = not automatic.wants_no_answer(answered)
         to = [each for each in to if may and _may_answer(reading, each.address, ticket)]
         if not to:
-            return Recipients((), notes=(*notes, "not sent: nobody is answered automatically here"))
+            return Recipients((), notes=(*notes, "not sent: automatic replies are turned off here"))
     return Recipients(tuple(to), request.cc, request.bcc, tuple(notes))
 
 

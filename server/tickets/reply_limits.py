@@ -45,12 +45,12 @@ def allowed_recipients(writing: RecordWriter, recipients: Recipients) -> Recipie
         return recipients
     addresses = [*recipients.to, *recipients.cc, *recipients.bcc]
     had = [each.address for each in addresses if _had_one(writing, each)]
-    notes = [f"not sent to {email}: it had an automatic answer within the hour" for email in dict.fromkeys(had)]
+    notes = [f"not sent to {email}: it already got an automatic reply within the hour" for email in dict.fromkeys(had)]
     allowed = _without(recipients, had, notes)
     most = writing.ctx.service.settings.automatic_answers_per_hour
     if not allowed.is_empty and _number(writing) >= most:
         LOG.warning("mail.answers", sent=most)
-        why = f"not sent: {most} automatic answers have left within the hour (automatic_answers_per_hour)"
+        why = f"not sent: {most} automatic replies were sent within the hour (automatic_answers_per_hour)"
         return _without(recipients, [each.address for each in addresses], [*notes, why])
     return allowed
 

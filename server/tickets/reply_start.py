@@ -51,7 +51,7 @@ def of_resending(ctx: Context, ticket: Record, message_id: int) -> ReplyStart:
     NotFound."""
     message = records.retrieve(ctx, "message", message_id, "headers,content,attachments")
     if message["ticket_id"] != ticket["id"] or not message["is_outgoing"]:
-        raise NotFound("there is no such message on this ticket")
+        raise NotFound("this ticket has no such message")
     headers: dict[str, Any] = message.get("headers") or {}
     values = {name: " ".join(str(headers.get(name) or "").split()) for name in ("to", "cc")}
     values |= {"content": str(message["content"]), "status": str(ticket["status_id"]), UNTIL_ANSWERED: "1"}

@@ -190,7 +190,7 @@ def reply_request(ctx: Context, values: Mapping[str, Any]) -> ReplyRequest:
         **common,
     )
     if request.dont_send and request.dont_keep_copy:
-        raise Invalid("dont_keep_copy: with dont_send=1 nothing is left; send one of both", field="dont_keep_copy")
+        raise Invalid("dont_keep_copy: with dont_send=1 nothing remains; send only one of them", field="dont_keep_copy")
     if not request.to and not request.dont_send and request.is_forward:
         raise Required("to is required to forward a message", field="to")
     return request
@@ -298,7 +298,7 @@ def recipients_within(ctx: Context, to: Addresses, cc: Addresses, bcc: Addresses
                 field=name,
             )
     if len(to) + len(cc) + len(bcc) > most:
-        raise Invalid(f"to, cc and bcc: a mail goes to at most {most} recipients; leave some out", field="to")
+        raise Invalid(f"to, cc and bcc: an email can have at most {most} recipients; remove some", field="to")
 
 
 def max_recipients(ctx: Context) -> int:
@@ -379,7 +379,8 @@ def _format(form: FormReader) -> str:
     name = form.text("content_format").strip().lower()
     if name not in FORMATS:
         raise Invalid(
-            f"content_format: '{name[:50]}' is not known; send markdown or html, or nothing for plain text",
+            f"content_format: '{name[:50]}' is not a known format; send markdown or html, or leave it out for plain "
+            f"text",
             field="content_format",
         )
     return FORMATS[name]

@@ -66,7 +66,7 @@ def _require_assent(ctx: Context, draft: Record) -> None:
     for answer in event_publishing.automation_results(ctx, VALIDATE[is_reply], values):
         if event_publishing.is_yes(answer.get("reject")):
             why = printed(answer.get("message") or answer.get("reject_message") or "").strip()
-            raise Forbidden(f"an automation refuses this mail{f': {why[:300]}' if why else ''}")
+            raise Forbidden(f"an automation refused this email{f': {why[:300]}' if why else ''}")
 
 
 def apply_changes(ctx: Context, draft: Record) -> Record | None:

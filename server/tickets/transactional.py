@@ -35,7 +35,7 @@ def prepare(ctx: Context, draft: Record) -> TransactionalPlan:
     wrote it in response to a program, because there is no ticket to store it on."""
     ctx.require_admin("send mail that belongs to no ticket")
     if is_unsent(ctx):
-        raise Forbidden(f"{NOTE}; send it again to let it leave")
+        raise Forbidden(f"{NOTE}; send it again to send it")
     request = drafts.transactional_of(ctx, draft)
 
     def read(tx: Transaction) -> tuple[Sender, TransportChoice | None]:
@@ -61,7 +61,7 @@ def _sender(reading: RecordReader, draft: Record, template_id: int) -> Sender:
     if email:
         address = reading.find("address", email=email)
         if address is None or not address["mail_transport_id"]:
-            raise Invalid(f"from: '{email[:80]}' is not an address that mail is sent from", field="from")
+            raise Invalid(f"from: '{email[:80]}' is not a sender address", field="from")
     else:
         address = reading.record("address", default_sender(reading.tx))
     if address is None:

@@ -73,7 +73,7 @@ def times_of_day(text: str) -> list[tuple[int, int]]:
 
 def _items(text: str) -> list[str]:
     if len(text) > MAX_TEXT:
-        raise Invalid(f"a list of {len(text)} characters is too long; at most {MAX_TEXT} are read")
+        raise Invalid(f"a list of {len(text)} characters is too long; at most {MAX_TEXT} are allowed")
     value = text.strip().lower()
     if value.startswith("[") and value.endswith("]"):
         value = value[1:-1]
@@ -93,7 +93,7 @@ def _numbers(text: str, low: int, high: int) -> set[int]:
 def _require_some(numbers: Iterable[int], text: str, what: str, example: str) -> frozenset[int]:
     chosen = frozenset(numbers)
     if not chosen:
-        raise Invalid(f"'{excerpt(text)}' names no {what}; write for example {example}", value=excerpt(text))
+        raise Invalid(f"'{excerpt(text)}' is not a {what}; write, for example, {example}", value=excerpt(text))
     return chosen
 
 

@@ -49,7 +49,7 @@ ANY_NAME = re.compile(r"(?:helpdesk|uploaded)-([0-9]{8}-[0-9]{6})\.db\Z")  # inc
 ASIDE = re.compile(r"\.(?:before-restore|not-restored)-([0-9]{9,12})(?:-[0-9]+)?\Z")  # put aside by a restore
 MOMENT = "%Y%m%d-%H%M%S"
 OWN_FOLDER = "backups"  # inside the data folder, if backups are set up in the console
-NO_FOLDER = "there is no folder for backups; set them up on the page of backups, or set backup_folder"
+NO_FOLDER = "no backup folder is set; set up backups on the page Backups, or set backup_folder"
 SUBJECT = N_("Backup failed")
 TEXT = N_("""\
 The last backup of {url} failed:
@@ -199,7 +199,7 @@ def _folder(settings: Settings) -> Path:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise Unavailable(f"the backup folder {folder} cannot be made ({error.strerror}); check it") from error
+        raise Unavailable(f"the backup folder {folder} cannot be created ({error.strerror}); check it") from error
     return folder
 
 
@@ -459,7 +459,7 @@ def store_upload(ctx: Context, content: bytes) -> Backup:
         part.replace(new.path)
         sync(folder)
     except FileExistsError as error:
-        raise Unavailable("another backup is being sent just now; try again", retry_after=1) from error
+        raise Unavailable("another backup is being uploaded right now; try again", retry_after=1) from error
     except OSError as error:
         part.unlink(missing_ok=True)
         raise Unavailable(f"{new.path} cannot be written ({error.strerror}); check the backup folder") from error

@@ -88,11 +88,19 @@ def of_running(service: Service) -> Iterator[Finding]:
 
 # {check of health.py: (part, problem, advice)}; of_disk reports the free space.
 VITAL = {
-    "database_readable": ("database", "it cannot be read", "see the log; start the service again, or restore a backup"),
-    "database_writable": ("database", "it cannot be written", "see whether the disk is full, or the file is read-only"),
-    "files_in_place": ("database", "its files are not in their folder", "put back what was moved, or restore a backup"),
-    "takes_requests": ("server", "it is about to stop", "wait; it is started again, or another process answers"),
-    "scheduler_alive": ("server", "its scheduler does not run", "see the log of the service, and start it again"),
+    "database_readable": ("database", "it cannot be read", "see the log; restart the service, or restore a backup"),
+    "database_writable": (
+        "database",
+        "it cannot be written",
+        "check whether the disk is full or the file is read-only",
+    ),
+    "files_in_place": (
+        "database",
+        "its files are missing from their folder",
+        "put the files back, or restore a backup",
+    ),
+    "takes_requests": ("server", "it is stopping", "wait until it restarts, or another process takes over"),
+    "scheduler_alive": ("server", "its scheduler does not run", "see the log of the service, and restart it"),
 }
 
 VITAL_OF_SERVER = {

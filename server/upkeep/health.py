@@ -101,7 +101,7 @@ def running_watch(service: Service) -> Watch:
     """Returns the watch of the running service. Raises Unavailable if only the database is open, as in a command."""
     running = WATCH.get(service.store)
     if running is None:
-        raise Unavailable("nobody looks after this service: it is not running")
+        raise Unavailable("the service is not running")
     return running
 
 

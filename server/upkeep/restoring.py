@@ -82,7 +82,7 @@ class Restores:
         """Starts a restore on a separate thread. Raises Conflict if one is already running."""
         with self._lock:
             if self.last is not None and self.last.is_under_way:
-                raise Conflict(f"{self.last.name} is being restored just now; wait until that has ended")
+                raise Conflict(f"{self.last.name} is being restored right now; wait until it finishes")
             self.last = Restore(file.name, by, now)
         _log.warning("restore.begun", file=file.name)
         threading.Thread(target=self._run, args=(file, store.file), name="restore", daemon=True).start()
@@ -112,7 +112,7 @@ class Restores:
             aside = backup.put_back(database, previous)
             self._fail(
                 Unavailable(
-                    f"the restored database could not be used ({why}); the one before has its place again, and the "
+                    f"the restored database could not be used ({why}); the previous one is back in place, and the "
                     f"restored one is kept as {aside.name}"
                 )
             )
@@ -128,7 +128,7 @@ class Restores:
             problem = error.message
             _log.error("restore.failed", reason=problem)
         else:
-            problem = "something went wrong on our side; the log of the service tells what"
+            problem = "something went wrong on our side; see the log of the service"
             _log.exception("restore.failed")
         self._update(stage="failed", problem=problem)
 
@@ -136,7 +136,7 @@ class Restores:
 def log_restored(ctx: Context, name: str, previous: str) -> None:
     """Records the restore in the activity log of the restored database; readers of its change feed start over. kept:
     the new name of the previous database."""
-    values = {"file": name, "kept": previous or "nothing, as there was none"}
+    values = {"file": name, "kept": previous or "nothing: there was none"}
 
     def write(tx: Transaction) -> None:
         changes.invalidate_cursors(tx)
@@ -152,7 +152,7 @@ def start(ctx: Context, name: str, typed: str) -> None:
     backups.require_file(ctx)
     backup_file = backups.find_backup(ctx, name)
     if typed.strip() != backup_file.path.name:
-        raise Invalid(f"type the name of the backup, {backup_file.path.name}, to have it restored", field="typed")
+        raise Invalid(f"type the name of the backup, {backup_file.path.name}, to restore it", field="typed")
     backup.require_backup(backup_file.path)
     restores.begin(backup_file.path, ctx.service.store, ctx.actor.name, ctx.now)
 

@@ -222,7 +222,7 @@ def switch_scan(ctx: Context, name: str, is_on: bool) -> None:
     NotFound."""
     ctx.require_admin(DOING)
     if name not in scheduler_scans():
-        raise NotFound(f"nothing that runs from time to time is called '{name[:60]}'{nearest(name, scheduler_scans())}")
+        raise NotFound(f"there is no maintenance task '{name[:60]}'{nearest(name, scheduler_scans())}")
 
     def write(tx: Transaction) -> None:
         if is_on:
@@ -240,7 +240,7 @@ def run_scans(ctx: Context) -> None:
     runs."""
     ctx.require_admin(DOING)
     if ctx.service.wake_scheduler is None:
-        raise Unavailable("no server runs on this database, so nothing can look")
+        raise Unavailable("no server runs on this database, so no task can run")
 
     def write(tx: Transaction) -> None:
         RecordWriter(ctx, tx).log("scan.run", APP, 0, {})
@@ -318,10 +318,10 @@ def _describe_arguments(payload: dict[str, Any]) -> str:
 def _idle(ctx: Context, tx: Transaction, id: int) -> ScheduledJob:
     row = tx.get(JOB, id)
     if row is None:
-        raise NotFound(f"there is no job {id} any more: it was done, or dropped")
+        raise NotFound(f"job {id} no longer exists: it was finished or dropped")
     job = _scheduled_job(dict(zip(JOB.names, row, strict=True)), ctx.now)
     if job.state == "running":
-        raise Conflict(f"job {id} runs just now; wait until it has ended")
+        raise Conflict(f"job {id} is running right now; wait until it finishes")
     return job
 
 

@@ -110,7 +110,7 @@ class IncomingBody:
             self._held = 0
 
     def too_large(self) -> TooLarge:
-        return TooLarge(f"the body is larger than {self.limit} bytes, the most that this address takes")
+        return TooLarge(f"the body is larger than {self.limit} bytes, the limit of this address")
 
 
 def _bounds(sharers: Iterable[str]) -> list[tuple[str, int]]:

@@ -117,7 +117,7 @@ class Answer:
 
 
 def _no_inner() -> InnerCall:
-    raise NotOffered("a batch holds no batch")
+    raise NotOffered("a batch cannot contain a batch")
 
 
 def id_of(text: str) -> int:

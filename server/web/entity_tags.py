@@ -95,9 +95,9 @@ class Conditions:
         """Raises PreconditionFailed unless the record is as the request expects. show: renders the record as a response
         with this `expand` and `show_meta`; None if there is no record."""
         if self.match and not _matches(self.match, show):
-            raise _failed("the record is another than the one that If-Match names", show)
+            raise _failed("the record does not match If-Match", show)
         if self.none_match and _matches(self.none_match, show):
-            raise _failed("the record is there already, as If-None-Match names it", show)
+            raise _failed("the record already exists, so If-None-Match refuses it", show)
 
 
 def conditions(headers: Any) -> Conditions | None:
@@ -126,7 +126,7 @@ def _tags(sent: str) -> list[str]:
 
 def _failed(what: str, show: Show | None) -> PreconditionFailed:
     if show is None:
-        return PreconditionFailed("there is no record that If-Match could name; leave the header out to create it")
+        return PreconditionFailed("there is no record for If-Match; leave the header out to create it")
     record = show("", False)
-    how = "`record` is what it is now; send the request again with its ETag if the change still makes sense"
+    how = "`record` is the current version; send the request again with its ETag if the change still makes sense"
     return PreconditionFailed(f"{what}; {how}", record=record, etag=tag(envelope.success(record), ""))

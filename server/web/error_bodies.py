@@ -105,7 +105,7 @@ def answer(error: HelpdeskError, base_url: str = "") -> Answer:
 def catalogue() -> list[tuple[int, str, str]]:
     """Lists every kind of error: HTTP status, `__error`, and its cause, by status."""
     kinds = [(status, code, _first(kind.__doc__ or "")) for kind, (status, code) in TABLE.items()]
-    bug = (500, "ERROR_SERVER", "Something went wrong inside. Nothing was changed, and the message has the request id.")
+    bug = (500, "ERROR_SERVER", "An internal error. Nothing was changed, and the message has the request id.")
     return sorted([*kinds, bug])
 
 

@@ -68,7 +68,7 @@ class Front:
 
     def _show_gauges(self) -> None:
         self.meter.gauges["body_bytes"] = ("Bytes of bodies in memory.", lambda: self.bodies.held)
-        self.meter.gauges["requests_in_flight"] = ("Requests that are being answered.", lambda: self.in_flight)
+        self.meter.gauges["requests_in_flight"] = ("Requests being served.", lambda: self.in_flight)
         for pool in (self.pool, self.hashing, *(site.pool for _, site in self.sites if site.pool is not None)):
             about = f"Requests on the {pool.name} threads, or waiting for one."
             self.meter.gauges[f"{pool.name}_requests"] = (about, lambda pool=pool: pool.waiting)  # type: ignore[misc]

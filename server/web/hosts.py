@@ -113,6 +113,6 @@ def require_host(request: Request, known: frozenset[str]) -> None:
     if not host and request.version != "HTTP/1.0":
         raise Malformed("the request has no Host header; send the name of this service")
     if host and not _HOST.fullmatch(host):
-        raise Malformed(f"'{host[:100]}' is no host; send a name or an address, with a port where it has one")
+        raise Malformed(f"'{host[:100]}' is not a host; send a name or an address, with a port where it has one")
     if not _host_is_known(host, known):
         raise Malformed(f"this service is not called '{host[:100]}'; set base_url or trusted_hosts if it should be")

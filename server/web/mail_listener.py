@@ -239,7 +239,7 @@ class _ActiveListener:
 
     async def handle_RCPT(self, server: Any, session: Any, envelope: Any, address: str, options: list[str]) -> str:
         if self._domains and address.rpartition("@")[2].lower() not in self._domains:
-            return _said("550 5.1.2", f"mail for {address} is not taken here")
+            return _said("550 5.1.2", f"email for {address} is not accepted here")
         if len(envelope.rcpt_tos) >= MAX_RECIPIENTS:
             return f"452 4.5.3 at most {MAX_RECIPIENTS} recipients at once"
         envelope.rcpt_tos.append(address)
@@ -274,7 +274,7 @@ class _ActiveListener:
             return _said(code, error.message)
         except Exception:
             _log.exception("lmtp.failed")
-            return "451 4.3.0 an error in this program; the mail was not stored"
+            return "451 4.3.0 an error in this program; the email was not stored"
         _log.info("lmtp.taken", ticket_id=received.ticket_id, message_id=received.message_id, outcome=received.outcome)
         return f"250 2.0.0 {received.outcome}{f' on ticket {received.mask}' if received.mask else ''}"
 

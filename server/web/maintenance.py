@@ -19,11 +19,11 @@ from server.errors import Unavailable
 from server.web import envelope, error_bodies
 
 RETRY_AFTER_SECONDS = 2
-MESSAGE = "the database is being restored; the service is back in a moment"
+MESSAGE = "the database is being restored; the service will be back in a moment"
 PAGE = f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>Back in a moment</title></head><body><h1>Back in a moment</h1>
-<p role="status">{MESSAGE[0].upper()}{MESSAGE[1:]}. This page loads itself again.</p></body></html>
+<p role="status">{MESSAGE[0].upper()}{MESSAGE[1:]}. This page reloads by itself.</p></body></html>
 """
 HEADERS = {
     "Cache-Control": "no-store",

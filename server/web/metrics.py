@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 PREFIX = "helpdesk_"
 BACKLOG = {
-    "jobs_due": "Jobs that could run now.",
-    "jobs_later": "Jobs that are due later.",
-    "jobs_failed": "Jobs that failed too often and are no longer tried.",
-    "oldest_job_seconds": "How long the job that is due the longest could have run.",
-    "mail_queued": "Mail that waits to be sent, now or later.",
-    "mail_failing": "Mail of these that could not be sent so far.",
-    "mail_parked": "Mail that waits because no mail server is configured.",
-    "mail_held": "Mail that waits because its mail server cannot be reached.",
-    "mail_given_up": "Mail that is no longer tried, for some recipients or all, until somebody deals with it.",
+    "jobs_due": "Jobs due now.",
+    "jobs_later": "Jobs scheduled for later.",
+    "jobs_failed": "Jobs that failed too often and are no longer retried.",
+    "oldest_job_seconds": "How long the oldest due job has been waiting.",
+    "mail_queued": "Emails waiting to be sent, now or later.",
+    "mail_failing": "Emails of these that could not be sent so far.",
+    "mail_parked": "Emails waiting because no mail server is configured.",
+    "mail_held": "Emails waiting because their mail server cannot be reached.",
+    "mail_given_up": "Emails that are no longer retried, for some recipients or all, until somebody deals with them.",
     "queue_messages": "Messages in the queues of automations.",
 }
 
@@ -89,10 +89,10 @@ class Numbers:
         yield InfoMetricFamily("helpdesk", "The program.", {"version": VERSION})
         yield from self._requests()
         for name, value, about in (
-            ("loop_stalls", self._meter.stalls, "How often something held the event loop."),
-            ("loop_stalled_seconds", self._meter.stalled_seconds, "How long it was held in all."),
+            ("loop_stalls", self._meter.stalls, "Number of times something blocked the event loop."),
+            ("loop_stalled_seconds", self._meter.stalled_seconds, "Total time it was blocked."),
             ("stream_events", self._meter.events_sent, "Events sent to streams."),
-            ("streams_cut", self._meter.streams_cut, "Streams closed since their clients did not read."),
+            ("streams_cut", self._meter.streams_cut, "Streams closed because their clients did not read."),
         ):
             yield CounterMetricFamily(PREFIX + name, about, value)
         for name, (about, now) in list(self._meter.gauges.items()):
@@ -104,7 +104,7 @@ class Numbers:
         from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
 
         counter = CounterMetricFamily(PREFIX + "requests", "Requests answered.", labels=("method", "route", "status"))
-        about = "Time from the head of a request to the end of its answer."
+        about = "Time from the head of a request to the end of its response."
         times = HistogramMetricFamily(PREFIX + "request_seconds", about, labels=("method", "route"))
         together: dict[tuple[str, str], tuple[list[int], float]] = {}
         for (method, route, digit), tally in sorted(self._meter.tallies.items()):
@@ -123,11 +123,11 @@ class Numbers:
         from prometheus_client.core import GaugeMetricFamily
 
         health = self._look()
-        checks = GaugeMetricFamily(PREFIX + "healthy", "1: this part of the service is well.", labels=("check",))
+        checks = GaugeMetricFamily(PREFIX + "healthy", "1: this part of the service works.", labels=("check",))
         for name, value in health.checks().items():
             checks.add_metric((name,), float(value))
         yield checks
-        yield _gauge("disk_free_bytes", "Room on the disk of the data folder.", health.free_bytes)
+        yield _gauge("disk_free_bytes", "Free space on the disk of the data folder.", health.free_bytes)
         for name, number in (backlog(self._service, health) or {}).items():
             yield _gauge(name, BACKLOG[name], number)
         if health.database_readable:
@@ -142,7 +142,7 @@ class Numbers:
             return
         times = GaugeMetricFamily(PREFIX + "scan_timestamp_seconds", "When this scan last ran.", labels=("scan",))
         failures = GaugeMetricFamily(
-            PREFIX + "scan_failures", "How many runs of this scan have failed in a row.", labels=("scan",)
+            PREFIX + "scan_failures", "Runs of this scan that failed in a row.", labels=("scan",)
         )
         for name, run in sorted(runs.items()):
             times.add_metric((name,), run.at)
@@ -152,9 +152,9 @@ class Numbers:
 
     def _files(self) -> "Iterator[Metric]":
         store, settings = self._service.store, self._service.settings
-        yield _gauge("writes_waiting", "Writes that wait for the writer.", store.writes_waiting)
+        yield _gauge("writes_waiting", "Writes waiting for the writer.", store.writes_waiting)
         yield _gauge(
-            "write_longest_seconds", "The longest that one write has held all others.", store.longest_write_seconds
+            "write_longest_seconds", "Longest time that one write blocked all others.", store.longest_write_seconds
         )
         try:
             database, log = store.sizes()
@@ -171,7 +171,7 @@ class Numbers:
             return
         if settings.backup_folder:
             at = newest.at if newest else 0
-            yield _gauge("backup_timestamp_seconds", "When the newest backup was made; 0 for never.", at)
+            yield _gauge("backup_timestamp_seconds", "When the newest backup was created; 0 for never.", at)
 
     def _server(self) -> "Iterator[Metric]":
         """Yields the numbers of a database server."""
@@ -180,12 +180,12 @@ class Numbers:
         except HelpdeskError:
             return
         assert state is not None
-        yield _gauge("database_latency_seconds", "One question to the database and its answer.", state.seconds)
+        yield _gauge("database_latency_seconds", "Round trip of one query to the database.", state.seconds)
         yield _gauge("database_connections", "Connections to the database server, of all programs.", state.connections)
-        yield _gauge("database_connections_most", "How many there may be.", state.most)
-        yield _gauge("database_replicas", "Servers that follow the one of the database.", len(state.replicas))
+        yield _gauge("database_connections_most", "Maximum number of connections.", state.most)
+        yield _gauge("database_replicas", "Replicas of the database.", len(state.replicas))
         lags = [each.seconds for each in state.replicas if each.seconds is not None]
-        yield _gauge("database_lag_seconds", "How far the last of them is behind.", max(lags, default=0.0))
+        yield _gauge("database_lag_seconds", "Lag of the slowest replica.", max(lags, default=0.0))
 
 
 def _gauge(name: str, about: str, value: float) -> "Metric":

@@ -36,7 +36,7 @@ class MonitoringSites:
         jobs_running: Callable[[], int],
         takes_requests: Callable[[], bool] = lambda: True,
     ) -> None:
-        meter.gauges["jobs_running"] = ("Jobs that run.", jobs_running)
+        meter.gauges["jobs_running"] = ("Running jobs.", jobs_running)
         pulse, pool = Pulse(service), Pool(THREADS, WAITING, "watching")
 
         def look(seconds: float = TRUSTED_SECONDS) -> Health:
@@ -141,8 +141,8 @@ class MetricsSite(MonitoringSite):
     def shown(self, request: Request) -> Answer:
         if not self.readers.includes(request):
             raise Forbidden(
-                f"{request.client} may not read this; add its address to metrics_allow, or the proxy's to "
-                "trusted_proxies when one passes requests on"
+                f"{request.client} may not read this; add its address to metrics_allow, or, behind a proxy, the "
+                f"proxy's address to trusted_proxies"
             )
         body, kind = self.numbers.text(request.headers.get("Accept", ""))
         return Answer(body=body, content_type=kind)

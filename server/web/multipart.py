@@ -120,7 +120,7 @@ def _headers(head: bytes, errors: str) -> dict[str, str]:
         name, colon, value = line.partition(":")
         name = name.lower()
         if not colon or not name or name != name.strip() or name in headers:
-            raise Malformed("the head of a part holds a line that is no header, or a header twice")
+            raise Malformed("the head of a part holds a line that is not a header, or a header twice")
         if any(control in line for control in "\r\n\0"):
             raise Malformed("the head of a part holds a control character")
         headers[name] = value.strip(" \t")

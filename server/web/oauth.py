@@ -61,7 +61,7 @@ DESCRIPTIONS: list[dict[str, Any]] = [
         ("response_type", True, "code."),
         ("client_id", True, "The app."),
         ("redirect_uri", False, "One of its callback addresses; required when there are several."),
-        ("scope", True, "Scopes of the app, with spaces between."),
+        ("scope", True, "Scopes of the app, separated by spaces."),
         ("state", False, "Comes back as it is."),
         ("code_challenge", False, "Of S256; required of apps without a secret."),
         ("code_challenge_method", False, "S256."),
@@ -81,7 +81,7 @@ DESCRIPTIONS: list[dict[str, Any]] = [
     ),
     _described(
         "POST", DEVICE_AUTHORIZATION, "Codes for a program without a browser, which a worker enters at /oauth/device.",
-        ("scope", False, "Scopes of the app, with spaces between; its default scope when omitted."), *_CLIENT,
+        ("scope", False, "Scopes of the app, separated by spaces; its default scope when omitted."), *_CLIENT,
     ),
     _described("GET", DEVICE_PAGE, "The page where a worker enters such a code; for browsers.",
                ("user_code", False, "Fills in the code.")),

@@ -49,7 +49,7 @@ def unpacked(body: bytes, packing: str, most: int) -> bytes:
         unpacker.add(body, content)
         unpacker.end()
     except TooLarge:
-        raise TooLarge(f"the body unpacks to more than {most} bytes, the most that this address takes") from None
+        raise TooLarge(f"the body unpacks to more than {most} bytes, the limit of this address") from None
     except Unavailable:
         raise Malformed(f"the body is damaged, or not {packing}; pack it again, or send it as it is") from None
     return bytes(content)

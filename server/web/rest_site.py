@@ -195,7 +195,7 @@ class RestSite(Site):
             grant = self._grant(request, now)
             self._endpoint(request, grant)
             if _rights(grant) != _rights(first):
-                raise Forbidden("what you may read has changed; connect again")
+                raise Forbidden("your permissions have changed; connect again")
             return self._context(grant, request, now, None)
 
         return Follower((first.token_id, _rights(first)), first.actor.worker_id, context)
@@ -233,7 +233,7 @@ class RestSite(Site):
         endpoints, arguments = self.router.find(below)
         each = _offered(RestTarget(asked.method, below, endpoints, arguments), grant, asked.path)
         if each.asks_inner:
-            raise NotOffered("a batch holds no batch")
+            raise NotOffered("a batch cannot contain a batch")
         actor, limit = self._reach(grant, asked.method, below)
         ctx = dataclasses.replace(ctx, actor=actor, limit=limit)
         params = Params(asked.params, self.is_strict or _prefers_strict(asked))
@@ -309,7 +309,7 @@ def _offered(target: RestTarget, grant: Grant, path: str) -> Endpoint:
     each = target.endpoint
     if each is None:  # before the scopes, which only support five methods
         allow = target.allow
-        raise NotOffered(f"{target.method} is not offered at {path[:200]}, but {allow}", allow=allow)
+        raise NotOffered(f"{target.method} is not allowed at {path[:200]}; use {allow}", allow=allow)
     if not each.asks_inner:
         _require_scope(grant, target.method, target.below)
     return each

@@ -179,10 +179,10 @@ def unless_read(request: Request) -> Answer | None:
     if request.method == "OPTIONS":
         return Answer(status=204, headers={"Allow": READING})
     if request.method not in ("GET", "HEAD"):
-        raise NotOffered(f"{request.method[:20]} is not offered at {request.path}, but {READING}", allow=READING)
+        raise NotOffered(f"{request.method[:20]} is not allowed at {request.path}; use {READING}", allow=READING)
     return None
 
 
 def unsupported(kind: str) -> UnsupportedMedia:
     """Returns the error for a body that no endpoint reads."""
-    return UnsupportedMedia(f"a body of type '{kind[:80]}' is not read; send one of {', '.join(FORM_TYPES)}")
+    return UnsupportedMedia(f"a body of type '{kind[:80]}' is not supported; send one of {', '.join(FORM_TYPES)}")

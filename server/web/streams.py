@@ -125,7 +125,7 @@ class Streams:
         self._threads = ThreadPoolExecutor(1, thread_name_prefix="streams")
         service.followers.append(self._mark_channel)
         log.followers.append(self._mark_log)
-        meter.gauges["streams"] = ("Streams of events that are open.", lambda: len(self._of_connection))
+        meter.gauges["streams"] = ("Open event streams.", lambda: len(self._of_connection))
 
     # -- opening and closing ----------------------------------------------------------------------------------------
 
@@ -135,11 +135,11 @@ class Streams:
             raise stopping()
         if len(self._of_connection) >= self.most:
             raise Unavailable(
-                f"{self.most} streams are open already; try again, or ask from time to time", retry_after=RETRY_SECONDS
+                f"{self.most} streams are already open; try again, or poll instead", retry_after=RETRY_SECONDS
             )
         most = self._service.settings.max_worker_streams
         if self._of_worker[follower.worker_id] >= most:
-            raise TooMany(f"you have {most} streams open already; close one", retry_after=RETRY_SECONDS)
+            raise TooMany(f"you already have {most} open streams; close one", retry_after=RETRY_SECONDS)
 
     def add(self, *streams: Stream) -> None:
         """Starts to serve the streams of one connection, whose response has begun."""

@@ -201,7 +201,7 @@ def replay(ctx: Context, delivery_id: int) -> int:
     store = ctx.service.store
     old = store.read(lambda tx: received_calls.row_of(tx, delivery_id))
     if old["size"] > MAX_BODY_BYTES:
-        raise Conflict(f"of this request only the first {MAX_BODY_BYTES} bytes were kept; it cannot be run again")
+        raise Conflict(f"only the first {MAX_BODY_BYTES} bytes of this request were stored; it cannot be replayed")
     listener = store.read(lambda tx: webhook_tokens.require(ctx, tx, old["listener_id"]))
     kept = [(str(name), str(value)) for name, value in json.loads(old["headers"])]
     headers, query, body = withheld(store).request(delivery_id) or (kept, old["query"], old["body"] or b"")

@@ -6,7 +6,7 @@ from server.errors import Unavailable
 from server.web.endpoint_call import Answer
 from server.web.site import Request, Site
 
-MESSAGE = "this process does jobs and answers /health and /metrics alone; ask one whose role is web or all"
+MESSAGE = "this process only runs jobs and serves /health and /metrics; use one whose role is web or all"
 
 
 class WorkerSite(Site):

@@ -220,7 +220,7 @@ def test_mail_that_waited_too_long_carries_no_link(desk: Desk, milo: int) -> Non
     login_address.confirm(by(desk, milo), code(desk))
     for subject in (password_change.SUBJECT, CONFIRM_SUBJECT):
         id, to, text = drafts[subject]
-        with pytest.raises(Invalid, match="drop the mail"):
+        with pytest.raises(Invalid, match="drop the email"):
             late_links.fill_link(by(desk, 0), id, letter(to, text))
 
 

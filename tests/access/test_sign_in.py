@@ -70,14 +70,14 @@ def test_the_session_id_is_in_no_row_and_the_name_ignores_case(desk: Desk, milo:
 @pytest.mark.parametrize("email", ["milo@desk.example", "nobody@desk.example", "", "x" * 5000, "milo@desk.example\x00"])
 def test_a_refusal_does_not_say_what_was_wrong(desk: Desk, milo: int, email: str) -> None:
     for password in ("wrong", "x" * 5000):
-        with pytest.raises(NotAuthenticated, match=r"^The mail address or the password is not right\.$"):
+        with pytest.raises(NotAuthenticated, match=r"^The email address or the password is wrong\.$"):
             sign_in.by_password(at(desk), email, password, PEER)
 
 
 @pytest.mark.parametrize("field", ["is_disabled", "is_password_disabled"])
 def test_a_worker_who_may_not_sign_in_gets_the_same_refusal(desk: Desk, milo: int, field: str) -> None:
     desk.update("worker", milo, **{field: 1})
-    with pytest.raises(NotAuthenticated, match="is not right"):
+    with pytest.raises(NotAuthenticated, match="is wrong"):
         signed_in(desk)
 
 

@@ -99,7 +99,7 @@ def test_all_or_nothing(api: Api) -> None:
         ({"method": "PUT", "path": "records/task/999999", "params": {"fields": {"title": "x"}}}, 404, "there is no"),
         ({"path": "no/such"}, 404, "there is no endpoint"),
         ({"path": "workers/me"}, 422, "requests that write"),
-        ({"method": "POST", "path": "batch", "params": {"operations": [create("x")]}}, 405, "holds no batch"),
+        ({"method": "POST", "path": "batch", "params": {"operations": [create("x")]}}, 405, "cannot contain a batch"),
     ]:
         refused = batch(api, create(f"{undone} a"), wrong, create(f"{undone} b"), all_or_nothing=1)
         assert refused.status == status and told in refused["message"], refused.json

@@ -70,7 +70,7 @@ def test_put_and_patch_with_other_content_are_415(kind: str, body: bytes, api: A
     for method, path in (("PUT", f"task/{id}.json"), ("PATCH", f"task/upsert.json?query=id:{id}")):
         answer = send(api, method, f"/rest/records/{path}", body, kind)
         assert (answer.status, answer["__error"]) == (415, "ERROR_PARAM_INVALID")
-        assert f"a body of type '{kind}' is not read; send one of" in answer["message"]
+        assert f"a body of type '{kind}' is not supported; send one of" in answer["message"]
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH"])

@@ -57,7 +57,7 @@ def test_failures_are_reported(api: Api) -> None:
     reaching = (
         "start:\n  http.request:\n    output: o\n    inputs:\n      url: https://kite.example/\n  return:\n    a: 1"
     )
-    assert "is not done in a simulation" in simulate(api, script=reaching, policy=POLICY).ok()["message"]
+    assert "is not run in a simulation" in simulate(api, script=reaching, policy=POLICY).ok()["message"]
 
 
 @pytest.mark.parametrize(

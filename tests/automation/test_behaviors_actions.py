@@ -528,7 +528,7 @@ def test_a_behavior_without_an_event_is_run_only_by_others(bots: Bots):
     inner = bots.keep(actions(put("a", "{{var_x}}!")), uri="inner", event_point=CALLED, variables=variables)
     run = {"action": "_run_behavior", "behavior_id": "inner", "var_x": "Hi", "var": "it"}
     assert bots.run(actions(run))["it"]["a"] == "Hi!"
-    with pytest.raises(Rejected, match="answers to the event 'Custom behavior'"):
+    with pytest.raises(Rejected, match="responds to the event 'Custom behavior'"):
         bots.call(inner, var_x="Hi")
 
 

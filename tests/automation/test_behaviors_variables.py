@@ -63,7 +63,7 @@ def test_accepted_values(bots: Bots, variable, sent, kept):
         (public("N"), {"a": "1"}, "one value"),
         (TONES, "Friendly", "did you mean 'friendly'"),
         (TONES, "", "formal, friendly"),
-        (TONES, " friendly", "no option"),
+        (TONES, " friendly", "not an option"),
         (public("D"), "x", "names none"),
         (public("E"), "the day after never", "the day after never"),
         (public("E"), "12-34-56-78", "12-34-56-78"),
@@ -171,7 +171,7 @@ def test_expand_loads_readable_records(bots: Bots, secret: int):
 @pytest.mark.parametrize(
     ("variables", "reason"),
     [
-        ({"order": public("S")}, "'order' is no name"),
+        ({"order": public("S")}, "'order' is not a name"),
         ({"var_Order": public("S")}, "no name"),
         ({"var_": public("S")}, "no name"),
         ({"var_" + "x" * 125: public("S")}, "128 characters"),
@@ -191,5 +191,5 @@ def test_invalid_variables_are_not_stored(bots: Bots, variables, reason):
 
 def test_a_file_is_not_a_value(bots: Bots):
     tree = Params({"var_it": [b"bytes"]}).tree
-    with pytest.raises(Invalid, match="no files"):
+    with pytest.raises(Invalid, match="not files"):
         bots.run(variables={"var_it": public("X")}, **tree)

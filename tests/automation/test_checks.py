@@ -38,18 +38,18 @@ SCRIPTS = {
 }
 
 BAD_SCRIPTS = [
-    ("just words", 1, "no key with a colon"),
+    ("just words", 1, "not a key with a colon"),
     ("# nothing", 1, "no start"),
     ("start/x:\n  return:", 1, "'start' takes no name"),
     ("start: text", 1, "start takes commands"),
-    ("start:\nother:\n  a: 1", 2, "stands beside start"),
+    ("start:\nother:\n  a: 1", 2, "cannot be next to start"),
     ("stat:\n  log: x", 1, "did you mean 'start'?"),
     ("start:\n  retrun:", 2, "'retrun' is not a command; did you mean 'return'?"),
     ("start:\n  decision:\n    outcome/a:\n      then:\n        lgo: x", 5, "did you mean 'log'?"),
     ("start:\n  decision:\n    outcome/a:\n      else:\n        log: x", 4, "'else' does not belong in outcome"),
     ("start:\n  decision:\n    log: x", 3, "only outcomes"),
     ("start:\n  log.alert: x", 2, "write log.error"),
-    ("start:\n  set@json: {}", 2, "cannot stand on a command"),
+    ("start:\n  set@json: {}", 2, "cannot be used on a command"),
     ("start:\n  return:\n    x@wat: 5", 3, "'@wat' is not an annotation"),
     ("start:\n  return:\n    x@Int: 5", 3, "did you mean 'int'?"),
     ("start:\n  log: {{ a", 2, "has no end"),
@@ -63,14 +63,14 @@ BAD_SCRIPTS = [
     ("start:\n  storage.get:\n    output: o\n    inputs:\n      key: k\n      deflaut: x", 6, "'default'?"),
     ("start:\n  storage.get:\n    output: o\n    input:\n      key: k", 4, "belong in storage.get; did you"),
     ("start:\n  repeat:\n    each@csv: a\n    do:\n      log: x", 2, "repeat needs `as:`"),
-    ("start:\n  repeat:\n    each: a,b\n    as: i\n    do:\n      log: x", 3, "a text is no list; write each@csv"),
+    ("start:\n  repeat:\n    each: a,b\n    as: i\n    do:\n      log: x", 3, "a text is not a list; write each@csv"),
     ("start:\n  while:\n    do:\n      log: x", 2, "while needs `if:`"),
     ("inputs:\n  txt/a:\nstart:", 2, "'txt' is not a kind of input; did you mean 'text'?"),
     ("inputs:\n  text:\nstart:", 2, "an input needs a name"),
     ("inputs:\n  text/a:\n    type: numbr\nstart:", 3, "did you mean 'number'?"),
     ("inputs:\n  text/a:\n    requierd: yes\nstart:", 3, "did you mean 'required'?"),
-    ("start:\n  set:\n    a: 1\n    a@int: 2", 4, "stands here twice"),
-    ("&a@ref: a\nstart:\n  return@ref: a", 1, "defined by itself"),
+    ("start:\n  set:\n    a: 1\n    a@int: 2", 4, "appears here twice"),
+    ("&a@ref: a\nstart:\n  return@ref: a", 1, "defined in terms of itself"),
     (DEEP, 101, "at most 100 maps"),
 ]
 
@@ -91,7 +91,7 @@ BAD_POLICIES = [
     ("commands:\n  storage.get: yes", 2, "takes rules below it"),
     ("commands:\n  storage.get:\n    alow: yes", 3, "a rule is `allow` or `deny`; did you mean 'allow'?"),
     ("commands:\n  storage.get:\n    allow:\n      a: b", 3, "a rule is yes, no"),
-    ("commands:\n  storage.get:\n    allow/x: yes\n    allow/x: no", 4, "stands here twice"),
+    ("commands:\n  storage.get:\n    allow/x: yes\n    allow/x: no", 4, "appears here twice"),
     ("commands:\n  storage.get:\n    allow: {{ nosuch() }}", 3, "there is no function"),
     ("callers: yes", 1, "takes a map"),
     ("callers:\n  a: yes", 2, "takes rules below it"),
@@ -106,7 +106,7 @@ BINDINGS = {
 }
 
 BAD_BINDINGS = [
-    ("automation/a", 1, "no key with a colon"),
+    ("automation/a", 1, "not a key with a colon"),
     ("automation/a:\n  inputs:\n    x: 1", 1, "'uri' is required"),
     ("automation/a: b", 1, "must be object"),
     ("automaton/a:\n  uri: b", 1, "did you mean 'automation'?"),
@@ -114,7 +114,7 @@ BAD_BINDINGS = [
     ("automation/a:\n  uri/x: b", 2, "'uri' takes no name"),
     ("automation/a:\n  uri: b\n  inputs:\n    x: {{ nosuch() }}", 4, "there is no function"),
     ("automation/a:\n  uri@wat: b", 2, "'@wat' is not an annotation"),
-    ("automation/a:\n  uri: b\nautomation/a:\n  uri: c", 3, "stands here twice"),
+    ("automation/a:\n  uri: b\nautomation/a:\n  uri: c", 3, "appears here twice"),
 ]
 
 
@@ -150,7 +150,7 @@ def test_policies_without_mistakes_pass(name):
 
 def test_callers_are_valid_and_unused_ones_cause_a_warning():
     (warned,) = checker.warn_of_policy("settings:\n  time_limit_ms: 1\n" + POLICIES["callers"])
-    assert (warned.line, warned.path) == (4, "callers:anything.here") and "has no effect yet" in warned.message
+    assert (warned.line, warned.path) == (4, "callers:anything.here") and "has no effect" in warned.message
     assert checker.warn_of_policy("callers:\n  svc.trigger.ticket.macro:\n    allow: yes") == []
     others = [text for name, text in POLICIES.items() if name != "callers"]
     assert [checker.warn_of_policy(text) for text in (*others, "", "a")] == [[]] * (len(others) + 2)
@@ -307,7 +307,7 @@ def test_a_check_up_names_entries_that_never_run(desk):
     desk.update("automation", ids["lost_two"], extension_id=WEBHOOK)
     found = [str(each.found) for each in of_bindings(desk.service) if "lost" in str(each.found)]
     never = "automation_timer '{0}': automation/{1} never runs: "
-    other = f"the automation 'lost_two' has the trigger {WEBHOOK}, and {TIMER} is needed here"
+    other = f"the automation 'lost_two' has the trigger {WEBHOOK}, and {TIMER} is required here"
     assert found == [
         never.format("Nightly", "lost_one") + "there is no automation 'lost_one'",
         never.format("Weekly", "lost_two") + other,

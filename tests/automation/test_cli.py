@@ -87,10 +87,10 @@ def test_kata_prints_the_tree(run, tmp_path) -> None:
     ("text", "line", "words"),
     [
         ("a:\n  b: 1\n b/x-y: 2", 3, "the name 'x-y'"),
-        ("a: 1\na: 2", 2, "stands here twice"),
-        ("just words", 1, "no key with a colon"),
+        ("a: 1\na: 2", 2, "appears here twice"),
+        ("just words", 1, "not a key with a colon"),
         ("a:\n\tb: 1", 2, "spaces"),
-        ("\n" * 2000 + "&a@ref: a\nb@ref: a", 2001, "defined by itself"),
+        ("\n" * 2000 + "&a@ref: a\nb@ref: a", 2001, "defined in terms of itself"),
     ],
 )
 def test_kata_reports_file_line_and_reason(run, tmp_path, text, line, words) -> None:
@@ -239,7 +239,7 @@ def test_automation_responds_to_each_request(run, temporary) -> None:
         "state": "return", "return": {"x": "1"}, "vars": {"a": "b"}, "logs": [[7, "start:log", "b"]],
     }  # fmt: skip
     assert (found[1]["state"], found[1]["vars"], found[1]["logs"]) == ("exit", {"o": {"sum": 5}}, [])
-    assert found[2]["state"] == "failure" and "is no function" in found[2]["message"]
+    assert found[2]["state"] == "failure" and "is not a function" in found[2]["message"]
     assert (found[3]["state"], found[3]["return"]) == ("await", {"until": 5})
     assert (found[4]["message"], found[4]["logs"]) == ("stop", [[3, "", "stop"]])
     assert made_nothing(temporary)

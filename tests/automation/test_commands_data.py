@@ -89,7 +89,7 @@ def test_values_are_returned_as_stored(desk: Desk, value: Any) -> None:
     assert done(desk, "storage.set", key="k\N{KITE}", value=value) == {"key": "k\N{KITE}", "expires": 0}
     assert done(desk, "storage.get", key="k\N{KITE}") == value
     assert done(desk, "storage.delete", key="k\N{KITE}") is True
-    assert "nothing is kept" in refused(desk, "storage.get", key="k\N{KITE}")
+    assert "there is no value" in refused(desk, "storage.get", key="k\N{KITE}")
     assert done(desk, "storage.get", key="k\N{KITE}", default=value) == value
 
 
@@ -110,11 +110,11 @@ def test_values_expire(desk: Desk) -> None:
         ({"key": "", "value": 1}, "'key' must not be empty"),
         ({"key": "k" * 2049, "value": 1}, "at most 2,048"),
         ({"key": "k"}, "needs the input 'value'"),
-        ({"key": "k", "value": True}, "takes a text, a number"),
-        ({"key": "k", "value": None}, "takes a text, a number"),
+        ({"key": "k", "value": True}, "must be a text, a number"),
+        ({"key": "k", "value": None}, "must be a text, a number"),
         ({"key": "k", "value": "v", "expires": "gibberish"}, "the input 'expires'"),
         ({"key": "k", "value": "v" * stored_values.MAX_VALUE_CHARS}, "at most 1,048,576"),
-        ({"key": "a\udcff", "value": 1}, "bytes that are no text"),
+        ({"key": "a\udcff", "value": 1}, "bytes that are not text"),
     ],
 )
 def test_values_that_cannot_be_stored_are_reported(desk: Desk, inputs: dict[str, Any], message: str) -> None:
@@ -125,7 +125,7 @@ def test_the_number_of_values_is_limited(desk: Desk, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(stored_values, "MAX_VALUES", 1)
     done(desk, "storage.set", key="k", value=1)
     done(desk, "storage.set", key="k", value=2)
-    assert "1 values are kept already" in refused(desk, "storage.set", key="other", value=1)
+    assert "1 values are already stored" in refused(desk, "storage.set", key="other", value=1)
 
 
 # -- queues -----------------------------------------------------------------------------------------------------------
@@ -306,8 +306,8 @@ start:
     found = engine.run(Script(script, ALLOW), {"mail": MAIL}, ServiceHost(desk.context()))
     assert found.returned["subject"] == "Printer", found.message
     assert done(desk, "email.parse", message=MAIL)["id"] == found.returned["id"]
-    assert "names no sender" in refused(desk, "email.parse", message="Subject: x\r\n\r\nhello")
-    assert "is not done in a simulation" in ran(desk, {"c1": ("email.parse", {"message": MAIL})}, dry=True).message
+    assert "has no sender" in refused(desk, "email.parse", message="Subject: x\r\n\r\nhello")
+    assert "is not run in a simulation" in ran(desk, {"c1": ("email.parse", {"message": MAIL})}, dry=True).message
 
 
 FORM = {"from": "Ana <ana@buyer.example>", "subject": "Printer", "content": "On fire"}
@@ -322,7 +322,7 @@ def test_a_form_becomes_a_ticket(desk: Desk) -> None:
     assert done(desk, "ticket.create", **FORM)["id"] != made["id"]
     assert "must be one line" in refused(desk, "ticket.create", **FORM | {"subject": "x\nBcc: y@buyer.example"})
     assert "is not a custom field" in refused(desk, "ticket.create", **FORM, custom_fields={"nosuch": 1})
-    assert "is not done in a simulation" in ran(desk, {"c1": ("ticket.create", FORM)}, dry=True).message
+    assert "is not run in a simulation" in ran(desk, {"c1": ("ticket.create", FORM)}, dry=True).message
 
 
 # -- by name ----------------------------------------------------------------------------------------------------------
@@ -370,7 +370,7 @@ VECTORS = "svc.commands.dataset.vector_similarity"
         ("svc.commands.worklist.explorer.create", {"title": "x"}, "not available on this installation"),
         (VECTORS, {"vector": [1], "embeddings_key": "v"}, "needs 'uri'"),
         (VECTORS, {"uri": "svc:resource:none", "vector": [1], "embeddings_key": "v"}, "there is no resource 'none'"),
-        (VECTORS, {"uri": "svc:task:1", "vector": [1], "embeddings_key": "v"}, "names no file"),
+        (VECTORS, {"uri": "svc:task:1", "vector": [1], "embeddings_key": "v"}, "is not a file"),
         (VECTORS, {"uri": "x", "vector": [0], "embeddings_key": "v"}, "not all 0"),
         (VECTORS, {"uri": "x", "vector": [1], "embeddings_key": "v", "limit": 501}, "from 1 to 500"),
     ],
@@ -384,7 +384,7 @@ def test_mistakes_with_names_are_reported(desk: Desk, name: str, params: dict[st
     [("encrypt.pgp", {"message": "x", "public_keys": {"id/1": 1}}), ("decrypt.pgp", {"message": "x"})],
 )
 def test_there_are_no_keys(desk: Desk, name: str, inputs: dict[str, Any]) -> None:
-    assert "keeps no PGP keys" in refused(desk, name, **inputs)
+    assert "has no PGP keys" in refused(desk, name, **inputs)
 
 
 # -- all --------------------------------------------------------------------------------------------------------------

@@ -83,7 +83,7 @@ def test_always_empty_variables_are_flagged_with_their_line(types: Registry, scr
 def test_a_trigger_determines_the_variables(types: Registry) -> None:
     script = "start:\n  log: {{request_params.a}} {{ticket_subject}}"
     assert [message for _, message in found(types, script, HOOK)] == [
-        "a warning: there is no 'ticket_subject' here, so it is always empty"
+        "a warning: 'ticket_subject' does not exist here, so it is always empty"
     ]
     assert "request_params" in found(types, script, MOVED)[0][1]
     assert found(types, script, "behavior.action") == []  # it passes arbitrary keys

@@ -83,7 +83,7 @@ def test_automations_that_trigger_each_other_are_stopped_and_reported(post: Told
     with post.bound("record.changed", script, only="record__type == 'task'"):
         post.api.create("task", title="Ping", importance=1).ok()
         told = [post.take_report() for _ in range(8)]
-        stopped = _eventually_logged(post, "record.changed: not answered to")
+        stopped = _eventually_logged(post, "record.changed: not run")
     assert len(told) == 8 and "8 automations" in stopped
     assert post.calls.empty()
 
@@ -100,7 +100,7 @@ def test_automations_cannot_write_mail_about_their_mail_endlessly(post: Told) ->
     with post.bound("mail.sent", script):
         post.api.compose(group_id=ids["support"], to=customer(), subject="First", content="Hello").ok()
         told = [post.take_report()["message_id"] for _ in range(8)]
-        stopped = _eventually_logged(post, "mail.sent: not answered to")
+        stopped = _eventually_logged(post, "mail.sent: not run")
     assert len(set(told)) == 8 and "8 automations" in stopped and post.calls.empty()
 
 
@@ -371,7 +371,7 @@ def test_bytes_returned_by_a_script_do_not_change_mail(post: Told, key: str) -> 
     with post.bound("mail.send", f'start:\n  return:\n    draft:\n      params:\n        {key}@json: "\\ud800"'):
         post.api.compose(group_id=post.api.ids["support"], to=customer(), subject="As it was", content="So").ok()
     assert b"Subject: As it was" in post.smtp.take()[2]
-    assert any("bytes that are no text" in message for message in post.logged(""))
+    assert any("bytes that are not text" in message for message in post.logged(""))
 
 
 def test_an_excessive_replacement_sends_nothing(post: Told) -> None:

@@ -32,7 +32,7 @@ NEST = (
     "          x@key: a\n"
 )
 DOUBLE = NEST + "          y@key: a\n"
-NO_STATE = "its `__state` is not what an await left behind"
+NO_STATE = "its `__state` does not come from an await"
 
 
 def calls(name: str, more: str = "") -> str:
@@ -158,7 +158,8 @@ ATTEMPTS = {
         f"start:\n  set:\n    {'k' * 300_000}:\n" + "".join(f"      a{number}: 1\n" for number in range(1000)),
         words="too many keys stand below long ones", line=114,
     ),
-    "a definition of itself": Attempt("&a:\n  b@ref: a\nstart:\n  set@ref: a", words="defined by itself", line=2),
+    "a definition of itself": Attempt("&a:\n  b@ref: a\nstart:\n  set@ref: a", words="defined in terms of itself",
+                                      line=2),
     "definitions of definitions": Attempt(
         "&d0: x\n" + "".join(
             f"&d{n}:\n" + "".join(f"  k{place}@ref: d{n - 1}\n" for place in range(10)) for n in range(1, 12)
@@ -179,11 +180,11 @@ ATTEMPTS = {
     "a schema whose pattern has many stars": Attempt(
         "start:\n  kata.parse:\n    inputs:\n      kata: " + "a" * 5000 + ": 1\n      schema:\n"
         f"        attributePatterns:\n          p:\n            match: {'*a' * 40}b\n            attributes:\n"
-        "              types:\n                any:\n    output: o", words="is not known here",
+        "              types:\n                any:\n    output: o", words="is not a known attribute",
     ),
     "a schema of the wrong shape": Attempt(
         "start:\n  kata.parse:\n    inputs:\n      kata: a: 1\n      schema:\n        attributes: x\n"
-        "        attributePatterns:\n          p: y\n    output: o", words="'a' is not known here",
+        "        attributePatterns:\n          p: y\n    output: o", words="'a' is not a known attribute",
     ),
     # -- unusual names and values
     "a name of many underscores": Attempt(
@@ -251,7 +252,7 @@ ATTEMPTS = {
         f"start:\n{GET}    on_error:\n      log: a", line=2,
         words="too long", policy="commands:\n  storage.get:\n    allow: {{ (1..999999999)|length }}",
     ),
-    "a policy that is none": Attempt("start:\n  log: a", policy="commands:\n  x", words="no key with a colon"),
+    "a policy that is none": Attempt("start:\n  log: a", policy="commands:\n  x", words="not a key with a colon"),
     "an input that is another one once it is allowed": Attempt(
         "start:\n  set:\n    k: theirs\n  storage.get:\n    inputs:\n      key: {{k}}\n    output: mine",
         policy="commands:\n  storage.get:\n    allow: {{ inputs.key == 'mine' }}", words="no rule allows it",
@@ -436,7 +437,7 @@ def test_a_dry_run_writes_nothing_and_sends_nothing(desk):
     before = count(desk)
     found = perform(desk.context(), Script(script, ALLOW_ALL), {}, dry=True)
     assert found.state == "exit" and count(desk) == before
-    assert [each.message for each in found.log if "not done in a simulation" in each.message], found.log
+    assert [each.message for each in found.log if "not run in a simulation" in each.message], found.log
     recalled = "start:\n  storage.get:\n    inputs:\n      key: dry\n      default: none\n    output: o"
     assert perform(desk.context(), Script(recalled, ALLOW_ALL), {}).variables == {"o": "none"}
 

@@ -132,7 +132,7 @@ def test_a_file_is_sent_by_its_reference(desk, peer):
     assert (peer.take().body, peer.take().header("content-type")) == (b"\x89PNG\xff", "image/png")
     unknown = failed(ask(desk, peer, f"{kind}body: svc:automation_resource:x"))
     assert "there is no automation_resource" in unknown["error"]
-    assert "names no file" in failed(ask(desk, peer, f"{kind}body: svc:ticket:1"))["error"]
+    assert "is not a file" in failed(ask(desk, peer, f"{kind}body: svc:ticket:1"))["error"]
     assert "reference to a file" in failed(ask(desk, peer, kind.rstrip()))["error"]
 
 
@@ -292,7 +292,7 @@ def silent(asked: Any) -> None:
 def test_a_request_ends_at_its_time_limit(desk, peer):
     peer.answers["/"] = silent
     found = failed(ask(desk, peer, "timeout@float: 0.1"))
-    assert found == {"error": "no complete answer within 0.1 seconds"}
+    assert found == {"error": "no complete response within 0.1 seconds"}
 
 
 def test_a_request_ends_at_the_time_limit_of_the_automation(desk, peer):
@@ -315,7 +315,7 @@ def test_a_simulation_sends_nothing(desk, peer):
 
 def test_without_a_service_the_same_rules_apply(peer):
     found = run(Script(script(f"url: {peer.url()}"), ALLOW), {}, StandaloneHost())
-    assert "not on the open internet" in failed(found)["error"] and peer.asked == []
+    assert "not on the public internet" in failed(found)["error"] and peer.asked == []
     found = run(Script(script(f"url: {peer.url()}\nauthentication: shop"), ALLOW), {}, StandaloneHost())
     assert "needs a running service" in failed(found)["error"]
 
@@ -507,4 +507,4 @@ def test_a_body_that_is_too_large_is_not_queued(desk: Desk, peer: Peer) -> None:
     found = ask(
         desk, peer, "method: POST\nretry: yes\nbody: {{large}}", "/large", large="x" * (http.MAX_RETRIED_BYTES + 1)
     )
-    assert "is sent again has a body of at most" in str(failed(found)) + found.message
+    assert "with retries can have a body of at most" in str(failed(found)) + found.message

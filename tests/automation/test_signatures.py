@@ -17,7 +17,7 @@ from tests.records.desk import NOW, Desk
 
 SECRET, CONTENT = "s3cret: ü", '{"sku": "A-1"}'
 PREFIX = "svc.service.provider."
-WRONG = "the signature does not fit"
+WRONG = "the signature does not match"
 
 
 def signed(content: str = CONTENT, algorithm: str = "sha256", secret: str = SECRET) -> bytes:
@@ -67,12 +67,12 @@ def test_valid_signatures(desk: Desk, inputs: dict[str, Any]) -> None:
     ({"signature": signed(secret="x").hex()}, WRONG), ({"algorithm": "sha1"}, WRONG),
     ({"algorithm": "plain", "signature": SECRET[:-1]}, WRONG), ({"algorithm": "plain"}, WRONG),
     ({"timestamp": NOW - 301}, "more than 300 seconds ago or ahead"), ({"timestamp": NOW + 301}, "more than 300"),
-    ({"timestamp": NOW - 10, "tolerance": 5}, "more than 5 seconds"), ({"timestamp": ""}, "no number of seconds"),
+    ({"timestamp": NOW - 10, "tolerance": 5}, "more than 5 seconds"), ({"timestamp": ""}, "not a number of seconds"),
     ({"timestamp": NOW - 90_000, "tolerance": 10**9}, "more than 86400"), ({"timestamp": "soon"}, "no number"),
-    ({"timestamp": "nan"}, "no number of seconds"), ({"timestamp": NOW - 1, "tolerance": -5}, "more than 0"),
+    ({"timestamp": "nan"}, "not a number of seconds"), ({"timestamp": NOW - 1, "tolerance": -5}, "more than 0"),
     ({"algorithm": "md5"}, "there is no algorithm 'md5'"), ({"encoding": "hexx"}, "did you mean 'hex'"),
-    ({"account": "nobody"}, "there is no connected account 'nobody'"), ({"account": "aws"}, "holds no secret"),
-    ({"account": "none"}, "holds no secret"), ({"signature": ""}, "must not be empty"),
+    ({"account": "nobody"}, "there is no connected account 'nobody'"), ({"account": "aws"}, "has no secret"),
+    ({"account": "none"}, "has no secret"), ({"signature": ""}, "must not be empty"),
     ({"signature": "0" * 9000}, "at most 8,192"),
 ])  # fmt: skip
 def test_invalid_signatures(desk: Desk, inputs: dict[str, Any], message: str) -> None:

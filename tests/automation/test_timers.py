@@ -243,7 +243,7 @@ def test_a_waiting_run_of_a_deleted_automation_is_reported(desk: Desk) -> None:
     run_due(desk, NOW)
     desk.delete("automation", desk.found("automation", "name:t.own")[0])
     run_due(desk, NOW + 3600)
-    assert "'t.own', whose run was to go on, is gone" in logged(desk)[0]
+    assert "'t.own', whose run was to be resumed, no longer exists" in logged(desk)[0]
     assert desk.row("automation_timer", id)["is_disabled"] == 1 and not desk.read(lambda tx: tx.find(CONTINUATION))
 
 

@@ -99,7 +99,7 @@ def test_a_second_factor_is_set_up_used_and_removed(visitor: Visitor, ines: str,
     asked = other.post(path, proof, **ours).text
     assert "Enter your code to continue" in asked and not other.is_in and value(asked, "theme") == "dark"
     wrong = other.post(path, {**late, "_xsrf": value(asked, "_xsrf"), "_proof": "000000"}, **ours)
-    assert wrong.status_code == 422 and "The code is not right" in wrong.text
+    assert wrong.status_code == 422 and "The code is wrong" in wrong.text
     done = other.post(path, {**late, "_xsrf": value(wrong.text, "_xsrf"), "_proof": codes[1]}, **ours)
     assert place(done) == "/account#appearance" and 'data-theme="dark"' in other.get("/account").text
     renewed = codes_of(visitor.send("/account/second-factor/codes", page="/account").text)
@@ -128,7 +128,7 @@ def test_a_new_password_signs_out_all_other_devices(visitor: Visitor, ines: str,
     visitor.sign_in(ines)
     before = visitor.cookies["sid"]
     for form, words in (
-        ({"current": "wrong", "password": NEW, "password_again": NEW}, "The password is not right"),
+        ({"current": "wrong", "password": NEW, "password_again": NEW}, "The password is wrong"),
         ({"current": PASSWORD, "password": NEW, "password_again": "x"}, "differ"),
         ({"current": PASSWORD, "password": "short", "password_again": "short"}, "At least 8"),
     ):

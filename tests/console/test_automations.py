@@ -94,7 +94,7 @@ def test_write_fix_complete_save_simulate_run_and_restore_by_keyboard_and_mouse(
     expect(popup.get_by_role("option", selected=True)).to_contain_text("log.")
     page.keyboard.press("ArrowUp")
     page.keyboard.press("Enter")
-    expect(page.locator(".where").first).to_have_text(re.compile("Line 4: start:log – Write a text into"))
+    expect(page.locator(".where").first).to_have_text(re.compile("Line 4: start:log – Write a message to"))
     page.keyboard.type(" n is {{n}}")
     page.keyboard.press("Enter")
     page.keyboard.type("  ret")
@@ -143,7 +143,7 @@ MISTAKES = (  # field, text, line, reason
     ("script", "start:\n  log: x\n  set:\n    a@bol: yes\n", 4, "'@bol' is not an annotation; did you mean 'bool'?"),
     ("script", "start:\n  http.request:\n    inptus:\n", 3, "does not belong in http.request; did you mean 'inputs'?"),
     ("script", "start:\n  log: y\n  log.warn: {{a|uper}}\n", 3, "there is no filter 'uper'; did you mean 'upper'?"),
-    ("script", "start:\n  return:\n    a: 1\n    a: 2\n", 4, "'a' stands here twice"),
+    ("script", "start:\n  return:\n    a: 1\n    a: 2\n", 4, "'a' appears here twice"),
     ("script", "inputs:\n  text/a:\n    type: nubmer\nstart:\n", 3, "did you mean 'number'?"),
     ("script", "start:\n  set:\n    a: 1\n  while:\n    do:\n", 4, "while needs `if:`"),
     ("policy_kata", "commands:\n  http.requst:\n    allow@bool: yes\n", 2, "did you mean 'http.request'?"),
@@ -309,7 +309,7 @@ def test_inputs_have_fields_and_their_errors_are_shown_there(signed_in: Visitor,
     hints = ("Type email. Required.", "A record of the type worker.", "Default: none.")
     assert all(each in said for each in hints) and "Milo" in said
     for sent, words in (
-        ({}, "The script requires this input"), ({"input:mail": "nobody"}, "Takes a mail address"),
+        ({}, "The script requires this input"), ({"input:mail": "nobody"}, "Takes an email address"),
         ({"input:mail": "a@b.example", "input:owner": "999999"}, "Names worker 999999"),
         ({"input:mail": "a@b.example", "input:owner": "Nobody at all"}, "Nothing has exactly that name"),
         ({"values": "[]"}, "Enter the values as a map"), ({"values": "{"}, "values"),
@@ -347,7 +347,7 @@ def test_examples_are_named_limited_and_compared_on_save(signed_in: Visitor, nor
 def test_saving_a_policy_warns_about_its_callers(signed_in: Visitor, nora: Api) -> None:
     policy = f"{POLICY}callers:\n  somebody:\n    allow: yes\n"
     id = made(nora, "callers.one", FIND, policy_kata=policy)
-    assert "has no effect yet" in text_of(signed_in.get(f"/automations/{id}").text)
+    assert "has no effect" in text_of(signed_in.get(f"/automations/{id}").text)
     told = signed_in.send("/-/check/policy", {"text": policy}, page=f"/automations/{id}").json()["mistakes"]
     assert [reason.partition(":")[0] for _, reason in told] == ["a warning"]
 
@@ -397,7 +397,7 @@ def test_a_run_is_stopped_by_the_worker_who_waits_for_it(page: Page, signed_in: 
             new MutationObserver(() => stop.hidden || stop.click()).observe(stop, { attributes: true });
         }""")
         page.get_by_role("button", name="Simulate", exact=True).click()
-        expect(page.locator("#result")).to_contain_text("the run was stopped by who let it run")
+        expect(page.locator("#result")).to_contain_text("the run was stopped by the worker who started it")
         expect(stop).to_be_hidden()
     gone = signed_in.send("/automations/stop", {"run_code": "x"}, page=f"/automations/{id}")
     assert gone.status_code == 404 and "Nothing is running from this page" in gone.text
@@ -418,9 +418,9 @@ def test_a_real_run_is_stopped_in_its_own_page(server: Server, signed_in: Visito
             answer = other.post("/automations/stop", {**stop, "_xsrf": token})
             told.add((answer.status_code, "The run stops after its current command" in answer.text))
         assert (200, True) in told <= {(200, True), (404, False)}
-    assert "the run was stopped by who let it run" in running.result().text
+    assert "the run was stopped by the worker who started it" in running.result().text
     found = nora.get("/rest/automations/logs/search.json", q="automation:(name:stopped.plain)").ok()["results"]
-    assert [each["message"] for each in found] == ["the run was stopped by who let it run"]
+    assert [each["message"] for each in found] == ["the run was stopped by the worker who started it"]
 
 
 def test_a_run_of_another_worker_cannot_be_stopped() -> None:

@@ -207,7 +207,7 @@ def _newer(whole: bytes) -> bytes:
 
 
 REFUSED = [(_cut, "cut short"), (_foreign, "another program"), (_newer, "newer version"), (lambda whole: b"", "choose"),
-           (lambda whole: b"<script>", "no backup of this program")]  # fmt: skip
+           (lambda whole: b"<script>", "not a backup of this program")]  # fmt: skip
 
 
 @pytest.mark.parametrize(("change", "words"), REFUSED, ids=[words for _, words in REFUSED])
@@ -253,7 +253,7 @@ def test_an_unusable_database_is_rolled_back(server: Server, nora: Api, visitor:
     connection.close()
     id = nora.create("task", title="still mine").ok()["id"]
     assert place(visitor.send(f"{BASE}/{hand.stem}/restore", {"typed": hand.name}, page=BASE)) == RESTORE
-    assert "the one before has its place again" in loaded(visitor, RESTORE, "Not restored")
+    assert "the previous one is back in place" in loaded(visitor, RESTORE, "Not restored")
     assert nora.record("task", id).ok()["title"] == "still mine"
     assert list(server.data.glob("helpdesk.db.not-restored-*"))
     hand.unlink()

@@ -19,7 +19,7 @@ def test_sign_in_look_around_and_sign_out_by_keyboard_alone(chromium: Browser, s
         page.keyboard.type("wrong password")
         page.keyboard.press("Enter")
         expect(page.locator("#summary")).to_be_focused()
-        expect(page.locator("#summary")).to_contain_text("not right")
+        expect(page.locator("#summary")).to_contain_text("is wrong")
         for _ in range(2):
             page.keyboard.press("Tab")
         expect(page.locator("#password")).to_be_focused()

@@ -74,4 +74,4 @@ def test_the_page_is_accessible(chromium: Browser, nora: Api, app: App, signed_i
         assert "Look at orders" in page.inner_text("main") and not is_sideways(page)
         assert violations(page) == []
         page.goto(_address(app, client_id="nobody"))
-        assert "no app with this client_id" in page.inner_text("main") and violations(page) == []
+        assert "No app has this client_id" in page.inner_text("main") and violations(page) == []

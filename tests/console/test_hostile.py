@@ -292,7 +292,7 @@ def test_after_ten_wrong_passwords_the_right_one_waits(visitor: Visitor, desk: D
     for _ in range(lockout.MAX_WRONG_OF_ACCOUNT - 1):
         desk.store.write(lambda tx: lockout.count(tx, (key,), clock.now()))
     wrong = visitor.sign_in("olga@desk.example", "wrong")
-    assert wrong.status_code == 422 and "not right" in wrong.text and 'value="wrong"' not in wrong.text
+    assert wrong.status_code == 422 and "is wrong" in wrong.text and 'value="wrong"' not in wrong.text
     locked = visitor.sign_in("OLGA@desk.example")
     assert locked.status_code == 429 and "Try again in" in locked.text
     assert visitor.sign_in().status_code == 303

@@ -66,7 +66,7 @@ def test_a_running_job_is_left_alone(signed_in: Visitor, desk: Desk) -> None:
     )
     for what in ("run", "drop"):
         answer = signed_in.send(f"{BASE}/{id}/{what}", {}, page="/account")
-        assert answer.status_code == 409 and "runs just now" in text_of(answer.text)
+        assert answer.status_code == 409 and "is running right now" in text_of(answer.text)
     assert row(desk, id) is not None
     desk.store.write(lambda tx: tx.delete(JOB, id=id))
 

@@ -103,7 +103,7 @@ def test_a_token_replaces_a_password(signed_in: Visitor, nora: Api) -> None:
         assert signed_in.send(f"{path}/test", {"recipient": "ana@customer.example"}, page=path).status_code == 303
         smtp.token = "another"
         answer = signed_in.send(f"{path}/test", {"recipient": "ana@customer.example"}, page=path)
-        assert answer.status_code == 422 and "does not accept the token" in text_of(answer.text)
+        assert answer.status_code == 422 and "rejected the token" in text_of(answer.text)
         assert "t0ken" not in answer.text and "> AUTH XOAUTH2 (left out)" in html.unescape(answer.text)
         signed_in.send(f"{path}/delete", {}, page=path)
 
@@ -131,7 +131,7 @@ def test_a_password_is_stored_and_never_shown(signed_in: Visitor, nora: Api, des
     ({"encryption": "rot13"}, "encryption", "not an encryption"),
     ({"password": PASSWORD}, "username", "needs a username"),
     ({"timeout": "301"}, "timeout", "from 1 to 300"),
-    ({"connected_account": "7"}, "username", "a connected account takes a username and no password"),
+    ({"connected_account": "7"}, "username", "a connected account needs a username and no password"),
     ({"extension_id": "core.mail.transport.pigeon"}, "extension_id", "not a mail transport"),
 ])  # fmt: skip
 def test_mistakes_of_a_transport_are_shown_at_their_field(
@@ -294,10 +294,10 @@ def test_the_dialogue_with_a_mail_server_is_shown(signed_in: Visitor, nora: Api)
 def test_unaccepted_mail_is_read_retried_and_discarded(signed_in: Visitor, nora: Api, desk: Desk) -> None:
     assert "No failed email" in text_of(signed_in.get(FAILED).text)
     settings, raw = desk.service.settings, f"Subject: =?utf-8?q?Br=C3=B6ken?=\n\n{HOSTILE}".encode()
-    dead_letters.keep(settings, f"mailbox-1-{HOSTILE}", raw, f"the mail names no sender {HOSTILE}")
+    dead_letters.keep(settings, f"mailbox-1-{HOSTILE}", raw, f"the email has no sender {HOSTILE}")
     page = signed_in.get(FAILED)
     shown = text_of(page.text)
-    assert "Failed (1)" in shown and "names no sender" in shown and "<script>alert" not in page.text
+    assert "Failed (1)" in shown and "has no sender" in shown and "<script>alert" not in page.text
     (key,) = set(re.findall(rf"{FAILED}/([0-9a-f]{{24}})\"", page.text))
     path = f"{FAILED}/{key}"
     page = signed_in.get(path)
@@ -306,7 +306,7 @@ def test_unaccepted_mail_is_read_retried_and_discarded(signed_in: Visitor, nora:
     assert source.content == raw and source.headers["Content-Type"] == "message/rfc822"
     assert source.headers["Content-Disposition"].startswith("attachment")
     assert place(signed_in.send(f"{path}/take", {}, page=path)) == path
-    assert "The email could not be processed: the mail names no sender" in text_of(signed_in.get(path).text)
+    assert "The email could not be processed: the email has no sender" in text_of(signed_in.get(path).text)
     dead_letters.keep(settings, f"mailbox-1-{HOSTILE}", b"From: ann@kite.example\nSubject: Mended\n\nHello")
     assert place(signed_in.send(f"{path}/take", {}, page=path)) == FAILED
     assert "The email is now on ticket" in text_of(signed_in.get(FAILED).text) and nora.found(
@@ -318,7 +318,7 @@ def test_unaccepted_mail_is_read_retried_and_discarded(signed_in: Visitor, nora:
     assert "another.eml is discarded" in text_of(signed_in.get(FAILED).text)
     for action in ("take", "discard"):
         signed_in.send(f"{FAILED}/{key}/{action}", {}, page=FAILED)
-        assert "not kept any more" in text_of(signed_in.get(FAILED).text)
+        assert "no longer stored" in text_of(signed_in.get(FAILED).text)
     assert signed_in.get(f"{FAILED}/{key}").status_code == 404
     assert list((settings.data / dead_letters.FOLDER).iterdir()) == []
 

@@ -73,20 +73,20 @@ def test_an_app_is_created_changed_and_removed(signed_in: Visitor, nora: Api) ->
     ("text", "found"),
     [
         (SCOPES, []),
-        ("", [(1, "name at least one scope, as a map of scope ids to `label` and `endpoints`")]),
+        ("", [(1, "define at least one scope, as a map of scope ids to `label` and `endpoints`")]),
         ("a: [", [(1, "is not YAML at line 1")]),
         (
             '"a":\n  label: A\n  endpoints: ["*"]\n"b b":\n  endpoints: ["*"]\n',
-            [(4, "'b b' is no scope id; letters, digits and : . _ - are")],
+            [(4, "'b b' is not a scope id; letters, digits and : . _ - are")],
         ),
-        ('a:\n  lable: A\n  endpoints: ["*"]\n', [(2, "'lable' is no key of a scope; did you mean 'label'?")]),
+        ('a:\n  lable: A\n  endpoints: ["*"]\n', [(2, "'lable' is not a key of a scope; did you mean 'label'?")]),
         (
             'a:\n  endpoints:\n    - "x": [GET, PSOT]\n',
-            [(3, "'PSOT' is no method, so it allows nothing; did you mean 'POST'?")],
+            [(3, "'PSOT' is not a method, so it allows nothing; did you mean 'POST'?")],
         ),
         (
             'a:\n  endpoints: ["*"]\na:\n  endpoints: ["x"]\n',
-            [(3, "scope 'a' stands on line 1 already; only this one counts")],
+            [(3, "scope 'a' is already on line 1; only this one counts")],
         ),
         ("[" * 5000, [(1, "at most 50 brackets inside each other")]),
         ("- " * 30000, [(1, "is not YAML that can be read")]),

@@ -224,7 +224,7 @@ def test_a_group_acknowledges_the_first_mail_automatically(signed_in: Visitor, n
     assert "Placeholders of tickets: {{mask}}, {{subject}}" in text_of(page)
     assert f'src="{preview}"' in page and "We have {{mask}}." in page
     shown = signed_in.get(preview)
-    assert "no ticket came into group" in shown.text and "sandbox" in shown.headers["Content-Security-Policy"]
+    assert "no ticket has arrived in group" in shown.text and "sandbox" in shown.headers["Content-Security-Policy"]
     id = nora.create("ticket", subject="Boat", group_id=made).ok()["id"]
     nora.create("message", ticket_id=id, sender="ana@kite.example", content="It leaks", headers="X-A: b").ok()
     assert nora.record("ticket", id)["mask"] in signed_in.get(preview).text

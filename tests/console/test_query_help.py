@@ -167,7 +167,7 @@ def test_suggested_records_are_few_and_readable(small: Desk) -> None:
         ("status:(open)", 7, 8, "", "takes a value"),
         ("é😀 (a", 3, 4, "", "is not closed"),
         ("a)", 1, 2, "", "has no opening bracket"),
-        ('a "b c', 2, 6, "", "no partner"),
+        ('a "b c', 2, 6, "", "is not closed"),
         ("subject:", 0, 8, "", "has no value"),
         ("created:soonish", 8, 15, "", "soonish"),
         ("sort:-craeted", 6, 13, "created", "cannot be sorted by"),

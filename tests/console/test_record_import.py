@@ -126,7 +126,7 @@ def test_a_file_that_is_not_utf_8_is_reported(signed_in: Visitor) -> None:
     [
         (b"", "Choose a file first"),
         (b"name\n", "no rows"),
-        (b"\x00\x01", "is no CSV"),
+        (b"\x00\x01", "is not CSV"),
         (b'a\n"', "Row 2 cannot be read"),
     ],
 )

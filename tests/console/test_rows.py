@@ -151,5 +151,5 @@ def test_maintenance_tasks_are_switched_together(signed_in: Visitor, desk: Desk)
     assert sorted(row[0] for row in desk.read(lambda tx: tx.find(OFF))) == names
     signed_in.send("/-/bulk", {**form, "do": "on", "ids[]": [*names, "nobody"]}, page=path)
     told = text_of(signed_in.get(path).text)
-    assert "2 tasks switched on. Refused: nobody: nothing that runs from time to time is called" in told
+    assert "2 tasks switched on. Refused: nobody: there is no maintenance task" in told
     assert desk.read(lambda tx: tx.find(OFF)) == []

@@ -65,7 +65,7 @@ def test_the_steps_can_be_left_and_resumed(server: Server, nora: Visitor) -> Non
     ({"base_url": ""}, "base_url", "enter the address"),
     ({"base_url": "https://desk.example"}, "base_url", "your browser is at"),
     ({"sender": "nobody"}, "sender", "not an email address"),
-    ({"mail_mask_pattern": "{TICKET}"}, "mail_mask_pattern", "needs L, N or C"),
+    ({"mail_mask_pattern": "{TICKET}"}, "mail_mask_pattern", "add L, N or C"),
     ({"mail_mask_pattern": "{LLL"}, "mail_mask_pattern", "brace"),
 ])  # fmt: skip
 def test_mistakes_of_the_address_are_shown_at_their_field(
@@ -195,7 +195,7 @@ def test_the_list_of_things_to_try_ticks_itself_off(nora: Visitor, api: Api) -> 
 
 @pytest.mark.parametrize(("name", "text", "words"), [
     ("mailbox_poll_seconds", "0", "from 1 to 86400"), ("mailbox_poll_seconds", "often", "whole number"),
-    ("mail_mask_pattern", "{x}", "needs L, N or C"),
+    ("mail_mask_pattern", "{x}", "add L, N or C"),
 ])  # fmt: skip
 def test_mistakes_of_a_setting_are_reported(name: str, text: str, words: str, nora: Visitor) -> None:
     answer = nora.send(f"{SETTINGS}/{name}", {name: text})

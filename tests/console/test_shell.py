@@ -49,7 +49,7 @@ def test_a_form_that_needs_the_password_is_done_once_it_is_given(visitor: Visito
     assert re.search(r'<input(?=[^>]*type="password")[^>]*name="client_secret"', asked.text)
     before, carried = visitor.cookies["sid"], again(asked.text)
     wrong = visitor.post("/admin/apps/new", {**carried, "_proof": "wrong"})
-    assert wrong.status_code == 422 and "not right" in wrong.text and not apps(nora)
+    assert wrong.status_code == 422 and "is wrong" in wrong.text and not apps(nora)
     own = {"_xsrf": carried["_xsrf"]}  # each page has its own token
     assert again(wrong.text) | own == carried
     done = visitor.post("/admin/apps/new", {**carried, "_proof": PASSWORD})
@@ -217,7 +217,7 @@ def test_a_late_form_is_done_in_the_browser(page: Page, desk: Desk, nora: Api) -
     assert violations(page) == []
     page.keyboard.type("wrong")
     page.keyboard.press("Enter")
-    expect(page.locator("#summary")).to_contain_text("not right")
+    expect(page.locator("#summary")).to_contain_text("is wrong")
     page.fill("#_proof", PASSWORD)
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_contain_text("Kept app")

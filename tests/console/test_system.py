@@ -231,7 +231,7 @@ def test_without_a_folder_the_page_says_what_to_do(signed_in: Visitor) -> None:
     assert "Set up backups" in page and "Back up now" not in page and "helpdesk restore" in page
     assert "backup_folder = " in page
     answer = signed_in.send(BACKUPS, {})
-    assert answer.status_code == 503 and "no folder for backups" in answer.text
+    assert answer.status_code == 503 and "no backup folder is set" in answer.text
 
 
 @pytest.mark.sqlite("the file of the database")

@@ -269,8 +269,8 @@ def test_a_ticket_is_linked_and_the_link_removed(signed_in: Visitor, nora: Api, 
         signed_in.send(f"{at}/unlink", {"target": f"task:{task}"}, page=page)
         assert "Order the flange of the pump" not in text_of(signed_in.get(page).text.partition('id="links"')[2])
     for wrong, told in (
-        ("", "enter the name or ID of a record"), ("No such task at all", "no record has exactly that name"),
-        ("0", "enter the name or ID of a record"),
+        ("", "enter the name or ID of a record"), ("0", "enter the name or ID of a record"),
+        ("No such task at all", "no record has exactly that name"),
         ("999999", "there is no task 999999"),
     ):  # fmt: skip
         signed_in.send(f"{at}/link", {"to": "task", "record": wrong}, page=page)

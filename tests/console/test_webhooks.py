@@ -110,7 +110,7 @@ def test_the_automation_that_handles_a_request_is_explained(signed_in: Visitor, 
         assert answer.status_code == 200 and "Callers get" not in answer.text
         listed = text(re.findall(r'id="winner".*?</ol>', answer.text, re.DOTALL)[0])
         for reason in (
-            "there is no such automation",
+            "the automation does not exist",
             "is started by svc.trigger.automation.function",
             "its `disabled@bool` is true",
             "line 9",

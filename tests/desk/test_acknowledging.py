@@ -309,7 +309,7 @@ def test_only_administrators_change_it_and_the_change_is_logged(desk: Post) -> N
 
 
 def test_the_preview_equals_the_mail(desk: Post, smtp: SmtpServer) -> None:
-    with pytest.raises(Invalid, match="no ticket came"):
+    with pytest.raises(Invalid, match="no ticket has arrived"):
         preview.of_acknowledgement(desk.context(desk.nora), desk.support)
     receive(desk, Subject="Boat")
     html = body(sent(smtp)[2], "html")

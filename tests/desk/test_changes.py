@@ -34,7 +34,7 @@ def test_old_changes_expire_and_an_older_cursor_is_refused(desk: Post, monkeypat
     assert len(page(desk, 0 if old == 0 else old).changes) == 3
     changes.forget_old(desk.service, desk.now + 1)
     assert [each.id for each in page(desk, old).changes] == young
-    with pytest.raises(Gone, match="search for the records anew"):
+    with pytest.raises(Gone, match="search for the records again"):
         page(desk, old - 2)
     changes.forget_old(desk.service, desk.now + 8 * DAY)
     assert page(desk, old + 3) == changes.ChangePage([], old + 3, False)
@@ -70,7 +70,7 @@ def test_a_time_leads_to_the_first_change_after_it(desk: Post) -> None:
     desk.now = start + 7 * DAY + 10
     changes.forget_old(desk.service, desk.now)
     assert since(1) == since(100) == made[100] + made[70] + made[200]
-    with pytest.raises(Gone, match="search for the records anew"):
+    with pytest.raises(Gone, match="search for the records again"):
         since(0)
 
 

@@ -196,7 +196,7 @@ def test_unreadable_recipients_are_refused_with_the_text(desk: Post, name: str, 
     with pytest.raises(Invalid) as refused:
         desk.compose(**{name: text})
     wrong = text.rpartition(", ")[2].rpartition("; ")[2]
-    assert refused.value.message == f"{name}: '{wrong}' is not a mail address; use name@host"
+    assert refused.value.message == f"{name}: '{wrong}' is not an email address; use name@host"
     assert refused.value.details["field"] == name
     with pytest.raises(Invalid):
         desk.compose(**{name: text, "dont_send": "1"})

@@ -45,11 +45,11 @@ def test_a_domain_with_correct_entries(server: NameServer) -> None:
 @pytest.mark.parametrize(("own", "policies", "exchanges", "kind", "advice"), [
     ([], [POLICY], 1, "SPF", "add a TXT entry at x.example"),
     ([b"v=spf10 -all"], [POLICY], 1, "SPF", "add a TXT entry"),
-    ([OWN, OWN], [POLICY], 1, "SPF", "make one of them"),
+    ([OWN, OWN], [POLICY], 1, "SPF", "combine them into one"),
     ([b"v=spf1 +all"], [POLICY], 1, "SPF", "lets every server send"),
     ([OWN], [], 1, "DMARC", "_dmarc.x.example"),
     ([OWN], [POLICY, POLICY], 1, "DMARC", "keep one"),
-    ([OWN], [POLICY], 0, "MX", "arrive nowhere"),
+    ([OWN], [POLICY], 0, "MX", "cannot arrive"),
 ])  # fmt: skip
 def test_missing_entries_are_reported_with_advice(
     server: NameServer, own: list[bytes], policies: list[bytes], exchanges: int, kind: str, advice: str
@@ -60,7 +60,7 @@ def test_missing_entries_are_reported_with_advice(
 
 
 def test_names_that_cannot_be_resolved() -> None:
-    assert "this machine alone" in of_domain("localhost", [])[0].advice
-    assert "no name that can be looked up" in of_domain(f"{'x' * 70}.example", [("127.0.0.1", 9)])[0].advice
-    with pytest.raises(Unavailable, match="no name server answers"):
+    assert "only on this machine" in of_domain("localhost", [])[0].advice
+    assert "not a name that can be looked up" in of_domain(f"{'x' * 70}.example", [("127.0.0.1", 9)])[0].advice
+    with pytest.raises(Unavailable, match="no name server responds"):
         of_domain("x.example", [])

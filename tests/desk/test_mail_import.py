@@ -279,7 +279,7 @@ def test_a_full_database_stops_the_import_and_skips_nothing(desk: Desk, tmp_path
     file.write_bytes(mbox(*mails[:19], large, *mails[20:]))
     pages = desk.read(lambda tx: tx.connection.pragma("page_count"))
     limit_pages(desk, pages + 100)
-    with pytest.raises(Full, match=r"stopped after \d+ mails: the same import again goes on there"):
+    with pytest.raises(Full, match=r"stopped after \d+ mails: run the same import again to continue"):
         Import(desk, file)
     assert 0 < len(desk.all("ticket")) < 20
     limit_pages(desk, 2**30)

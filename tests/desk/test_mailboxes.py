@@ -290,7 +290,7 @@ def test_only_the_headers_of_an_oversized_mail_are_fetched(desk: Desk, server: M
     id = box(desk, server, max_msg_size_kb=2)
     assert check(desk, id) == 2
     first = desk.all("message")[0]
-    assert "more than the 2,048 that its mailbox takes" in first["content"]
+    assert "more than the limit of its mailbox, 2,048" in first["content"]
     assert "X-Mailbox-Error: too large" in first["headers"] and "boundary" not in first["headers"]
     assert "X-Last: here" in first["headers"] and first["message_id"] == "<1@kite.example>"
     assert subjects(desk) == ["Boat", "Mail 2"]

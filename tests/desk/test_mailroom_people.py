@@ -390,7 +390,7 @@ def test_forwards_of_others_offer_no_author(desk: Desk, headers: dict[str, str])
     named = {name: value.replace("ANN", email) for name, value in headers.items()}
     received = desk.receive(mail(FORWARD.replace("AUTHOR", someone()), **named))
     assert desk.message(received)["forwarded_from"] == ""
-    with pytest.raises(Invalid, match="names no original sender"):
+    with pytest.raises(Invalid, match="has no original sender"):
         original_sender.replace_sender(desk.ctx, received.ticket_id, received.message_id)
 
 

@@ -218,7 +218,7 @@ FAIL, PASS = f"{HOST}; dmarc=fail (p=none) header.from=desk.example", f"{HOST}; 
 @pytest.mark.parametrize(
     ("headers", "noted"),
     [
-        ({"Authentication-Results": FAIL}, f"{MILO} is a worker's, but the mail failed DMARC at {HOST}"),
+        ({"Authentication-Results": FAIL}, f"{MILO} is a worker's, but the email failed DMARC at {HOST}"),
         ({"Authentication-Results": "MX.Desk.Example 1 (x); spf=pass; DMARC = Fail"}, "failed DMARC"),
         ({"Authentication-Results": f"{PASS}\nAuthentication-Results: {FAIL}"}, ""),
         ({"Authentication-Results": f"{FAIL}\nAuthentication-Results: {PASS}"}, "failed DMARC"),
@@ -315,7 +315,7 @@ def test_the_same_id_from_another_sender_is_another_mail(desk: Desk, boat: Recei
     assert desk.notes(received) == [SAME_ID.format(boat.message_id)]
 
 
-SAME_ID = "the same Message-Id has come before, from another sender or with other words: message {}"
+SAME_ID = "the same Message-Id has arrived before, from another sender or with different text: message {}"
 FILE = "Content-Type: a/b; name=c\nContent-Transfer-Encoding: base64\n\n{}"
 
 

@@ -127,7 +127,7 @@ def test_only_administrators_merge_the_address_of_a_worker(desk: Post, anas: tup
 
 def test_too_much_at_once_is_refused(desk: Post, anas: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(merging, "MAX_MOVED", 0)
-    with pytest.raises(TooLarge, match="let this one stay"):
+    with pytest.raises(TooLarge, match="merge the other record into this one instead"):
         merge(desk, *anas)
 
 

@@ -135,7 +135,7 @@ def test_administrators_are_notified_once_after_some_tries(desk: Desk, imap: Ima
         counts.append(len(desk.all("notification")))
     assert counts == [0] * (MISSED_TOLD_AT - 1) + [1] * 3
     [entry] = desk.all("activity_log", target__context="svc.contexts.mailbox")
-    assert "does not hand it out" in str(entry["params"])
+    assert "does not deliver it" in str(entry["params"])
 
 
 def test_the_check_up_reports_it(desk: Desk, imap: ImapServer) -> None:

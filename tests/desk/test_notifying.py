@@ -252,7 +252,7 @@ def test_a_second_reply_to_one_mail_is_stored_and_sent_to_no_one(team: Team) -> 
     [draft] = team.desk.all("draft", ticket_id=team.ticket)
     assert "Send them the money." in draft["params"]["content"] and not draft["is_queued"]
     newest = team.desk.all("notification", worker_id=team.desk.milo)[-1]
-    assert "answered before" in newest["params"]["variables"]["reason"]
+    assert "already answered" in newest["params"]["variables"]["reason"]
 
 
 def test_a_second_reply_to_a_note_is_a_note_of_the_address(team: Team) -> None:

@@ -144,7 +144,7 @@ def test_an_unreadable_recipient_is_reported_in_rendered_mail_too(
     records.update(desk.context(desk.nora), "draft", id, {"params": params})
     assert not deliver(desk.service, id, claim, NOW) and smtp.messages == []
     wrong = typed.rpartition(" ")[2]
-    told = f"Error sending message: {name}: '{wrong}' is not a mail address; use name@host"
+    told = f"Error sending message: {name}: '{wrong}' is not an email address; use name@host"
     assert (desk.one("draft", id=id)["is_queued"], desk.comments("draft", id)) == (0, [told])
 
 
@@ -268,7 +268,7 @@ def test_a_refused_token_is_not_used_again(desk: Post) -> None:
         assert desk.one("connected_account", id=account)["params"] == params | {"expires_at": NOW}
         desk.run_due(RETRY)
     [draft] = desk.all("draft")
-    assert "does not accept the token" not in desk.comments("draft", draft["id"])[-1]  # a new one was requested
+    assert "rejected the token" not in desk.comments("draft", draft["id"])[-1]  # a new one was requested
 
 
 # -- failures ----------------------------------------------------------------------------------------------------------

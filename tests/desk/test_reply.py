@@ -138,7 +138,7 @@ def test_automatic_mail_gets_no_automatic_reply(
 ) -> None:
     desk.reply(desk.received(ticket, **headers), is_autoreply="1")
     kept = desk.message(ticket)
-    assert (kept["is_autoreply"], kept["is_not_sent"]) == (1, 1) and "answered automatically" in kept["notes"]
+    assert (kept["is_autoreply"], kept["is_not_sent"]) == (1, 1) and "automatic replies are turned off" in kept["notes"]
     assert smtp.messages == [] and desk.all("draft") == []
 
 
@@ -153,7 +153,7 @@ def automatic(desk: Post, email: str, **headers: str) -> dict[str, Any]:
 def test_an_address_gets_one_automatic_reply_per_hour_whatever_its_tickets(desk: Post, smtp: SmtpServer) -> None:
     kept = [automatic(desk, "ann@kite.example") for _ in range(3)]
     assert [each["is_not_sent"] for each in kept] == [0, 1, 1] and len(smtp.messages) == 1
-    assert "not sent to ann@kite.example: it had an automatic answer within the hour" in kept[1]["notes"]
+    assert "not sent to ann@kite.example: it already got an automatic reply within the hour" in kept[1]["notes"]
     assert automatic(desk, "bo@kite.example")["is_not_sent"] == 0
     desk.now += reply_limits.HOUR_SECONDS
     assert automatic(desk, "Ann@Kite.example")["is_not_sent"] == 0 and len(smtp.messages) == 3
@@ -163,7 +163,7 @@ def test_the_automatic_replies_per_hour_are_limited(desk: Post, smtp: SmtpServer
     desk.set(automatic_answers_per_hour=2)
     kept = [automatic(desk, f"c{number}@kite.example") for number in range(3)]
     assert [each["is_not_sent"] for each in kept] == [0, 0, 1] and len(smtp.messages) == 2
-    assert "not sent: 2 automatic answers have left within the hour" in kept[2]["notes"]
+    assert "not sent: 2 automatic replies were sent within the hour" in kept[2]["notes"]
     desk.now += reply_limits.HOUR_SECONDS
     assert automatic(desk, "c2@kite.example")["is_not_sent"] == 0
 

@@ -96,7 +96,7 @@ def test_rights_are_those_of_who_uploaded_the_file_when_it_is_done(desk: Desk, n
     milo = desk.context(2)
     for change, told in (
         (lambda: desk.update("role", role, privs_mode=""), "you may not create"),
-        (lambda: desk.update("worker", 2, is_disabled=1), "no worker any more"),
+        (lambda: desk.update("worker", 2, is_disabled=1), "no longer exists"),
     ):
         upload = uploaded(milo)
         background.start(milo, upload, NAMES, "", is_trial=False)

@@ -134,7 +134,7 @@ def test_records_are_found_by_a_custom_field(desk: Desk, nora: Context) -> None:
         ("Twofold;1", ("name", "city"), "name", 2, "name", "several records have 'Twofold'"),
         ("999999;x", ("id", "name"), "id", 2, "id", "there is no org '999999'"),
         ("x;x", ("id", "name"), "id", 2, "id", "there is no org 'x'"),
-        ("A;1;2", ("name", "city"), "", 2, "", "has 3 cells, and the file 2 columns"),
+        ("A;1;2", ("name", "city"), "", 2, "", "has 3 cells, but the file has 2 columns"),
         (";Bern", ("name", "city"), "", 2, "name", "is required"),
         ("A;nope", ("name", "website"), "", 2, "website", "must start with http"),
         ("A;" + "x" * 300, ("name", "city"), "", 2, "city", "at most 255 characters"),

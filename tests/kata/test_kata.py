@@ -181,13 +181,13 @@ CHECKS = [
     ("start:\n  log: hi", []),
     ("", ["'start' is required"]),
     ("start: text", ["must be object, this is string"]),
-    ("start:\n  lag: hi", ["'lag' is not known here; did you mean 'log'?"]),
+    ("start:\n  lag: hi", ["'lag' is not a known attribute; did you mean 'log'?"]),
     ("start:\n  step/a@int: 1\n  step/b@int: 2", []),
     ("start:\n  log/a: hi", ["'log' takes no name"]),
     ("start:\n  step@list:\n    a", ["must be number, this is list"]),
     ("start:\nextra: 1\nx-on@bool: yes", []),
     ("start:\nx-on: yes", ["must be bool, this is string"]),
-    ("start:\ny-on: yes", ["'y-on' is not known here"]),
+    ("start:\ny-on: yes", ["'y-on' is not a known attribute"]),
 ]
 
 

@@ -209,7 +209,7 @@ def test_exclude_patterns(pattern, is_match):
         ("'ann@x.example'", ["ann@x.example"]),
         ("'ann@x.example", ["'ann@x.example"]),
         ("o'brien'@x.example", ["o'brien'@x.example"]),
-        ("ann@x.example, junk", "'junk' is not a mail address; use name@host"),
+        ("ann@x.example, junk", "'junk' is not an email address; use name@host"),
         ("ann@x.example, Bob <bob>", "'Bob <bob>' is not"),
         ("ann@x.example bob@@x.example", "'bob@@x.example' is not"),
         ("a b@x", ["b@x"]),

@@ -47,7 +47,7 @@ def test_no_empty_line_before_the_body():
 
 @pytest.mark.parametrize(
     "line",
-    [b"this is no header", b"Foo Bar: baz", b"X-Without-Colon", b"\xff\xfe", b"one\r\ntwo\r\nthree"],
+    [b"this is not a header", b"Foo Bar: baz", b"X-Without-Colon", b"\xff\xfe", b"one\r\ntwo\r\nthree"],
 )
 def test_a_broken_line_among_the_headers_is_skipped_and_noted(line):
     found = read(b"From: a@b\r\n" + line + b"\r\nSubject: still there\r\nX-Mine: 1\r\n\r\ntext")

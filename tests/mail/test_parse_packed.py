@@ -17,7 +17,7 @@ from server.mail.parse import OPENED, Mail, ParseLimits, parse
 NOW = 1795187045
 HEAD = "From: ann@kite.example\r\nSubject: x\r\n"
 SIGNED_NOTE = "signed with S/MIME; the signature was not checked"
-UNPACKED_NOTE, PARTLY_NOTE = "winmail.dat was unpacked", "winmail.dat was unpacked in part, and kept"
+UNPACKED_NOTE, PARTLY_NOTE = "winmail.dat was unpacked", "winmail.dat was partly unpacked, and stored"
 
 
 def packed_mail(content: bytes, mime_type: str, name: str, limits: ParseLimits | None = None, before: str = "") -> Mail:

@@ -117,7 +117,7 @@ def test_a_mail_above_the_size_that_the_server_takes_is_refused_in_words():
     with SmtpServer(most_bytes=1000) as server, pytest.raises(TransportFailed) as failed:
         send(server, raw=RAW + b"x" * 1000)
     assert failed.value.is_permanent
-    assert "the mail server takes at most 1,000; send fewer or smaller files" in failed.value.message
+    assert "the mail server accepts at most 1,000; send fewer or smaller files" in failed.value.message
 
 
 @pytest.mark.parametrize(("second", "is_permanent"), [("550 No", True), ("451 Later", False)])
@@ -176,7 +176,7 @@ def test_a_wrong_token_is_not_shown_and_the_next_may_be_better():
     with SmtpServer(token="t0ken") as server, pytest.raises(TransportFailed) as failed:
         send(server, username="ida", account="7", token="old-t0ken")
     assert not failed.value.is_permanent
-    assert "does not accept the token: 535" in failed.value.message and "t0ken" not in failed.value.message[40:]
+    assert "rejected the token: 535" in failed.value.message and "t0ken" not in failed.value.message[40:]
 
 
 def test_missing_login_is_the_servers_refusal():

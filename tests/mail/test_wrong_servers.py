@@ -129,7 +129,7 @@ def test_a_name_of_no_host(kind: str) -> None:
 def test_logins_that_are_not_spoken() -> None:
     with SmtpServer(login=("ida", "s3cret"), logins="NTLM") as server:
         said = refusal("smtp", server.port, "none", user="ida")
-    assert "offers the logins NTLM, none of which is CRAM-MD5 or PLAIN or LOGIN" in said
+    assert "offers the sign-in methods NTLM, but not CRAM-MD5 or PLAIN or LOGIN" in said
     with SmtpServer(logins="none") as server:
         assert "does not offer sign-in" in refusal("smtp", server.port, "none", user="ida")
 

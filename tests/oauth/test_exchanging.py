@@ -76,7 +76,7 @@ def test_a_repeated_parameter_is_refused(apps: Apps, desk: Desk) -> None:
     sent = {"grant_type": "authorization_code", "code": code, "code_verifier": VERIFIER, **apps.stock.login}
     for name in ("grant_type", "code", "client_id", "client_secret", "code_verifier", "scope"):
         pairs = (*sent.items(), (name, "x"), *([(name, "y")] if name == "scope" else []))
-        with pytest.raises(Invalid, match=f"{name} is there more than once"):
+        with pytest.raises(Invalid, match=f"{name} is sent more than once"):
             provider.exchange(desk.service, provider.OAuthRequest(pairs, None, ""), NOW)
     with pytest.raises(Invalid, match="more than 4096"):
         apps.exchange(apps.stock, "x" * 5000)

@@ -99,7 +99,7 @@ def test_a_missing_chosen_record_is_empty(desk):
         (prompt("text", format="name"), "a b", Invalid, "must have at most 60 letters"),
         (prompt("text", format="name"), ".a", Invalid, "begin and end with a letter or digit"),
         (prompt("text", format="number"), "-1", Invalid, "is not a whole number"),
-        (prompt("text", format="url"), "javascript:alert(1)", Invalid, "is not an address with http:// or https://"),
+        (prompt("text", format="url"), "javascript:alert(1)", Invalid, "is not an http:// or https:// address"),
         (prompt("text", format="url"), "https://a/{{b}}", Invalid, "is not an address"),
         (prompt("chooser", single=True), "milo", Invalid, "'milo' is not the id of a record"),
         (prompt("chooser", single=True), ["1", "2"], Invalid, "takes one text"),
@@ -195,5 +195,5 @@ def test_keys_are_rendered_too_and_must_not_collide(desk):
     entry = {"uid": "one", "_context": "task", "{{{x}}}": "Oil"}
     made = bring(desk, package(entry, prompts=[prompt("text")]), x="title")
     assert made.records[TASK]["one"]["label"] == "Oil"
-    with pytest.raises(Invalid, match="'title' is there twice"):
+    with pytest.raises(Invalid, match="'title' appears twice"):
         bring(desk, package(task(**{"{{{x}}}": "Oil"}), prompts=[prompt("text")]), x="title")

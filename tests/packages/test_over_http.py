@@ -150,7 +150,7 @@ ACTING = [
     ([MAKER | {"policy_kata": POLICY}, HOOK], {}, [ACTS, f"{DOOR}: record.create, record.get"]),
     ([HOOK, MAKER | {"policy_kata": ""}], {}, []),
     ([MAKER | {"extension_id": "svc.trigger.mail.send"}], {"events": [{"event": "mail.send", "kata": BINDING}]},
-     ["runs the automation maker at each event mail.send: a mail is about to leave; it can be changed"]),
+     ["runs the automation maker at each event mail.send: an email is about to be sent; it can be changed"]),
     ([{"uid": "t", "_context": "automation_timer", "name": "Nightly", "automations_kata": BINDING},
       MAKER | {"extension_id": "svc.trigger.automation.timer"}], {},
      ["runs the automation maker at the times of the timer Nightly"]),
@@ -226,7 +226,7 @@ def test_the_command_names_its_own_flags(api: Api, tmp_path: Path) -> None:
     file.write_text(json.dumps(package(ADMINISTRATOR)))
     done = command("package", "import", str(file), data=tmp_path / "data")
     told = done.stderr.decode()
-    assert done.returncode == 1 and "an administrator. Add --grants to agree; --dry-run tells all of it" in told, told
+    assert done.returncode == 1 and "an administrator. Add --grants to agree; --dry-run lists all of it" in told, told
     assert command("package", "import", "--grants", str(file), data=tmp_path / "data").returncode == 0
 
 

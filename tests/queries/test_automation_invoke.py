@@ -52,7 +52,7 @@ def automation(desk: Desk, name: str, script: str, trigger: str = QUERY, **more:
         ("type:automation.invoke name:report.daily inputs:(a:(b:1))", "(b", "takes one value or a list"),
         ("type:automation.invoke name:report.daily inputs:(tu:me)", "report", "'tu' is not an input"),
         ("type:automation.invoke name:report.broken", "report", "out of paper"),
-        ("type:automation.invoke name:report.bytes", "report", "bytes that are no text"),
+        ("type:automation.invoke name:report.bytes", "report", "bytes that are not text"),
         ("type:automation.invoke name:report.endless", "report", "cause each other"),
     ],
 )

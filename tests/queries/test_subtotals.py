@@ -254,7 +254,7 @@ def test_status_and_group_come_from_the_kept_counts(known: Known) -> None:
         ("", None, "needs 'by:'"),
         ("by:[]", "[", "at least one field"),
         ("by:[status,org,group,owner,bucket,id]", "id]", "at most 5 fields"),
-        ("by:[status,status]", "status]", "stands twice"),
+        ("by:[status,status]", "status]", "appears twice"),
         ("by:[status~0]", "status", "1 to 2000"),
         ("by:[status~2001]", "status", "1 to 2000"),
         ("by:[status~x]", "status", "1 to 2000"),

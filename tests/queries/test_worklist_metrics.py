@@ -109,7 +109,7 @@ ERRORS = [
     ("of:ticket functon:avg", "functon", "did you mean 'function'"),
     ("of:ticket function:median field:importance", "median", "is not a function"),
     ("of:ticket functions:[avg,summ] field:importance", "summ", "did you mean 'sum'"),
-    ("of:ticket functions:[avg,average] field:importance", "average", "stands twice"),
+    ("of:ticket functions:[avg,average] field:importance", "average", "appears twice"),
     ("of:ticket functions:[]", "[]", "at least one function"),
     ("of:ticket function:avg", "avg", "needs 'field:'"),
     ("of:ticket function:avg functions:[avg] field:importance", "[avg]", "write one of"),

@@ -109,7 +109,7 @@ def test_built_in_records_cannot_be_renamed_created_or_deleted(desk, ids, uri, k
     after = desk.update(uri, id, by=by, name=before["name"], **{kata: "automation/a:", "description": "New"})
     assert (after["description"], desk.row(uri, id)[kata]) == ("New", "automation/a:")
     for field, value in (("name", "mail.other"), ("extension_id", "svc.trigger.mail.sent.x")):
-        with pytest.raises(Invalid, match=f"{field}: stays"):
+        with pytest.raises(Invalid, match=f"{field}: must stay"):
             desk.update(uri, id, by=by, **{field: value})
     with pytest.raises(Invalid, match=kata):
         desk.update(uri, id, by=by, **{kata: "a" * 65536})

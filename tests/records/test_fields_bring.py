@@ -42,8 +42,8 @@ def test_each_kind_of_field_adds_the_filter_of_its_kind():
 
 def test_common_fields_need_no_note():
     assert filters({"created_at": CreatedAt(), "name": Name(), "updated_at": UpdatedAt()}) == {
-        "text": ("text", "Bare words are looked for in the name.", "name"),
-        "created": ("date", "When the record was made.", "created_at"),
+        "text": ("text", "Bare words are searched in the name.", "name"),
+        "created": ("date", "When the record was created.", "created_at"),
         "name": ("text", "Name.", "name"),
         "updated": ("date", "Last change.", "updated_at"),
     }

@@ -59,7 +59,7 @@ def test_the_records_api(desk: Desk) -> None:
     made = records.create(desk.context(), "attachment", {"name": DECEIVING, "content": "2"})
     assert made["name"] == SAFE
     assert records.update(desk.context(), "attachment", made["id"], {"name": "b\\" + DECEIVING})["name"] == SAFE
-    with pytest.raises(Invalid, match="is no name of a file"):
+    with pytest.raises(Invalid, match="is not a file name"):
         records.create(desk.context(), "attachment", {"name": "../..", "content": "3"})
 
 

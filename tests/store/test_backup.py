@@ -135,13 +135,13 @@ def test_a_backup_is_one_file_that_only_its_owner_reads(path: Path, target: Path
 
 def test_nothing_is_written_over(path: Path, target: Path) -> None:
     target.write_bytes(b"mine")
-    with pytest.raises(Conflict, match="nothing is written over"):
+    with pytest.raises(Conflict, match="is not overwritten"):
         backup.make(_filled(path), target)
     assert target.read_bytes() == b"mine" and len(list(target.parent.iterdir())) == 1
 
 
 def test_nothing_is_written_over_that_comes_meanwhile(path: Path, target: Path) -> None:
-    with pytest.raises(Conflict, match="come meanwhile"):
+    with pytest.raises(Conflict, match="created in the meantime"):
         backup.make(_filled(path), target, lambda done, total: target.write_bytes(b"mine") and None)
     assert target.read_bytes() == b"mine" and len(list(target.parent.iterdir())) == 1
 
@@ -206,7 +206,7 @@ def _run(what: str, source: Path, target: Path, limit: int = 0, kill: str = "-")
 def test_a_disk_that_is_full_half_way_leaves_nothing(path: Path, target: Path) -> None:
     ended = _run("make", _filled(path), target, limit=500_000)
     assert (ended.returncode, ended.stdout.split()[0]) == (1, "Full"), ended
-    assert "no room is left" in ended.stdout and list(target.parent.iterdir()) == []
+    assert "no space is left" in ended.stdout and list(target.parent.iterdir()) == []
 
 
 @pytest.mark.parametrize("place", ["progress", "server.store.copying.sync", "server.store.copying.give_name"])
@@ -385,9 +385,9 @@ def _in_use(file: Path) -> None:
 
 REFUSED = [
     (_cut, "cut short"),
-    (_without_beginning, "no backup of this program"),
-    (_empty, "no backup of this program"),
-    (_text, "no backup of this program"),
+    (_without_beginning, "not a backup of this program"),
+    (_empty, "not a backup of this program"),
+    (_text, "not a backup of this program"),
     (_changed_inside, "is damaged"),
     (_pragma("application_id=7"), "another program"),
     (_pragma(f"user_version={schema.SCHEMA_NUMBER + 1}"), "newer version"),

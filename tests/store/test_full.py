@@ -128,7 +128,7 @@ def test_a_write_that_goes_on_after_want_of_room_is_not_half_done(small: Store) 
 
 
 def test_a_full_disk_is_reported_with_retry_after(small: Store) -> None:
-    with pytest.raises(Full, match="no room is left") as full:
+    with pytest.raises(Full, match="disk of the database is full") as full:
         add_pump(small, "big", manual=BIG)
     assert full.value.details["retry_after"] >= 1
 

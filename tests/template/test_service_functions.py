@@ -115,7 +115,7 @@ def test_privileges(name: str, call: str, wanted: bool, ids: dict[str, int], by:
 
 REFUSED: list[Case] = [
     ('{{ svc_record_readable("tickt", 1) }}', Fails("there is no record type 'tickt'")),
-    ('{{ svc_has_priv("x", "group", 1) }}', Fails("'group' does not act; name a worker, or the application")),
+    ('{{ svc_has_priv("x", "group", 1) }}', Fails("'group' cannot act; use a worker or the application")),
     ("\n{{ svc_calendar_time_elapsed(999, 0, 1) }}", Fails("there is no calendar 999", line=2)),
     ('{{ svc_calendar_time_elapsed(1, "no such day", 1) }}', Fails("is not a time")),
     ('{{ svc_calendar_time_elapsed(1, "1971-01-01", "2030-01-01") }}', Fails("range")),

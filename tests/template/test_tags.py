@@ -190,7 +190,7 @@ LINES: list[Case] = [
     ('\n{{ "a#{1 +}" }}', Fails("stands where an expression is expected", line=2)),
     ("\n{{ a|default(b=1) }}", Fails("'default' takes no argument 'b'", line=2)),
     ("\n{{ range(1, 2, 3, 4) }}", Fails("'range' takes at most 3 arguments", line=2)),
-    ("\n{{ range(low=1, low=2) }}", Fails("stands here twice", line=2)),
+    ("\n{{ range(low=1, low=2) }}", Fails("appears here twice", line=2)),
     ("\n{{ range(low=1, 2) }}", Fails("an argument without a name", line=2)),
     ("\n{{ 5 is divisible by }}", Fails("stands where an expression is expected", line=2)),
     ("\n{{ a ? : 2 }}", Fails("stands where an expression is expected", line=2)),

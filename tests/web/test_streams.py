@@ -213,7 +213,7 @@ def until(begin: Callable[[], Following]) -> Following:
         try:
             return begin()
         except AssertionError as error:
-            assert "open already" in str(error)
+            assert "already open" in str(error)
 
 
 def test_a_stopping_server_ends_them(small: tuple[Server, Api]) -> None:

@@ -60,7 +60,7 @@ WAITING = (
     ("queue_messages", N_("Messages in queues"), ""),
 )
 MAX_LINES, MAX_TROUBLES = 180, 5  # lines of the log, newest first; lines about problems, beside the health
-SEES_LOG = "look at the log"  # what administrators alone may
+SEES_LOG = "see the log"  # what administrators alone may
 LINE_BADGES = {"debug": "muted", "info": "muted", "warning": "warn", "error": "err", "critical": "err"}
 MAX_EVENTS = 500  # in the list to choose from
 

@@ -40,7 +40,7 @@ class ActionCall:
         """Returns a rendered parameter as the id of a record. Raises Invalid."""
         text = self.text(name).strip()
         if not is_whole(text):
-            raise Invalid(f"{name}: '{text[:50]}' is no id", field=name)
+            raise Invalid(f"{name}: '{text[:50]}' is not an id", field=name)
         return int(text)
 
     def ids(self, name: str) -> list[int]:
@@ -51,14 +51,14 @@ class ActionCall:
             text.strip() for each in templates for text in self.run.render(printed(each)).split(",") if text.strip()
         ]
         if not all(is_whole(text) for text in texts):
-            raise Invalid(f"{name}: takes ids", field=name)
+            raise Invalid(f"{name}: must be record ids", field=name)
         return [int(text) for text in texts]
 
     def map(self, name: str) -> dict[str, Any]:
         """Returns a rendered parameter as a JSON object. Raises Invalid."""
         decoded = self.run.decoded(self.text(name))
         if decoded == [] or not isinstance(decoded, dict):
-            raise Invalid(f"{name}: takes a JSON object that is not empty", field=name)
+            raise Invalid(f"{name}: must be a JSON object that is not empty", field=name)
         return decoded
 
 

@@ -49,7 +49,7 @@ class BehaviorBudget:
         """Counts a step; called before anything that can repeat. Raises BudgetSpent."""
         self.steps += 1
         if self.steps > MAX_STEPS:
-            raise BudgetSpent(f"the behavior takes more than {MAX_STEPS:,} steps; look for a loop without an end")
+            raise BudgetSpent(f"the behavior takes more than {MAX_STEPS:,} steps; check for an endless loop")
         if time.monotonic() > self.budget.ends_at:
             raise BudgetSpent(f"the behavior takes longer than {MAX_SECONDS:.0f} seconds; let it handle less at once")
 

@@ -49,7 +49,7 @@ def _turn(service: Service) -> Iterator[None]:
     threads."""
     turns = turns_of(service)
     if not turns.acquire(blocking=False):
-        raise Unavailable("as many behaviors run as may at a time; try again", retry_after=RETRY_SECONDS)
+        raise Unavailable("too many behaviors are running; try again", retry_after=RETRY_SECONDS)
     try:
         yield
     finally:
@@ -79,19 +79,19 @@ def _checked(
         raise NotFound(f"there is no behavior '{name[:80]}'; name it by its id or its uri")
     bot = loading.bot_of(ctx, tx, behavior)
     if bot is None:
-        raise NotFound(f"the bot of behavior {behavior.id} is gone")
+        raise NotFound(f"the bot of behavior {behavior.id} no longer exists")
     if not Rules(ctx.service.registry, ctx.actor).may_read(tx, ctx.service.registry.type("bot"), bot.id):
         raise Forbidden(f"you may not use the bot of behavior {behavior.id}")
     if behavior.event not in events:  # without access, the error contains neither its name nor its event
         raise Rejected(
-            f"the behavior '{behavior.name}' answers to the event '{event_name(behavior.event)}', not to "
+            f"the behavior '{behavior.name}' responds to the event '{event_name(behavior.event)}', not to "
             f"'{event_name(events[0])}'"
         )
     for what, it in (("bot", bot), ("behavior", behavior)):
         if it.is_disabled:
             raise Rejected(f"the {what} '{it.name}' is disabled; enable it first")
     if not bot.lets("events", behavior.event):
-        raise Rejected(f"the bot '{bot.name}' may not answer to the event '{event_name(behavior.event)}'")
+        raise Rejected(f"the bot '{bot.name}' may not respond to the event '{event_name(behavior.event)}'")
     return behavior, bot
 
 

@@ -52,7 +52,7 @@ class _TreeReader:
 
     def nodes(self, entries: Any, path: str, above: str, depth: int) -> tuple[BehaviorNode, ...]:
         if not isinstance(entries, list):
-            raise _bad("nodes", f"{path} takes a list of nodes")
+            raise _bad("nodes", f"{path} must be a list of nodes")
         if depth > MAX_DEPTH and entries:
             raise _bad("nodes", f"{path}: at most {MAX_DEPTH} nodes inside each other")
         return tuple(self._node(each, f"{path}[{place}]", above, depth) for place, each in enumerate(entries))
@@ -62,12 +62,12 @@ class _TreeReader:
         if self._count > MAX_NODES:
             raise _bad("nodes", f"at most {MAX_NODES} nodes")
         if not isinstance(entry, dict):
-            raise _bad("nodes", f"{path} is no node: {{type, title, status, params, nodes}}")
+            raise _bad("nodes", f"{path} is not a node: {{type, title, status, params, nodes}}")
         type, status = entry.get("type"), entry.get("status", "live")
         if type not in TYPES:
-            raise _bad("nodes", f"{path}: '{str(type)[:50]}' is no type of node{nearest(str(type), TYPES)}")
+            raise _bad("nodes", f"{path}: '{str(type)[:50]}' is not a type of node{nearest(str(type), TYPES)}")
         if status not in STATUSES:
-            raise _bad("nodes", f"{path}: '{str(status)[:50]}' is no status; there are {', '.join(STATUSES)}")
+            raise _bad("nodes", f"{path}: '{str(status)[:50]}' is not a status; there are {', '.join(STATUSES)}")
         if above == "switch" and type != "outcome":
             raise _bad("nodes", f"{path}: a switch takes only outcomes, not a node of the type {type}")
         below = self.nodes(entry.get("nodes") or [], f"{path}.nodes", type, depth + 1)
@@ -85,7 +85,7 @@ def _check_params(type: str, params: dict[str, Any], path: str) -> None:
             raise _bad("nodes", f"{path}: at most {MAX_ACTIONS} actions in a node")
         for place, each in enumerate(actions):
             if not isinstance(each.get("action"), str):
-                raise _bad("nodes", f"{path}.params.actions[{place}] names no action")
+                raise _bad("nodes", f"{path}.params.actions[{place}] has no action")
     if type == "outcome":
         for place, group in enumerate(_maps(params.get("groups"), f"{path}.params.groups")):
             _maps(group.get("conditions"), f"{path}.params.groups[{place}].conditions")
@@ -94,7 +94,7 @@ def _check_params(type: str, params: dict[str, Any], path: str) -> None:
 def _maps(value: Any, path: str) -> list[dict[str, Any]]:
     maps = value or []
     if not isinstance(maps, list) or not all(isinstance(each, dict) for each in maps):
-        raise _bad("nodes", f"{path} takes a list of maps")
+        raise _bad("nodes", f"{path} must be a list of maps")
     return maps
 
 
@@ -110,14 +110,14 @@ def _variable(key: str, entry: Any) -> Variable:
     if not _KEY.match(key) or len(key) > MAX_KEY_CHARS:
         raise _bad(
             "variables",
-            f"'{key[:80]}' is no name: var_ with small letters, digits and _ behind it, "
+            f"'{key[:80]}' is not a name: var_ followed by lower-case letters, digits and _, "
             f"{MAX_KEY_CHARS} characters at most",
         )
     if not isinstance(entry, dict):
-        raise _bad("variables", f"{key} takes a map: {{key, label, type, is_private, params}}")
+        raise _bad("variables", f"{key} must be a map: {{key, label, type, is_private, params}}")
     type = str(entry.get("type") or "")
     if type not in KINDS and not (type.startswith(LIST_PREFIX) and len(type) > len(LIST_PREFIX)):
-        raise _bad("variables", f"{key}: '{type[:80]}' is no type of variable{nearest(type, KINDS)}")
+        raise _bad("variables", f"{key}: '{type[:80]}' is not a type of variable{nearest(type, KINDS)}")
     is_private = str(entry.get("is_private") or "0") not in ("0", "False")
     params = _map(entry.get("params"), "variables", f"{key}.params")
     return Variable(key, str(entry.get("label") or key), type, is_private, params)
@@ -128,7 +128,7 @@ def _map(value: Any, field: str, path: str) -> dict[str, Any]:
     if not value and value in (None, [], {}, ""):
         return {}
     if not isinstance(value, dict):
-        raise _bad(field, f"{path} takes a map")
+        raise _bad(field, f"{path} must be a map")
     return value
 
 

@@ -43,7 +43,7 @@ def of_request(ctx: Context, behavior: BehaviorProgram, sent: RequestParameters)
         if variable.is_private:
             continue
         if key not in sent:
-            raise Required(f"{key} is required: it is the variable '{variable.label}' of this behavior", field=key)
+            raise Required(f"{key} is required: the variable '{variable.label}' of this behavior", field=key)
         entries |= read(ctx, variable, _raw(variable, sent))
     return entries
 
@@ -106,8 +106,8 @@ def _checkbox(ctx: Context, variable: Variable, value: Any) -> int:
 def _option(ctx: Context, variable: Variable, value: Any) -> str:
     options, text = options_of(variable), printed(value)
     if text not in options:
-        choices = ", ".join(options[:20]) or "none, since the behavior names none"
-        raise _bad(variable, f"'{text[:80]}' is no option{nearest(text, options)}; there are {choices[:500]}")
+        choices = ", ".join(options[:20]) or "none: the behavior defines none"
+        raise _bad(variable, f"'{text[:80]}' is not an option{nearest(text, options)}; there are {choices[:500]}")
     return text
 
 
@@ -156,7 +156,7 @@ def _unchanged(variable: Variable, value: Any) -> Any:
         return [_unchanged(variable, each) for each in value]
     if value is None or isinstance(value, (str, int, float)):
         return value
-    raise _bad(variable, "takes text, lists and maps, no files")
+    raise _bad(variable, "must be text, lists or maps, not files")
 
 
 # -- records ----------------------------------------------------------------------------------------------------------
@@ -171,7 +171,7 @@ def _link(ctx: Context, variable: Variable, value: Any) -> dict[str, Any]:
     type_name = str(variable.params.get("context") or "")
     record_type = ctx.service.registry.find(type_name)
     if record_type is None:
-        raise _bad(variable, f"'{type_name[:80]}' is no record type; the behavior must name one in params.context")
+        raise _bad(variable, f"'{type_name[:80]}' is not a record type; the behavior must name one in params.context")
     if variable.key.endswith("_id") and loaded(ctx, record_type, [id]):
         entries[f"{variable.key.removesuffix('id')}_context"] = record_type.context
     return entries
@@ -192,13 +192,15 @@ def list_type(ctx: Context, variable: Variable) -> RecordType:
     type_name = variable.type.removeprefix(LIST_PREFIX)
     record_type = ctx.service.registry.find(type_name)
     if record_type is None:
-        raise _bad(variable, f"'{type_name[:80]}' is no record type; the behavior must name one in the variable's type")
+        raise _bad(
+            variable, f"'{type_name[:80]}' is not a record type; the behavior must name one in the variable's type"
+        )
     return record_type
 
 
 def _id(variable: Variable, value: Any) -> int:
     if isinstance(value, bool) or not is_numeric(value):
-        raise _bad(variable, f"'{printed(value)[:50]}' is no id; it takes a JSON list of ids, such as [5,7]")
+        raise _bad(variable, f"'{printed(value)[:50]}' is not an id; it takes a JSON list of ids, such as [5,7]")
     return whole(value)
 
 

@@ -24,9 +24,9 @@ Answer = Callable[[CommandCall, Context, dict[str, Any]], Any]
 
 @command(
     "api.command",
-    "Do something by its name.",
+    "Run an API function by name.",
     Input("name", "text", "Such as svc.commands.oauth2.token.validate.", required=True, max=NAME_CHARS),
-    Input("params", "map", "What it takes.", default={}),
+    Input("params", "map", "Its parameters.", default={}),
     needs_output=True,
 )
 def api_command(call: CommandCall) -> Any:
@@ -77,10 +77,10 @@ def _similar(call: CommandCall, ctx: Context, params: dict[str, Any]) -> Any:
             raise Required(f"svc.commands.dataset.vector_similarity needs '{name}'", field=name)
     query = _vector(params["vector"])
     if query is None:
-        raise Invalid(f"vector: takes a list of 1 to {MAX_DIMENSIONS:,} numbers that are not all 0", field="vector")
+        raise Invalid(f"vector: must be a list of 1 to {MAX_DIMENSIONS:,} numbers that are not all 0", field="vector")
     limit = params.get("limit", DEFAULT_MATCHES)
     if not is_numeric(limit) or not 1 <= number(limit) <= MAX_MATCHES:
-        raise Invalid(f"limit: takes a whole number from 1 to {MAX_MATCHES}", field="limit")
+        raise Invalid(f"limit: must be a whole number from 1 to {MAX_MATCHES}", field="limit")
     keys = words(params.get("return_keys") or "id")
     scored = []
     for line in _lines(call, ctx, printed(params["uri"])):

@@ -43,14 +43,14 @@ URI = Input(
 
 @command(
     "file.read",
-    "Read a part of a file.",
+    "Read part of a file.",
     URI,
     Input("offset", "id", "The first byte, counted from 0.", default=0),
-    Input("length", "id", f"How many bytes, at most {MAX_READ_BYTES:,}.", default=READ_BYTES),
-    Input("length_split", "text", "The part ends with the last of these texts in it."),
-    Input("filters", "any", f"What the file is sent through first: {', '.join(FILTERS)}."),
-    Input("extract", "text", "A file in this ZIP archive, to be read instead of it.", max=MAX_URI_CHARS),
-    Input("password", "text", "Of the archive."),
+    Input("length", "id", f"Number of bytes, at most {MAX_READ_BYTES:,}.", default=READ_BYTES),
+    Input("length_split", "text", "The part ends after the last occurrence of this text."),
+    Input("filters", "any", f"Filter to apply first: {', '.join(FILTERS)}."),
+    Input("extract", "text", "A file in this ZIP archive to read instead of the archive.", max=MAX_URI_CHARS),
+    Input("password", "text", "Password of the archive."),
     needs_output=True,
 )
 def read(call: CommandCall) -> Any:
@@ -114,7 +114,7 @@ def _member(archive: zipfile.ZipFile, name: str, password: str) -> tuple[str, in
         entry = archive.getinfo(name)
     except KeyError:
         near = nearest(name, archive.namelist()[:MAX_ZIPPED])
-        raise NotFound(f"file.read: the archive holds no '{name[:100]}'{near}") from None
+        raise NotFound(f"file.read: the archive has no file '{name[:100]}'{near}") from None
     return name, entry.file_size, archive.open(entry, pwd=password.encode() or None)
 
 
@@ -155,7 +155,7 @@ def _shown(part: bytes, mime_type: str, is_end: bool) -> tuple[str, int]:
 
 @command(
     "file.write",
-    "Keep a file for a while.",
+    "Store a file for a limited time.",
     Input(
         "content",
         "text or map",
@@ -164,10 +164,10 @@ def _shown(part: bytes, mime_type: str, is_end: bool) -> tuple[str, int]:
         required=True,
         max=MAX_CONTENT_CHARS,
     ),
-    Input("mime_type", "text", f"What kind of file; {OCTETS} when blank.", max=NAME_CHARS),
-    Input("name", "text", "Its name, kept in lower case.", max=NAME_CHARS),
-    Input("expires", "text", "When it may be dropped: a time; in 15 minutes when blank, never when 0."),
-    Input("uri", "text", "An automation resource that the content is added to.", max=MAX_URI_CHARS),
+    Input("mime_type", "text", f"MIME type of the file; {OCTETS} when blank.", max=NAME_CHARS),
+    Input("name", "text", "Its name, stored in lower case.", max=NAME_CHARS),
+    Input("expires", "text", "When it may be deleted: a time; 15 minutes from now when blank, never when 0."),
+    Input("uri", "text", "An automation resource to append the content to.", max=MAX_URI_CHARS),
     needs_output=True,
 )
 def write(call: CommandCall) -> Any:
@@ -177,7 +177,7 @@ def write(call: CommandCall) -> Any:
     if inputs["uri"]:
         for name in ("mime_type", "name", "expires"):
             if inputs[name]:
-                raise Invalid(f"file.write: {name} is that of the file that is added to; leave it out", field=name)
+                raise Invalid(f"file.write: {name} comes from the file that is appended to; leave it out", field=name)
         file = changed(call, ctx, lambda ctx: file_contents.append(ctx, inputs["uri"], content))
     else:
         expires_at = instant(call, ctx, "expires", ctx.now + file_contents.FRESH_SECONDS)
@@ -216,7 +216,7 @@ def _zipped(call: CommandCall, ctx: Context, spec: Any) -> bytes:
     if not isinstance(spec, dict) or set(spec) - {"files", "password"} or not isinstance(spec.get("files"), dict):
         raise Invalid("file.write: content: zip takes `files:` with a path for each", field="content")
     if spec.get("password"):
-        raise Invalid("file.write: content: archives with a password can be read but not made", field="content")
+        raise Invalid("file.write: content: archives with a password can be read but not created", field="content")
     if len(spec["files"]) > MAX_ZIPPED:
         raise Invalid(f"file.write: content: an archive has at most {MAX_ZIPPED:,} files", field="content")
     most, target = ctx.service.settings.max_attachment_bytes, io.BytesIO()
@@ -237,7 +237,7 @@ def _zipped(call: CommandCall, ctx: Context, spec: Any) -> bytes:
 
 def _zipped_file(ctx: Context, path: str, entry: Any) -> bytes:
     if not path or path.startswith("/") or "\\" in path or ".." in path.split("/") or len(path) > NAME_CHARS:
-        raise Invalid(f"file.write: content: '{path[:100]}' is no path inside an archive", field="content")
+        raise Invalid(f"file.write: content: '{path[:100]}' is not a path inside an archive", field="content")
     if not isinstance(entry, dict) or len(entry) != 1 or not set(entry) <= {"uri", "bytes"}:
         raise Invalid(f"file.write: content: '{path[:100]}' takes `uri:` or `bytes:`", field="content")
     if "bytes" in entry:

@@ -11,9 +11,9 @@ MAX_CALLS_DEEP = 16  # length of a chain of calls
 
 @command(
     "function",
-    "Run another automation, and take what it returns.",
+    "Run another automation, and use what it returns.",
     Input("uri", "text", "The automation: svc:automation:<name>, or its name.", required=True, max=MAX_URI_CHARS),
-    Input("inputs", "map", "What it is given.", default={}),
+    Input("inputs", "map", "Its inputs.", default={}),
     own_keys=("uri", "inputs"),
     policy_values=lambda inputs: {"uri": inputs["uri"], "inputs": inputs["inputs"]},
 )
@@ -24,7 +24,7 @@ def function(call: CommandCall) -> Any:
     if automation is None:
         raise CommandFailed(f"there is no automation '{name[:100]}'")
     if automation.trigger != FUNCTION:
-        raise CommandFailed(f"'{name[:100]}' is no function; its trigger is {automation.trigger}")
+        raise CommandFailed(f"'{name[:100]}' is not a function; its trigger is {automation.trigger}")
     if run.calls >= MAX_CALLS_DEEP:
         raise CommandFailed(f"at most {MAX_CALLS_DEEP} automations may call each other")
     result = run.called(automation, {"inputs": call.inputs["inputs"] or {}})

@@ -49,27 +49,27 @@ _TEXTS = frozenset(
 
 @command(
     "http.request",
-    "Ask another program over HTTP. An answer from 400 on is a failure.",
-    Input("url", "text", "Where: http:// or https://.", required=True, max=MAX_URL_CHARS),
+    "Send a request to another program over HTTP. A status of 400 or more is a failure.",
+    Input("url", "text", "The address: http:// or https://.", required=True, max=MAX_URL_CHARS),
     Input("method", "text", f"One of {', '.join(METHODS)}; GET when blank.", default="GET"),
-    Input("headers", "text or map", "Lines `name: value`, or a map of them.", max=MAX_HEADERS_CHARS),
+    Input("headers", "text or map", "Lines such as `name: value`, or a map.", max=MAX_HEADERS_CHARS),
     Input(
         "body",
         "text or map",
-        "A text as it is; a map as JSON, YAML or form, as the header content-type says. With "
+        "A text is sent as it is; a map as JSON, YAML or a form, depending on the header content-type. With "
         f"the content-type {REFERENCE}, a reference to a file, whose bytes are sent.",
         max=MAX_BODY_CHARS,
     ),
     Input("timeout", "number", f"Seconds, at most {MAX_SECONDS:g}; the setting outbound_seconds when 0.", default=0),
-    Input("authentication", "text", "Connected account that signs it: svc:connected_account:<id or uri>."),
+    Input("authentication", "text", "Connected account that signs the request: svc:connected_account:<id or uri>."),
     Input(
         "retry",
         "flag",
-        "1: a request without an answer, or with 429 or 500 and above, is sent again later, up to 20 "
-        "times with growing waits in half a day, and `is_retried` tells so.",
+        "1: a request without a response, or with 429 or 500 and above, is retried up to 20 "
+        "times in half a day, with growing waits; `is_retried` is then true.",
         default=False,
     ),
-    Input("response", "map", "`resource:` keeps the body as an automation resource, until its `expires:`."),
+    Input("response", "map", "`resource:` stores the body as an automation resource, until its `expires:`."),
     needs_output=True,
     effects=True,
 )
@@ -105,7 +105,7 @@ def http_request(call: CommandCall) -> Any:
 def _later(call: CommandCall, request: OutboundRequest, why: str) -> dict[str, Any]:
     """Adds a job that retries a request; returns the output for the script in the meantime."""
     if len(request.body) > MAX_RETRIED_BYTES:
-        raise TooLarge(f"a request that is sent again has a body of at most {MAX_RETRIED_BYTES:,} bytes", field="body")
+        raise TooLarge(f"a request with retries can have a body of at most {MAX_RETRIED_BYTES:,} bytes", field="body")
     ctx = _service_of(call)
     payload = {
         "url": str(request.url),
@@ -233,7 +233,7 @@ def _expires(call: CommandCall) -> int | None:
     only a large body."""
     options = call.inputs["response"] or {}
     if not isinstance(options, dict):
-        raise Invalid("response: it takes `resource:` below it", field="response")
+        raise Invalid("response: write `resource:` below it", field="response")
     for name in options:
         if name != "resource":
             raise Invalid(f"response: there is no '{str(name)[:50]}'{nearest(str(name), ['resource'])}", field=name)
@@ -241,13 +241,13 @@ def _expires(call: CommandCall) -> int | None:
         return None
     inside = options["resource"] or {}
     if not isinstance(inside, dict) or set(inside) - {"expires"}:
-        raise Invalid("response: `resource:` takes nothing below it but `expires:`", field="response")
+        raise Invalid("response: only `expires:` may be below `resource:`", field="response")
     when = inside.get("expires")
     if when in (None, "", {}, []):
         return -1
     expires = when if isinstance(when, int) and not isinstance(when, bool) else call.run.read_date(printed(when))
     if expires is None or expires < 0:
-        raise Invalid(f"response: 'expires' is no time: '{printed(when)[:50]}'", field="response")
+        raise Invalid(f"response: 'expires' is not a time: '{printed(when)[:50]}'", field="response")
     return expires
 
 
@@ -275,7 +275,7 @@ def _output(call: CommandCall, response: OutboundResponse, expires: int | None) 
 def _kept(call: CommandCall, content: bytes, kind: str, expires: int | None) -> dict[str, Any]:
     if call.run.host.ctx is None:
         raise CommandFailed(
-            f"the answer has {len(content):,} bytes; one that is asked for as a resource, or has more than "
+            f"the answer has {len(content):,} bytes; storing it as a resource, or having more than "
             f"{MAX_BODY_IN_DICTIONARY:,} bytes, needs a running service"
         )
     stored = file_contents.store(_service_of(call), content, kind, expires_at=expires)

@@ -15,8 +15,8 @@ MAX_ADDRESS_CHARS = 1024  # characters, including the display name
 
 @command(
     "email.parse",
-    "Take in a raw mail, as a new ticket or a reply.",
-    Input("message", "text", "The mail with its headers.", required=True, max=MAX_MAIL_CHARS),
+    "Process a raw email as a new ticket or a reply.",
+    Input("message", "text", "The email with its headers.", required=True, max=MAX_MAIL_CHARS),
     effects=True,
 )
 def parse(call: CommandCall) -> Any:
@@ -29,16 +29,16 @@ def parse(call: CommandCall) -> Any:
 @command(
     "ticket.create",
     "Create a ticket for somebody outside, such as who filled in a form.",
-    Input("from", "text", "The email address of who asks.", required=True, max=MAX_ADDRESS_CHARS),
+    Input("from", "text", "The email address of the requester.", required=True, max=MAX_ADDRESS_CHARS),
     Input("name", "text", "Their name."),
     Input("subject", "text", "The subject.", required=True),
-    Input("content", "text", "What they wrote.", required=True, max=MAX_CONTENT),
+    Input("content", "text", "The text of the message.", required=True, max=MAX_CONTENT),
     Input("content_format", "text", "markdown or html; blank for plain text.", default=""),
-    Input("group_id", "id", "The group; where mail goes by default.", default=0),
+    Input("group_id", "id", "The group; by default, the group that gets email without another route.", default=0),
     Input("bucket_id", "id", "The bucket; its group is the ticket's.", default=0),
     Input("file_ids", "list", "Ids of files to attach.", default=[]),
     Input("custom_fields", "map", "Values of custom fields of the ticket, as custom_<id> or by their uri.", default={}),
-    Input("external_id", "text", "What another program knows it by; the same one again finds its ticket.", default=""),
+    Input("external_id", "text", "Your id for the ticket; sending the same id again finds its ticket.", default=""),
     effects=True,
 )
 def create_ticket(call: CommandCall) -> Any:

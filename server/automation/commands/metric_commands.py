@@ -22,9 +22,9 @@ MAX_NAMES = 500  # names compared to suggest the nearest one
     "Add samples to a metric.",
     Input("metric_name", "text", "The name of the metric.", required=True, max=NAME_CHARS),
     Input("dimensions", "map", "A value for each dimension.", default={}),
-    Input("values", "any", "A number, or a list of them; 1 when not given.", default=1),
-    Input("timestamp", "text", "Of when it is: a time; now when blank."),
-    Input("is_realtime", "flag", "Whether it is stored at once, instead of within a minute.", default=False),
+    Input("values", "any", "A number or a list of numbers; 1 when omitted.", default=1),
+    Input("timestamp", "text", "When it was measured: a time; now when blank."),
+    Input("is_realtime", "flag", "Whether to store it at once instead of within a minute.", default=False),
 )
 def increment(call: CommandCall) -> Any:
     """Returns an empty list. Raises NotFound for an unknown metric, Invalid for a dimension that it does not have."""

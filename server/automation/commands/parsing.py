@@ -13,10 +13,12 @@ MAX_KATA_CHARS = 1_024_000
 
 @command(
     "kata.parse",
-    "Read a KATA text, and put values in.",
-    Input("kata", "text or map", "The text, or a map that is written as one first.", required=True, max=MAX_KATA_CHARS),
-    Input("dict", "map", "The dictionary of its templates.", default={}),
-    Input("schema", "map", "What it must look like."),
+    "Parse a KATA text, and fill in values.",
+    Input(
+        "kata", "text or map", "The text, or a map that is converted to KATA first.", required=True, max=MAX_KATA_CHARS
+    ),
+    Input("dict", "map", "The values for its templates.", default={}),
+    Input("schema", "map", "The schema it must match."),
     governed=False,
     needs_output=True,
 )

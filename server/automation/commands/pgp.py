@@ -10,9 +10,9 @@ MESSAGE = Input("message", "text", "The text.", required=True, max=MAX_MESSAGE_C
 
 @command(
     "encrypt.pgp",
-    "Not available: this program keeps no PGP keys.",
+    "Not available: this program has no PGP keys.",
     MESSAGE,
-    Input("public_keys", "map", "Whom it is for.", required=True),
+    Input("public_keys", "map", "The recipients.", required=True),
     needs_output=True,
 )
 def encrypt(call: CommandCall) -> Any:
@@ -20,11 +20,11 @@ def encrypt(call: CommandCall) -> Any:
     _refuse(call)
 
 
-@command("decrypt.pgp", "Not available: this program keeps no PGP keys.", MESSAGE, needs_output=True)
+@command("decrypt.pgp", "Not available: this program has no PGP keys.", MESSAGE, needs_output=True)
 def decrypt(call: CommandCall) -> Any:
     """Always fails."""
     _refuse(call)
 
 
 def _refuse(call: CommandCall) -> NoReturn:
-    raise CommandFailed(f"{call.node.type} is not available on this installation: it keeps no PGP keys")
+    raise CommandFailed(f"{call.node.type} is not available on this installation: it has no PGP keys")

@@ -16,8 +16,8 @@ def _policy_values(inputs: dict[str, Any]) -> dict[str, Any]:
 
 @command(
     "data.query",
-    "Ask a data query.",
-    Input("query", "text", "The query; ${name} stands for a value.", required=True, max=MAX_QUERY_CHARS),
+    "Run a data query.",
+    Input("query", "text", "The query; ${name} is replaced by a value.", required=True, max=MAX_QUERY_CHARS),
     Input("query_params", "map", "The values for ${name}.", default={}),
     needs_output=True,
     policy_values=_policy_values,

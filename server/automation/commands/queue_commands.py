@@ -14,10 +14,10 @@ NAME = Input("queue_name", "text", "The name of the queue.", required=True, max=
 
 @command(
     "queue.push",
-    "Put messages into a queue.",
+    "Add messages to a queue.",
     NAME,
     Input("messages", "list", f"The messages, at most {queues.MAX_PUSHED:,}.", required=True),
-    Input("available_at", "text", "Before when nobody gets them: a time, such as `+5 minutes`; now when blank."),
+    Input("available_at", "text", "When they become available: a time, such as `+5 minutes`; now when blank."),
     needs_output=True,
 )
 def push(call: CommandCall) -> Any:
@@ -30,9 +30,9 @@ def push(call: CommandCall) -> Any:
 
 @command(
     "queue.pop",
-    "Take messages out of a queue.",
+    "Remove messages from a queue and return them.",
     NAME,
-    Input("limit", "number", f"How many at most, 1 to {queues.MAX_TAKEN}.", default=1),
+    Input("limit", "number", f"Most messages to return, 1 to {queues.MAX_TAKEN}.", default=1),
     needs_output=True,
 )
 def pop(call: CommandCall) -> Any:

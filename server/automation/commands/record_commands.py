@@ -25,13 +25,13 @@ NAME_CHARS = 255  # characters of a record type
 TYPE = Input("record_type", "text", "The record type: short, plural or full name.", required=True, max=NAME_CHARS)
 ID = Input("record_id", "id", "The id of the record.", required=True)
 FIELDS = Input("fields", "map", "The fields, as in the records API.", required=True)
-EXPAND = Input("expand", "text or list", "Keys to load at once.", max=MAX_EXPAND_CHARS)
-SILENT = Input("disable_events", "flag", "Whether nobody is told of the change.", default=False)
-QUERY = Input("record_query", "text", "A search; ${name} stands for a value.", required=True, max=MAX_QUERY_CHARS)
+EXPAND = Input("expand", "text or list", "Keys to load right away.", max=MAX_EXPAND_CHARS)
+SILENT = Input("disable_events", "flag", "Whether to suppress notifications of the change.", default=False)
+QUERY = Input("record_query", "text", "A search; ${name} is replaced by a value.", required=True, max=MAX_QUERY_CHARS)
 VALUES = Input("record_query_params", "map", "The values for ${name}.", default={})
 
 
-@command("record.create", "Make a record.", TYPE, FIELDS, EXPAND, SILENT)
+@command("record.create", "Create a record.", TYPE, FIELDS, EXPAND, SILENT)
 def create(call: CommandCall) -> Any:
     """Returns the dictionary of the new record; further keys load on access."""
     return _create(call, service_of(call))
@@ -48,7 +48,7 @@ def _create(call: CommandCall, ctx: Context) -> Any:
     "Change a record.",
     TYPE,
     ID,
-    Input("fields", "map", "The fields to change; none are fine.", default={}),
+    Input("fields", "map", "The fields to change; may be empty.", default={}),
     EXPAND,
     SILENT,
 )
@@ -66,7 +66,14 @@ def _update(call: CommandCall, ctx: Context, id: int) -> Any:
 
 
 @command(
-    "record.upsert", "Change the record that a search finds, or make one.", TYPE, QUERY, VALUES, FIELDS, EXPAND, SILENT
+    "record.upsert",
+    "Change the record that a search finds, or create one.",
+    TYPE,
+    QUERY,
+    VALUES,
+    FIELDS,
+    EXPAND,
+    SILENT,
 )
 def upsert(call: CommandCall) -> Any:
     """Returns the dictionary of the record. The policy must allow this command and the create or update that it leads
@@ -81,7 +88,7 @@ def upsert(call: CommandCall) -> Any:
             return ctx.service.store.write(lambda tx, id=id: _upsert(call, ctx, tx, id))  # type: ignore[misc]
         except _RecordChanged:
             continue
-    raise Unavailable("record.upsert: what its query finds changes all the time; try again", retry_after=1)
+    raise Unavailable("record.upsert: the matches of its query keep changing; try again", retry_after=1)
 
 
 class _RecordChanged(Exception):
@@ -118,7 +125,7 @@ def _ask_for(call: CommandCall, name: str, more: dict[str, Any]) -> None:
     "Load a record.",
     TYPE,
     ID,
-    Input("record_expand", "text or list", "Keys to load at once.", max=MAX_EXPAND_CHARS),
+    Input("record_expand", "text or list", "Keys to load right away.", max=MAX_EXPAND_CHARS),
     needs_output=True,
 )
 def get(call: CommandCall) -> Any:
@@ -151,11 +158,11 @@ def delete(call: CommandCall) -> Any:
     TYPE,
     QUERY,
     VALUES,
-    Input("record_expand", "text or list", "Keys to load at once.", max=MAX_EXPAND_CHARS),
+    Input("record_expand", "text or list", "Keys to load right away.", max=MAX_EXPAND_CHARS),
     Input(
         "validation",
         "text",
-        "A template, given with @raw, of what is found; any text that it makes is an error.",
+        "A template, marked @raw, that checks the records found; any text it renders is an error.",
         max=MAX_QUERY_CHARS,
     ),
     needs_output=True,

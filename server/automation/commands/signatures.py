@@ -25,16 +25,17 @@ ENCODINGS = ("hex", "base64")
 
 @command(
     "signature.verify",
-    "Verify that a text was signed with the secret of a connected account. Another signature is a failure.",
+    "Verify that a text was signed with the secret of a connected account. A wrong signature is a failure.",
     Input("account", "text", "The account whose API key, token or password is the secret: "
           "svc:connected_account:<id or uri>.", required=True),
     Input("content", "text", "The signed text, such as {{request_body}}.", max=MAX_SIGNED_CHARS, default=""),
-    Input("signature", "text or list", "The signature that came along; a list, or commas between several: one of them "
-          "must fit.", required=True, max=MAX_SIGNATURES_CHARS),
+    Input("signature", "text or list",
+          "The signature that was sent; of several, as a list or separated by commas, one must "
+                                       "match.", required=True, max=MAX_SIGNATURES_CHARS),
     Input("algorithm", "text", f"Of the HMAC: one of {', '.join(ALGORITHMS[:-1])}; sha256 when blank. {PLAIN}: the "
-          "secret itself came along, and nothing is signed.", default="sha256"),
-    Input("encoding", "text", "How the signature is written: hex or base64; hex when blank.", default="hex"),
-    Input("timestamp", "text", "Unix seconds at which it was signed; a text without a time must not be signed.",
+                               f"secret itself was sent, and nothing is signed.", default="sha256"),
+    Input("encoding", "text", "Encoding of the signature: hex or base64; hex when blank.", default="hex"),
+    Input("timestamp", "text", "Unix seconds at which the text was signed; leave blank if the text has no time.",
           default=None),
     Input("tolerance", "number", f"Seconds that the timestamp may be off; {TOLERANCE_SECONDS} when blank, at most "
           f"{MAX_TOLERANCE_SECONDS:,}.", default=TOLERANCE_SECONDS),
@@ -53,7 +54,7 @@ def verify(call: CommandCall) -> Any:
         expected = hmac.new(secret.encode(), bytes_of(inputs["content"]), getattr(hashlib, algorithm)).digest()
         candidates = list(_signatures(inputs["signature"], encoding))
     if not any(hmac.compare_digest(each, expected) for each in candidates):
-        raise CommandFailed("signature.verify: the signature does not fit the content", {"is_valid": False})
+        raise CommandFailed("signature.verify: the signature does not match the content", {"is_valid": False})
     if "timestamp" in call.given:
         _require_fresh(inputs["timestamp"], inputs["tolerance"], ctx.now)
     return {"is_valid": True}
@@ -80,7 +81,7 @@ def _signatures(value: Any, encoding: str) -> Iterator[bytes]:
 def _require_fresh(timestamp: Any, tolerance: Any, now: int) -> None:
     text = printed(timestamp).strip()
     if not is_numeric(text):
-        raise CommandFailed("signature.verify: the timestamp is no number of seconds", {"is_valid": False})
+        raise CommandFailed("signature.verify: the timestamp is not a number of seconds", {"is_valid": False})
     allowed = min(max(float(tolerance or 0), 0), MAX_TOLERANCE_SECONDS)
     if abs(now - float(read_number(text))) > allowed:
         raise CommandFailed(

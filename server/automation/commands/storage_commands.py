@@ -12,15 +12,16 @@ KEY = Input("key", "text", "The key.", required=True, max=stored_values.MAX_KEY_
 
 @command(
     "storage.set",
-    "Keep a value under a key.",
+    "Store a value under a key.",
     KEY,
     Input("value", "any", "Text, number, list or map.", required=True),
-    Input("expires", "text", "When it goes: a time, such as `+2 hours`; never when blank."),
+    Input("expires", "text", "When it expires: a time, such as `+2 hours`; never when blank."),
     Input(
         "if_absent",
         "flag",
-        "Whether to store it only where nothing is stored. The output then has `is_stored` too, "
-        "which is true for one of several runs at once, and `value`, what stands there now.",
+        "Whether to store it only if the key has no value yet. The output then also has "
+        "`is_stored`, which is true for exactly one of several concurrent runs, and `value`, the "
+        "stored value.",
         default=False,
     ),
 )
@@ -28,7 +29,7 @@ def set_(call: CommandCall) -> Any:
     """Returns {key, expires}: Unix seconds, 0 for never; with if_absent also {is_stored, value}."""
     value = call.inputs["value"]
     if value is None or isinstance(value, bool):
-        raise CommandFailed("storage.set: the input 'value' takes a text, a number, a list or a map")
+        raise CommandFailed("storage.set: the input 'value' must be a text, a number, a list or a map")
     ctx = service_of(call, ("value",))
     key, expires_at = call.inputs["key"], instant(call, ctx, "expires", 0)
     if_absent = bool(call.inputs["if_absent"])
@@ -41,7 +42,7 @@ def set_(call: CommandCall) -> Any:
     "storage.get",
     "Read the value under a key.",
     KEY,
-    Input("default", "any", "What it is when there is none; without it that is an error."),
+    Input("default", "any", "Used if there is no value; without a default, a missing value is an error."),
     needs_output=True,
 )
 def get(call: CommandCall) -> Any:
@@ -51,7 +52,7 @@ def get(call: CommandCall) -> Any:
         return value
     if "default" in call.given:
         return call.inputs["default"]
-    raise CommandFailed(f"storage.get: nothing is kept under '{call.inputs['key'][:100]}'; give a `default:`")
+    raise CommandFailed(f"storage.get: there is no value under '{call.inputs['key'][:100]}'; add a `default:`")
 
 
 @command("storage.delete", "Remove the value under a key.", KEY)

@@ -8,13 +8,13 @@ from server.digits import is_whole
 from server.template.values import keyed, pairs, printed
 
 MAX_PATH_CHARS = 2048
-KEY = Input("key", "text", "Where: keys from the top, with colons between.", required=True, max=MAX_PATH_CHARS)
-DELIMITER = Input("delimiter", "text", "What stands between the keys instead of a colon.", default=":")
+KEY = Input("key", "text", "The path: keys from the top, separated by colons.", required=True, max=MAX_PATH_CHARS)
+DELIMITER = Input("delimiter", "text", "The separator to use instead of a colon.", default=":")
 
 
 @command(
     "var.set",
-    "Put a value at a path; maps on the way are made.",
+    "Set a value at a path; missing maps are created.",
     KEY,
     DELIMITER,
     Input("value", "any", "Text, number, list, map or null.", required=True),
@@ -24,7 +24,7 @@ def set_(call: CommandCall) -> Any:
     """Returns false if the path leads through a plain value."""
     value = call.inputs["value"]
     if isinstance(value, bool):
-        raise CommandFailed("var.set: the input 'value' takes no boolean")
+        raise CommandFailed("var.set: the input 'value' cannot be a boolean")
     path = call.inputs["key"].split(call.inputs["delimiter"] or ":")
     _charge(call, path)
     return value if _put(call.run.values, path, value) else False
@@ -59,7 +59,7 @@ def push(call: CommandCall) -> Any:
 
 @command(
     "var.unset",
-    "Remove what stands at a path, or at several.",
+    "Remove the value at one or more paths.",
     Input("key", "text or list", "A path, or a list of them.", required=True, max=MAX_PATH_CHARS),
     DELIMITER,
     governed=False,
@@ -79,8 +79,8 @@ def _unset(call: CommandCall, path: list[str]) -> bool:
 @command(
     "var.expand",
     "Load keys of a record.",
-    Input("key", "text", "Where the record is; the whole dictionary when blank.", max=MAX_PATH_CHARS),
-    Input("paths", "text or list", "The keys, with commas between, or a list.", required=True, max=MAX_PATH_CHARS),
+    Input("key", "text", "Path of the record; the whole dictionary when blank.", max=MAX_PATH_CHARS),
+    Input("paths", "text or list", "The keys, separated by commas, or a list.", required=True, max=MAX_PATH_CHARS),
     governed=False,
 )
 def expand(call: CommandCall) -> Any:

@@ -33,15 +33,16 @@ def read(returned: Any, worker_id: int) -> MacroAnswer:
     if returned is None:
         return MacroAnswer()
     if not isinstance(returned, Mapping):
-        raise Invalid(f"return: takes a map with {', '.join(KEYS)}", field="return")
+        raise Invalid(f"return: must be a map with {', '.join(KEYS)}", field="return")
     for key in returned:
         if key not in KEYS:
             names = ", ".join(KEYS)
             raise Invalid(
-                f"return: '{str(key)[:80]}' means nothing here{nearest(str(key), KEYS)}; {names} do", field="return"
+                f"return: '{str(key)[:80]}' is not a known key{nearest(str(key), KEYS)}; known are {names}",
+                field="return",
             )
     if holds_bytes(returned):
-        raise Invalid("return: holds bytes that are no text", field="return")
+        raise Invalid("return: has bytes that are not text", field="return")
     changes = _changes(returned.get("changes"), worker_id)
     return MacroAnswer(_text(returned, "reply"), _text(returned, "note"), changes, as_bool(returned.get("send", False)))
 
@@ -49,7 +50,7 @@ def read(returned: Any, worker_id: int) -> MacroAnswer:
 def _text(returned: Mapping[str, Any], name: str) -> str:
     value = returned.get(name)
     if isinstance(value, dict | list):
-        raise Invalid(f"return: {name} takes a text", field=name)
+        raise Invalid(f"return: {name} must be a text", field=name)
     text = "" if value is None or value is False else printed(value).strip()
     if len(text) > MAX_TEXT_CHARS:
         raise Invalid(f"return: {name} has {len(text):,} characters, at most {MAX_TEXT_CHARS:,}", field=name)

@@ -75,7 +75,7 @@ def find(ctx: Context, ticket_id: int, text: str) -> Macro:
     exact = [each for each in matches if text.strip().lower() in (str(each.id), each.name.lower())]
     candidates = exact or matches
     if len(candidates) != 1:
-        why = "several macros are called that; give the name" if candidates else "there is none that you may run here"
+        why = "several macros have that name; send the id" if candidates else "you cannot run such a macro here"
         raise NotFound(f"macro '{text[:80]}': {why}", type="automation")
     return candidates[0]
 

@@ -85,7 +85,7 @@ def _require_inputs(macro: Macro, values: Mapping[str, Any]) -> None:
     for each in macro.inputs:
         if each.kind != "text":
             raise Invalid(
-                f"inputs: '{each.name}' is of the kind {each.kind}; a macro takes texts alone", field=each.name
+                f"inputs: '{each.name}' is of the kind {each.kind}; macros accept only texts", field=each.name
             )
     wrong = inputs.misfit(macro.automation.script, values)
     if wrong is not None:
@@ -94,11 +94,11 @@ def _require_inputs(macro: Macro, values: Mapping[str, Any]) -> None:
 
 def _returned(macro: Macro, result: RunResult) -> Any:
     if result.state == "error":
-        raise TimedOut(f"the macro '{macro.name}' took too long and was ended; what it did until then stays")
+        raise TimedOut(f"the macro '{macro.name}' took too long and was stopped; what it had done is kept")
     if result.state == "failure":
         raise ScriptError(f"the macro '{macro.name}' failed: {result.message}")
     if result.state == "await":
-        raise ScriptError(f"the macro '{macro.name}' waits, which a macro cannot; use return")
+        raise ScriptError(f"the macro '{macro.name}' waits, but macros cannot wait; use return")
     return result.returned
 
 

@@ -80,7 +80,7 @@ def _with_template_errors(function: Function) -> Function:
         except ScriptError:
             raise
         except UnicodeEncodeError:  # lone surrogates represent bytes in a text
-            raise TemplateFailed("bytes that are no text cannot be used here; encode them first") from None
+            raise TemplateFailed("bytes that are not text cannot be used here; encode them first") from None
         except HelpdeskError as error:
             raise TemplateFailed(error.message) from error
 

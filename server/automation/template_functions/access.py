@@ -69,5 +69,5 @@ def _actor(host: "ServiceHost", tx: Transaction, type: Any, id: Any) -> Actor | 
         return actors.system(host.zone)
     record_type = host.ctx.service.registry.find(name)
     if record_type is None or record_type.context != actors.WORKER:
-        raise Invalid(f"'{name[:80]}' does not act; name a worker, or the application")
+        raise Invalid(f"'{name[:80]}' cannot act; use a worker or the application")
     return actors.worker(tx, whole(id))

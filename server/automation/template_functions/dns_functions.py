@@ -39,4 +39,4 @@ def dns_host_by_ip(host: "ServiceHost") -> Callable[..., str | None]:
 
 def _require(host: "ServiceHost") -> None:
     if not host.ctx.service.settings.script_dns:
-        raise Forbidden("looking names up in DNS is off; the setting script_dns allows it to scripts")
+        raise Forbidden("looking up names in DNS is turned off; the setting script_dns allows it")

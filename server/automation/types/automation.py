@@ -78,22 +78,22 @@ class Automation(RecordType):
             allowed=TRIGGERS,
             form="extension",
             filter="trigger",
-            filter_note="Exact id of what starts it; lists are fine.",
+            filter_note="Exact id of the trigger; lists are allowed.",
             match="exact",
         ),
         "extension_params": Structure("Settings of the trigger.", immutable=True, is_map=True, origin="ours"),
         "name": Text(
-            "The name in svc:automation:<name>: letters, digits, dots, dashes and underscores; no two differ only in "
-            "case. A random one when omitted. Also the label.",
+            "The name in svc:automation:<name>: letters, digits, dots, dashes and underscores; "
+            "unique regardless of case. A random one when omitted. Also the label.",
             unique=True,
             auto="generated",
             pattern="[A-Za-z0-9._-]*",
-            filter_note="The name that it is called by.",
+            filter_note="The name other automations call it by.",
         ),
         "policy_kata": Text(
-            "What the script may do, as KATA; blank allows nothing but to compute.", 16777215, filter=None
+            "What the script may do, as KATA; with a blank policy, it can only compute.", 16777215, filter=None
         ),
-        "script": Text("What it does, as KATA.", 16777215, shown=False),
+        "script": Text("The script, as KATA.", 16777215, shown=False),
         "updated_at": UpdatedAt(),
     }
     # version: number of the current version. last_run_*: written with a delay by records/usage_flush.py.

@@ -25,20 +25,20 @@ class AutomationEvent(RecordType):
     access = Access(read="any worker", write=("nobody",), update=("admins",))
     fields = {
         "automations_kata": Text(
-            "Which automations answer, as KATA: blocks `automation/<name>:`. Returned with `expand`.",
+            "The automations that run, as KATA: blocks `automation/<name>:`. Returned with `expand`.",
             65535,
             shown=False,
         ),
         "description": Text("When it happens."),
         "extension_id": Text(
-            "Trigger of the automations that may answer; it stays.",
+            "Trigger of the automations that can run; cannot be changed.",
             required=True,
             form="extension",
             filter="extension",
             filter_note="Exact id of the trigger.",
             match="exact",
         ),
-        "name": Name("Name, such as mail.received; it stays. Also the label.", unique=True),
+        "name": Name("Name, such as mail.received; cannot be changed. Also the label.", unique=True),
         "updated_at": UpdatedAt(),
     }
     keys = (

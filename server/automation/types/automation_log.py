@@ -102,14 +102,14 @@ class AutomationLog(RecordType):
         Key("automation_name", "text", "Name of the automation that wrote it.", column="automation_name"),
         Key("automation_node", "text", "Where in the script, as a path such as start:log.", column="automation_node"),
         Key("created_at", "timestamp", "When it was written.", column="created_at"),
-        Key("level", "number", "From 0, emergency, to 7, debug.", column="level"),
-        Key("level__label", "text", "The word for the level.", level_name),
-        Key("message", "text", "What was written.", column="message"),
+        Key("level", "number", "From 0 (emergency) to 7 (debug).", column="level"),
+        Key("level__label", "text", "Name of the level.", level_name),
+        Key("message", "text", "The message.", column="message"),
     )
     filters = (
         AutomationFilter(
             "automation",
-            "Exact name of the automation, * for any characters; or a group: (name:... node:...).",
+            "Exact name of the automation, with * for any characters; or a group: (name:... node:...).",
             "automation_name",
             "exact",
             sortable=False,
@@ -120,12 +120,12 @@ class AutomationLog(RecordType):
         NumberFilter("id", "Id of the entry.", "id", sortable=False),
         LevelFilter(
             "level",
-            "The level by its word or number; lists and ! are fine.",
+            "The level by name or number; lists and ! are allowed.",
             "level",
             {word: number for number, word in enumerate(LEVELS)},
             sortable=False,
         ),
-        TextFilter("message", "Exact message, * for any characters.", "message", "exact", sortable=False),
+        TextFilter("message", "Exact message, with * for any characters.", "message", "exact", sortable=False),
     )
     label_column = "message"
     has_url = False

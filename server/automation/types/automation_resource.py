@@ -22,20 +22,20 @@ class AutomationResource(RecordType):
     operations = {"retrieve": True, "search": False, "create": True, "update": True, "delete": True}
     access = Access(read="admins", write=("admins",))
     fields = {
-        "expires_at": Timestamp("When it may be dropped; 0 for never.", immutable=True, shown=False),
+        "expires_at": Timestamp("When it may be deleted; 0 for never.", immutable=True, shown=False),
         "mime_type": Text(
             "MIME type of the file, such as image/png.",
             filter="mimetype",
-            filter_note="What kind of file.",
+            filter_note="MIME type of the file.",
             match="prefix",
         ),
         "name": Text("File name.", match="prefix"),
-        "size": Uint("How many bytes; kept by the service.", immutable=True),
-        "storage_extension": Text("Where its bytes are; kept by the service.", immutable=True, stored=False),
-        "storage_key": Text("Where its bytes are; kept by the service.", immutable=True, stored=False),
+        "size": Uint("Size in bytes; set by the service.", immutable=True),
+        "storage_extension": Text("Where its bytes are; set by the service.", immutable=True, stored=False),
+        "storage_key": Text("Where its bytes are; set by the service.", immutable=True, stored=False),
         "token": Text(
-            "What it is fetched by: letters, digits and dashes; 128 random bits when omitted. Blank leaves it as it "
-            "is. Also the label.",
+            "The token to fetch it by: letters, digits and dashes; 128 random bits when omitted. "
+            "Blank leaves it unchanged. Also the label.",
             unique=True,
             auto="generated",
             pattern="[A-Za-z0-9-]*",

@@ -20,13 +20,11 @@ class AutomationTimer(RecordType):
     fields = {
         "automations_kata": Text("Which automation runs, as KATA. Returned with `expand`.", 65535, shown=False),
         "created_at": CreatedAt(),
-        "is_disabled": Bit("Never runs while this is 1.", filter=None),
+        "is_disabled": Bit("Does not run while this is 1.", filter=None),
         "is_recurring": Bit("Runs repeatedly, following its patterns.", filter_note="Runs again."),
-        "last_ran_at": Timestamp("When it ran last; 0 for never."),
+        "last_ran_at": Timestamp("Last run; 0 for never."),
         "name": Name(),
-        "next_run_at": Timestamp(
-            "When it runs next; 0 for never. Worked out from the patterns where it is not sent and they are."
-        ),
+        "next_run_at": Timestamp("Next run; 0 for never. Computed from the patterns if only they are sent."),
         "recurring_patterns": Text(
             "When it runs, one pattern per line as in cron: minute, hour, day of month, month, day of "
             "week, or @hourly, @daily, @weekly, @monthly, @yearly. Lines that start with # are comments.",

@@ -88,21 +88,24 @@ class Behavior(RecordType):
             required=True,
             allowed=tuple(EVENTS),
             filter="event",
-            filter_note="Exact id of the event; lists are fine.",
+            filter_note="Exact id of the event; lists are allowed.",
             match="exact",
         ),
         "is_disabled": Bit("Does not run while this is 1.", filter="disabled", filter_note="Does not run."),
         "is_private": Bit("Only its own bot may use it.", filter="private"),
         "name": Name(),
         "nodes": Structure(
-            "The tree; kept by the service.", 16777215, immutable=True, is_list=True, shown=False, origin="ours"
+            "The tree; set by the service.", 16777215, immutable=True, is_list=True, shown=False, origin="ours"
         ),
-        "priority": Uint("Place among those of one event, 0 first.", filter_note="Place among those of one event."),
+        "priority": Uint(
+            "Position among the behaviors of one event, 0 first.",
+            filter_note="Position among the behaviors of one event.",
+        ),
         "updated_at": Timestamp(
-            "When the record was made; later writes leave it unless it is sent.",
+            "When the record was created; later writes do not change it unless it is sent.",
             auto="now",
             filter="updated",
-            filter_note="When it was made, or what was sent since.",
+            filter_note="When it was created, or the value sent since.",
         ),
         "uri": Text(
             "A unique short name: letters, digits and underscores.",
@@ -113,7 +116,7 @@ class Behavior(RecordType):
             match="exact",
         ),
         "variables": Structure(
-            "Its variables by key var_<name>: type, label, is_private, params; kept by the service.",
+            "Its variables by key var_<name>: type, label, is_private, params; set by the service.",
             16777215,
             immutable=True,
             is_map=True,
@@ -124,8 +127,8 @@ class Behavior(RecordType):
         Index(("bot_id",), "the behaviors of a bot"),
         Index(("uri",), "a behavior by its short name"),
     )
-    keys = (Key("event_point_name", "text", "What people call the event.", _event_name),)
-    filters = (UsableByBotFilter("usableBy.bot", "The bot of this id may use it."),)
+    keys = (Key("event_point_name", "text", "Name of the event.", _event_name),)
+    filters = (UsableByBotFilter("usableBy.bot", "The bot with this id may use it."),)
     subtotals = Subtotals(
         search=("bot.id", "disabled", "event", "fieldset", "links", "priority", "private"), aliases={"bot": "bot.id"}
     )

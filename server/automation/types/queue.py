@@ -19,7 +19,7 @@ class Queue(RecordType):
     fields = {
         "created_at": CreatedAt(),
         "name": Name(
-            "Name that no other queue has, of letters, digits, dots and underscores; also the label.",
+            "Unique name: letters, digits, dots and underscores; also the label.",
             unique=True,
             pattern=r"[A-Za-z0-9._]*",
             filter_note="Name of the queue.",

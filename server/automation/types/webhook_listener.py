@@ -27,13 +27,13 @@ class WebhookListener(RecordType):
     access = Access(read="admins", write=("admins",))
     fields = {
         "automations_kata": Text(
-            "Which automation answers, as KATA: blocks `automation/<name>:` with `uri` and `disabled@bool`.",
+            "The automation that responds, as KATA: blocks `automation/<name>:` with `uri` and `disabled@bool`.",
             16777216,
             filter=None,
         ),
         "guid": Text(
             "The secret part of {base_url}/webhooks/<guid>: letters, digits, dashes and underscores; "
-            f"{GUID_CHARS} random letters and digits when omitted. Blank leaves it as it is.",
+            f"{GUID_CHARS} random letters and digits when omitted. Blank leaves it unchanged.",
             GUID_CHARS,
             min=GUID_LEAST_CHARS,
             pattern="[A-Za-z0-9_-]*",
@@ -46,7 +46,7 @@ class WebhookListener(RecordType):
         "is_disabled": Bit("Callers get 404 while this is 1.", origin="ours", filter=None),
         "kept_days": Uint("Days to keep a delivery.", max=MAX_KEPT_DAYS, default=KEPT_DAYS, origin="ours", filter=None),
         "kept_last": Uint(
-            "How many of the last deliveries are kept however old they are; the last failures always are.",
+            "Number of recent deliveries to keep, however old; the last failures are always kept.",
             max=MAX_KEPT_LAST,
             default=KEPT_LAST,
             origin="ours",

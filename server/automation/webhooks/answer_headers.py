@@ -62,7 +62,7 @@ def headers_of(values: Any, listener_id: int, place: WebhookLocation) -> AnswerH
     """Returns the headers of a script that may be sent."""
     headers = AnswerHeaders()
     if values not in (None, "") and not isinstance(values, Mapping):
-        headers.left_out.append("the headers were left out: they take a map of names and values")
+        headers.left_out.append("the headers were left out: they must be a map of names and values")
     for name, text in _texts(values):
         try:
             _take(headers, name, _plain(text), listener_id, place)
@@ -102,13 +102,13 @@ def _texts(values: Any) -> Iterator[tuple[str, Any]]:
 def _plain(value: Any) -> str:
     text = "" if isinstance(value, (list, dict)) else printed(value)
     if isinstance(value, (list, dict)) or not (text.isascii() and text.isprintable()) or len(text) > MAX_HEADER_CHARS:
-        raise Invalid(f"it takes a text of printable ASCII characters, at most {MAX_HEADER_CHARS:,}")
+        raise Invalid(f"it must be printable ASCII, with at most {MAX_HEADER_CHARS:,}")
     return text
 
 
 def _take(headers: AnswerHeaders, name: str, text: str, listener_id: int, place: WebhookLocation) -> None:
     if not is_sent(name):
-        raise Invalid("it is none that webhooks answer with; a name of your own begins with X-")
+        raise Invalid("webhooks cannot send this header; custom headers begin with X-")
     match name.lower():
         case "content-type":
             headers.kind = text

@@ -70,7 +70,9 @@ def set_cookie(text: str, listener_id: int, place: WebhookLocation) -> str:
     name, _, value = pair.partition("=")
     start = prefix(listener_id)
     if not name.startswith(start) or not _NAME.match(name.removeprefix(start)):
-        raise Invalid(f"the name of a cookie of this webhook is {start} with letters, digits, dashes or dots behind it")
+        raise Invalid(
+            f"the name of a cookie of this webhook must be {start} followed by letters, digits, dashes or dots"
+        )
     if len(text) > MAX_COOKIE_CHARS:
         raise Invalid(f"a cookie has at most {MAX_COOKIE_CHARS:,} characters")
     wishes = {key.strip().lower(): wish.strip() for key, _, wish in (each.partition("=") for each in attributes)}

@@ -168,7 +168,7 @@ def row_of(tx: Transaction, id: int) -> dict[str, Any]:
     """Returns the stored values of a delivery. Raises NotFound."""
     row = tx.get(DELIVERY, id)
     if row is None:
-        raise NotFound(f"there is no delivery {id}; it may be one that is kept no longer")
+        raise NotFound(f"there is no delivery {id}; it may have been deleted")
     return dict(zip(DELIVERY.names, row, strict=True))
 
 
@@ -342,7 +342,9 @@ def all_of(
     reverse it. Raises AdminOnly, Invalid."""
     ctx.require_admin(DOING)
     if answer and answer not in ANSWERS:
-        raise Invalid(f"answer: '{answer[:60]}' is none{nearest(answer, ANSWERS)}; use done or failed", field="answer")
+        raise Invalid(
+            f"answer: '{answer[:60]}' is not valid{nearest(answer, ANSWERS)}; use done or failed", field="answer"
+        )
     has_listener = bool(listener_id)
     values = (listener_id,) if has_listener else ()
 

@@ -72,7 +72,7 @@ def store_files(ctx: Context, files: tuple[WebhookFile, ...]) -> list[dict[str, 
             elif size > most:
                 error = f"a file has at most {most:,} bytes, this one {size:,}"
             elif size > room:
-                error = "webhooks hold too many bytes of files that hang on nothing yet; try again later"
+                error = "webhooks hold too many unattached files; try again later"
             else:
                 id, room = _attachment(writing, description, file.content), room - size
                 tx.insert(WEBHOOK_FILE, {"attachment_id": id, "until": ctx.now + KEPT_SECONDS, "size": size})

@@ -150,7 +150,7 @@ def _reason_of_failure(log: list[LogEntry], ids: list[int]) -> bytes:
     it."""
     wrong = [id for entry, id in zip(log, ids, strict=True) if entry.level <= ERROR]
     id = wrong[-1] if wrong else ids[-1]
-    return f"The automation could not answer. The reason is entry {id} of the automation log.\n".encode()
+    return f"The automation failed. See entry {id} of the automation log.\n".encode()
 
 
 def webhook_candidates(ctx: Context, listener: Record, received: WebhookRequest) -> list[BindingCandidate]:
@@ -169,7 +169,7 @@ def simulate(ctx: Context, listener: Record, received: WebhookRequest) -> Webhoo
     except HelpdeskError as error:
         return WebhookSimulation(WebhookResponse(500), message=f"the binding fails: {error.message}")
     if handler is None:
-        return WebhookSimulation(WebhookResponse(404), message="no automation answers to this request")
+        return WebhookSimulation(WebhookResponse(404), message="no automation responds to this request")
     values["inputs"] = handler.inputs
     result = perform(ctx, handler.automation, values, traced=MAX_STEPS, host=host)
     response = _response(host.ctx, result, listener["id"], received.place)
@@ -237,12 +237,14 @@ def _response(ctx: Context, result: RunResult, listener_id: int, place: WebhookL
     returned = result.returned if result.state in ("return", "await") else None
     answer = returned if isinstance(returned, Mapping) else {}
     if result.failed_templates & {"return", "await"} or (result.failed_templates and answer.get("body") is False):
-        result.log.append(LogEntry(ERROR, "", "the answer was not sent, since a template in it failed; 500 was sent"))
+        result.log.append(
+            LogEntry(ERROR, "", "the response was not sent because a template in it failed; 500 was sent")
+        )
         return _failure()
     status = whole(answer.get("status_code"), 0) if answer.get("status_code") not in (None, "") else 200
     if not 200 <= status <= 599:
         result.log.append(
-            LogEntry(3, "", f"status_code {printed(answer.get('status_code'))[:50]} is none; 500 was sent")
+            LogEntry(3, "", f"status_code {printed(answer.get('status_code'))[:50]} is not valid; 500 was sent")
         )
         return _failure()
     headers = headers_of(answer.get("headers"), listener_id, place)
@@ -255,7 +257,9 @@ def _response(ctx: Context, result: RunResult, listener_id: int, place: WebhookL
     kind = headers.kind or (usual if returned is not None else "")
     if status in _NO_BODY:
         if body:
-            result.log.append(LogEntry(4, "", f"the body was left out: an answer with the status {status} has none"))
+            result.log.append(
+                LogEntry(4, "", f"the body was left out: a response with the status {status} cannot have one")
+            )
         body, kind = b"", ""
     return WebhookResponse(status, headers.named, body, kind, tuple(headers.cookies))
 

@@ -110,7 +110,7 @@ def end_former(ctx: Context, id: int, former_id: int) -> None:
         writing = RecordWriter(ctx, tx)
         writing.require("update", URI, id)
         if not tx.delete(FORMER_TOKEN, id=former_id, listener_id=id):
-            raise NotFound("this old address has ended already")
+            raise NotFound("this old address has already ended")
         _log(writing, "webhook_listener.address.ended", id)
 
     ctx.service.store.write(write)

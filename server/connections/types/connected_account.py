@@ -24,7 +24,7 @@ class ConnectedAccount(RecordType):
         "params": Structure(
             "Credentials; replaces them all. Never returned. API key: `api_key`. Amazon: `access_key_id`, "
             "`secret_access_key`, `session_token`. HTTP Basic: `username`, `password`. OAuth 2: `access_token`, "
-            "`refresh_token`, `expires_at`, `token_type`, kept by the service; the first may be blank. Bearer token: "
+            "`refresh_token`, `expires_at`, `token_type`, set by the service; the first may be blank. Bearer token: "
             "`token`.",
             16777215,
             default={},
@@ -32,7 +32,7 @@ class ConnectedAccount(RecordType):
             shown=False,
         ),
         "service_id": Id(
-            "Service that it is an account of; 0 for none.",
+            "Service it is an account of; 0 for none.",
             "connected_service",
             zero_ok=True,
             filter_note="Of a service by id.",
@@ -53,7 +53,7 @@ class ConnectedAccount(RecordType):
         Index(("service_id",), "the accounts of a service"),
         Index(("owner__context", "owner_id"), "what somebody owns"),
     )
-    filters = (DateFilter("created", "When the account was made.", "created_at"),)
+    filters = (DateFilter("created", "When the account was created.", "created_at"),)
     subtotals = Subtotals(search=("fieldset", "links", "owner", "service.id"), virtual=("owner",))
 
     def privileged(self, change: Change, writing: Writing) -> None:

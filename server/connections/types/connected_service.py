@@ -46,7 +46,7 @@ class ConnectedService(RecordType):
         ),
         "name": Name(),
         "params": Structure(
-            "Settings of the way to log in; replaces them all. Never returned. `base_url`: where its accounts may be "
+            "Settings of the sign-in method; replaces them all. Never returned. `base_url`: where its accounts may be "
             "used, all below it; anywhere when blank. API key: `location` (header, query), `name`. Amazon: `region`, "
             "`service`. OAuth 2: `token_url`, `client_id`, `client_secret`, `client_authentication` (basic, body), "
             "`scope`. Bearer token: `token_type`.",
@@ -64,7 +64,7 @@ class ConnectedService(RecordType):
             pattern="[A-Za-z0-9-]*",
         ),
     }
-    keys = (Key("extension_name", "text", "What people call the way to log in.", _provider_name),)
+    keys = (Key("extension_name", "text", "Name of the sign-in method.", _provider_name),)
     subtotals = Subtotals(search=("fieldset", "links", "type"))
 
     def prepare(self, change: Change, writing: Writing) -> None:

@@ -95,7 +95,7 @@ def _dated(ctx: Context, tx: Transaction, work: Callable[[RecordWriter], Any]) -
 
 
 def _there_already() -> Conflict:
-    return Conflict("the demo data is there already; remove it first")
+    return Conflict("the demo data already exists; remove it first")
 
 
 # -- before the writer is used ----------------------------------------------------------------------------------------

@@ -134,7 +134,7 @@ def connect(login: Login) -> Inbox:
 
 
 def not_retrieved(host: str, uid: str, why: str) -> MailNotRetrieved:
-    return MailNotRetrieved(f"{host} lists the email {uid} and does not hand it out: {why}")
+    return MailNotRetrieved(f"{host} lists the email {uid} but does not deliver it: {why}")
 
 
 def connection_lost(host: str, uid: str, error: InboxFailed) -> ConnectionLost:
@@ -153,7 +153,7 @@ def ask_server(host: str, refused: type[Exception], work: Callable[[], Result]) 
     except refused as error:
         raise InboxFailed(f"{host} refuses: {server_text(error)}") from error
     except (ValueError, LookupError, TypeError, AttributeError) as error:  # a library meets what is no such protocol
-        raise InboxFailed(f"{host} does not answer as a mail server does: {type(error).__name__}") from error
+        raise InboxFailed(f"{host} does not respond like a mail server: {type(error).__name__}") from error
 
 
 def begin(login: Login, refused: type[Exception], work: Callable[[], Result]) -> Result:
@@ -180,7 +180,7 @@ def begin(login: Login, refused: type[Exception], work: Callable[[], Result]) ->
             raise InboxFailed(connection_failure(at, EOFError(text))) from error
         raise InboxFailed(f"{login.host} refuses: {text}") from error
     except (ValueError, LookupError, TypeError, AttributeError) as error:  # a library meets what is no such protocol
-        raise InboxFailed(f"{login.host} does not answer as a mail server does: {type(error).__name__}") from error
+        raise InboxFailed(f"{login.host} does not respond like a mail server: {type(error).__name__}") from error
 
 
 def wrong_login(login: Login, error: Exception) -> InboxFailed:
@@ -195,7 +195,7 @@ def wrong_login(login: Login, error: Exception) -> InboxFailed:
             )
         )
     if login.encryption == "none" and _NEEDS_ENCRYPTION.search(text):
-        return InboxFailed(f"{login.host} takes no login without encryption: choose STARTTLS or TLS")
+        return InboxFailed(f"{login.host} does not accept sign-in without encryption: choose STARTTLS or TLS")
     message = N_("{host} rejected this user name and password: {answer}")
     if login.token:
         message = N_("{host} rejected this user name and token: {answer}")

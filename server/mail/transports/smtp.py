@@ -24,7 +24,7 @@ from server.translation import N_, lazy_gettext
 
 DEFAULT_TIMEOUT_SECONDS = 30
 MAX_TIMEOUT_SECONDS = 300
-NO_UTF8 = "takes no addresses with letters beyond ASCII"
+NO_UTF8 = "does not accept addresses with non-ASCII letters"
 OK, FORWARDS, CLOSING, AUTHENTICATION_REQUIRED = 250, 251, 421, 530
 AUTHENTICATED, ALREADY_AUTHENTICATED, CHALLENGE = 235, 503, 334
 LOGINS = ("CRAM-MD5", "PLAIN", "LOGIN")  # methods that smtplib supports
@@ -86,13 +86,13 @@ def settings_from(params: Mapping[str, object]) -> SmtpSettings:
         verify=_yes_or_no(params, "verify"),
     )
     if settings.password and not settings.username:
-        raise Required("a password needs a username; give both or none", field="username")
+        raise Required("a password needs a username; enter both or neither", field="username")
     if settings.account and (settings.password or not settings.username):
         field = "password" if settings.password else "username"
-        raise Invalid("a connected account takes a username and no password", field=field)
+        raise Invalid("a connected account needs a username and no password", field=field)
     for key, value in (("username", settings.username), ("password", settings.password)):
         if "\0" in value:  # separates user name and password in a login (RFC 4616)
-            raise Invalid(f"{key} has a NUL character in it; remove it", field=key)
+            raise Invalid(f"{key} contains a NUL character; remove it", field=key)
     return settings
 
 
@@ -149,7 +149,7 @@ class _Session:
         settings = self._settings
         if isinstance(error, smtplib.SMTPAuthenticationError) and settings.token:
             answer = _answer(error.smtp_code, error.smtp_error)
-            return TokenRefused(f"the mail server does not accept the token: {answer}")
+            return TokenRefused(f"the mail server rejected the token: {answer}")
         if isinstance(error, smtplib.SMTPResponseException) and error.smtp_code > 0:
             answer = _answer(error.smtp_code, error.smtp_error)
             is_unreachable = is_unreachable or error.smtp_code == AUTHENTICATION_REQUIRED
@@ -161,7 +161,7 @@ class _Session:
                 code=error.smtp_code,
             )
         if not is_unreachable:
-            return TransportFailed(f"the mail server broke off: {reason(error)}", is_permanent=False)
+            return TransportFailed(f"the mail server disconnected: {reason(error)}", is_permanent=False)
         words = connection_failure(_port(settings), error)
         if isinstance(error, ssl.SSLCertVerificationError):
             words = lazy_gettext("{problem}; or turn off verify", problem=words)
@@ -249,11 +249,13 @@ def _require_login(server: smtplib.SMTP, settings: SmtpSettings) -> None:
     name = f"{settings.host} port {settings.port}"
     if offered:
         instead = "choose a user name and password" if settings.token else "allow one of these there, or choose a token"
-        words = f"{name} offers the logins {', '.join(offered)}, none of which is {' or '.join(methods)}: {instead}"
+        words = f"{name} offers the sign-in methods {', '.join(offered)}, but not {' or '.join(methods)}: {instead}"
     elif settings.encryption is Encryption.NONE and server.has_extn("starttls"):
         words = lazy_gettext("{name} does not offer sign-in without encryption: choose STARTTLS", name=name)
     else:
-        words = f"{name} offers no login: leave the user name blank, or choose the port for sending, usually 587 or 465"
+        words = (
+            f"{name} does not offer sign-in: leave the user name blank, or choose a submission port, usually 587 or 465"
+        )
     raise TransportFailed(words, is_permanent=False, is_unreachable=True)
 
 
@@ -406,7 +408,7 @@ def _require_size(server: smtplib.SMTP, size: int) -> None:
     most = whole_in(server.esmtp_features.get("size", ""), 1, sys.maxsize)
     if most is not None and size > most:
         raise TransportFailed(
-            f"the mail has {size:,} bytes, and the mail server takes at most {most:,}; send fewer or smaller files",
+            f"the mail has {size:,} bytes, but the mail server accepts at most {most:,}; send fewer or smaller files",
             is_permanent=True,
         )
 
@@ -417,10 +419,10 @@ def _head(raw: bytes) -> bytes:
 
 def _check_envelope(envelope_from: str, recipients: Sequence[str]) -> None:
     if not recipients:
-        raise Required("a mail needs a recipient", field="to")
+        raise Required("an email needs a recipient", field="to")
     for address in (envelope_from, *recipients):
         if re.search(r"[\s<>\x00-\x1f\x7f]", address):
-            raise Invalid(f"'{address[:100]!a}' is not a mail address; use name@host", field="to")
+            raise Invalid(f"'{address[:100]!a}' is not an email address; use name@host", field="to")
 
 
 def _report(refusals: Mapping[str, Refusal]) -> DeliveryReport:

@@ -43,7 +43,7 @@ def check(service: Service, mailbox_id: int, now: int) -> int:
         problems.note_failure(ctx, mailbox_id, error.message)
     except Exception:
         _log.exception("mailbox.failed", mailbox=mailbox_id)
-        problems.note_failure(ctx, mailbox_id, "an internal error; the log tells more")
+        problems.note_failure(ctx, mailbox_id, "an internal error; see the log")
     else:
         problems.note_success(ctx, mailbox_id, has_more, look.mails, look.missed)
     problems.kept_apart(ctx, mailbox_id, look.letters)
@@ -195,6 +195,6 @@ def _login(ctx: Context, box: Record) -> Login:
 
 def _stub(head: bytes, size: int, limit: int) -> bytes:
     """A replacement for a mail that is too large: its headers, and a text in place of its body."""
-    text = f"This mail has {size:,} bytes, more than the {limit:,} that its mailbox takes. It is still on its server."
+    text = f"This email has {size:,} bytes, more than the limit of its mailbox, {limit:,}. It is still on the server."
     fields = _OF_BODY.sub(b"", head.replace(b"\r\n", b"\n")).strip(b"\n")
     return b"%s\nX-Mailbox-Error: too large\nContent-Type: text/plain; charset=utf-8\n\n%s\n" % (fields, text.encode())

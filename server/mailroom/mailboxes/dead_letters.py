@@ -46,7 +46,8 @@ def keep(settings: Settings, name: str, raw: bytes, why: str = "") -> str:
         _sync(whole.parent)
     except OSError as error:
         raise Full(
-            f"a mail that could not be taken cannot be kept in {whole.parent} ({error.strerror}); check the disk"
+            f"an email that could not be processed cannot be stored in {whole.parent} ({error.strerror}); check the "
+            f"disk"
         ) from error
     return path.as_posix()
 
@@ -71,7 +72,7 @@ def find(settings: Settings, key: str) -> DeadLetter:
     for each in list_dead_letters(settings):
         if each.key == key:
             return each
-    raise NotFound("this mail is not kept any more: it was taken, or discarded")
+    raise NotFound("this email is no longer stored: it was processed or discarded")
 
 
 def path_of(settings: Settings, letter: DeadLetter) -> Path:

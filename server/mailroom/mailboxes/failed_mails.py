@@ -16,7 +16,7 @@ from server.mailroom.mailboxes.dead_letters import DeadLetter
 from server.records.writing import RecordWriter
 from server.settings import KiB
 
-DOING = "read mail that could not be taken"  # allowed to administrators only
+DOING = "read email that could not be processed"  # allowed to administrators only
 
 MAX_SHOWN_BYTES = 256 * KiB  # shown of a mail on its page
 TURN_SECONDS = 30  # longest wait while another mail is imported
@@ -76,7 +76,7 @@ def _take(ctx: Context, letter: DeadLetter) -> Receipt:
         raise
     except Exception as error:
         _log.exception("letter.failed", name=letter.name)
-        why = f"an error in this program ({type(error).__name__}); the log tells more"
+        why = f"an error in this program ({type(error).__name__}); see the log"
         dead_letters.note(ctx.service.settings, letter, why)
         raise Rejected(why) from error
     _log_act(ctx, "mail.taken", letter)

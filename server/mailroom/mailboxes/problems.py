@@ -50,8 +50,8 @@ def note_failure(ctx: Context, id: int, error: str) -> None:
 def note_missed(ctx: Context, id: int, missed: MissedMail) -> None:
     """Notifies administrators of a mail that the server lists but repeatedly does not deliver."""
     text = (
-        f"An email could not be read, {missed.tries} times; it stays on its server, and is tried again as long as it "
-        f"is there. Read it there, and move or delete it. {missed.error}"
+        f"An email could not be read, {missed.tries} times. It stays on its server and is retried as long as it is "
+        f"there. Read it there, and move or delete it. {missed.error}"
     )[:MAX_ERROR_CHARACTERS]
 
     def write(tx: Transaction) -> None:
@@ -75,7 +75,7 @@ def kept_apart(ctx: Context, id: int, letters: list[tuple[str, str]]) -> None:
         return
     path, why = letters[0]
     more = f", and {len(letters) - 1} more beside it" if len(letters) > 1 else ""
-    text = f"A mail could not be taken and is kept as {path}{more}: {why}"[:MAX_ERROR_CHARACTERS]
+    text = f"An email could not be processed and is stored as {path}{more}: {why}"[:MAX_ERROR_CHARACTERS]
 
     def write(tx: Transaction) -> None:
         writing = RecordWriter(ctx, tx)

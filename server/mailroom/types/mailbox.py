@@ -27,9 +27,9 @@ class Mailbox(RecordType):
     traits = (Comments(), CustomFields(), Links(), Watchers(), Search())
     access = Access(read="admins", write=("admins",))
     fields = {
-        "checked_at": Timestamp("Last check.", filter_note="Last check; never for one that was not looked at yet."),
+        "checked_at": Timestamp("Last check.", filter_note="Last check; never if it has not been checked yet."),
         "connected_account_id": Id(
-            "Account whose token is used to log in; 0 for the password.",
+            "Account whose token is used to sign in; 0 for the password.",
             "connected_account",
             zero_ok=True,
             nested=None,
@@ -41,14 +41,13 @@ class Mailbox(RecordType):
         ),
         "is_enabled": Bit("Whether email is fetched from it.", default=1, filter="enabled"),
         "is_mail_kept": Bit(
-            "Whether mail stays on the server when it was taken; 0 removes it there, for all other programs too.",
+            "Whether email stays on the server after it was fetched; 0 deletes it there, for all other programs too.",
             default=1,
             origin="ours",
             filter=None,
         ),
         "last_error": Text(
-            "Why the last check failed, or some email could not be read; blank when neither happened. Kept by the "
-            "service.",
+            "Why the last check failed, or some email could not be read; otherwise blank. Kept by the service.",
             500,
             immutable=True,
             exact=True,
@@ -56,15 +55,15 @@ class Mailbox(RecordType):
             filter=None,
         ),
         "max_msg_size_kb": Uint(
-            "Largest mail to fetch in KB; 0 for any. Of a larger one only the headers are taken, and it stays on the "
-            "server.",
+            "Largest email to fetch, in KB; 0 for any. Of a larger one, only the headers are "
+            "fetched, and it stays on the server.",
             filter=None,
         ),
         "name": Name(),
         "num_fails": Uint("Failed checks in a row.", filter="fail.count"),
         "password": Text(
-            "Password; never returned. It stays when it is not sent; with another host, port or username, and where "
-            "it would no longer be encrypted, it must be sent again.",
+            "Password; never returned. It is kept if not sent; with another host, port or username, "
+            "or without encryption, it must be sent again.",
             128,
             exact=True,
             shown=False,

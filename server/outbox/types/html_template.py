@@ -34,7 +34,7 @@ class HtmlTemplate(RecordType):
         "name": Name(),
         **record_owners.fields(filter=None, shown=False),
         "signature_id": Id(
-            "Signature that goes with it; 0 for none.",
+            "Signature to use with it; 0 for none.",
             "email_signature",
             zero_ok=True,
             filter_note="Signature by id.",
@@ -71,5 +71,5 @@ class HtmlTemplate(RecordType):
 
 def _losses(content: str) -> list[str]:
     has_body = any(name == BODY for name in PLACEHOLDER.findall(content))
-    missing = [] if has_body or not content.strip() else [f"the message: write {{{{{BODY}}}}} where it is to stand"]
+    missing = [] if has_body or not content.strip() else [f"the message: write {{{{{BODY}}}}} where it belongs"]
     return [*missing, *losses(content)]

@@ -41,8 +41,8 @@ class MailTransport(RecordType):
         "name": Name(),
         "params": Structure(
             "Connection settings: host, port, encryption, username, password or connected_account, timeout, verify. "
-            "Replaces them all, but the password stays when it is not sent and server and username are the same. Never "
-            "returned.",
+            "Replaces them all, except that the password is kept if it is not sent and server and username are "
+            "unchanged. Never returned.",
             origin="ours",
             shown=False,
         ),
@@ -56,7 +56,7 @@ class MailTransport(RecordType):
             return
         params = change.new.get("params", change.old["params"] if change.old else {})
         if not isinstance(params, dict):
-            raise Invalid("params: takes a map", field="params")
+            raise Invalid("params: must be a map", field="params")
         if change.old is not None and "params" in change.new:
             params = _with_known_password(params, change.old["params"])
         try:

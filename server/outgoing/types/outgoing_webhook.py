@@ -50,33 +50,31 @@ class OutgoingWebhook(RecordType):
         ),
         "created_at": CreatedAt(),
         "events": Text(
-            "What it is told of, with commas or line ends between: `ticket.created`, `message.*`, `*.deleted` or `*`.",
+            "Events to send, separated by commas or line breaks: `ticket.created`, `message.*`, `*.deleted` or `*`.",
             4096,
             required=True,
         ),
-        "expanded": Text("Keys of the record to open, as `expand` in the records API.", 2048, filter=None),
+        "expanded": Text("Keys of the record to expand, as `expand` in the records API.", 2048, filter=None),
         "headers": Text(
-            "Headers to send along, one `Name: value` in a line, such as a token of the receiver. Never returned.",
+            "Additional headers, one `Name: value` per line, such as a token of the receiver. Never returned.",
             MAX_HEADER_CHARS,
             shown=False,
             filter=None,
         ),
-        "is_disabled": Bit("1: it is told nothing. What changes meanwhile is not told later."),
+        "is_disabled": Bit("1: nothing is sent. Changes in the meantime are not sent later."),
         "name": Name(),
         "overlap_until": Timestamp(
-            "Until when the secret before the present one signs as well; a day from a change when omitted. `now` ends "
-            "it.",
+            "Until when the previous secret also signs; a day after a change when omitted. `now` ends it.",
             filter=None,
         ),
         "query": Text(
-            "A search that the record must match, for webhooks of one record type; deletions are told whatever it "
-            "says.",
+            "A search that the record must match, for webhooks of one record type; deletions are always sent.",
             MAX_QUERY_CHARS,
             filter=None,
         ),
         "secret": Text(
-            "What signs its requests: `whsec_` and base64. A new one when omitted, and when blank on a change. It is "
-            "told once, in the response that made it.",
+            "Secret that signs its requests: `whsec_` and base64. A new one when omitted, or when "
+            "blank on a change. Returned only once, in the response that creates it.",
             webhook_signing.MOST_BYTES * 2,
             shown=False,
             auto="generated",
@@ -87,15 +85,15 @@ class OutgoingWebhook(RecordType):
     }
     columns = (Column("previous_secret", "TEXT"),)
     expands = (
-        Expand("failing_since", "timestamp", "When the receiver began to fail; 0 while it does not.", _load_state),
+        Expand("failing_since", "timestamp", "When the receiver started to fail; 0 while it works.", _load_state),
         Expand(
             "last_error",
             "text",
-            "Why the last attempt failed, or why it was switched off; blank while all is well.",
+            "Why the last attempt failed, or why it was switched off; otherwise blank.",
             _load_state,
         ),
     )
-    events = (Event("outgoing_webhook.switched_off", "it was switched off, since its receiver fails or is gone"),)
+    events = (Event("outgoing_webhook.switched_off", "it was switched off because its receiver fails or is gone"),)
     subtotals = Subtotals(search=("fieldset", "links", "watchers"))
 
     def prepare(self, change: Change, writing: Writing) -> None:

@@ -77,27 +77,28 @@ class Address(RecordType):
         ),
         "created_at": CreatedAt(),
         "email": Text(
-            "The address; stored in lower case, must be a single valid one. That of a worker, and one that a group, a "
-            "bucket or the service sends from, is changed by administrators only, as the rest of such a record is.",
+            "The address; stored in lower case, must be a single valid address. If it belongs to a "
+            "worker, or a group, a bucket or the service sends from it, only administrators may "
+            "change it and the rest of its record.",
             required=True,
             unique=True,
             form="email",
             filter_note="The whole address, unless a wildcard is used.",
             match="exact",
         ),
-        "host": Text("Domain part; follows from `email` whenever that is set.", auto="derived", match="exact"),
+        "host": Text("Domain part; set from `email`.", auto="derived", match="exact"),
         "is_banned": Bit("Incoming email from it is refused."),
         "is_defunct": Bit("Email to it is known to bounce."),
         "is_trusted": Bit("Its images and links may be shown."),
         "mail_transport_id": Id(
-            "Transport used when sending from it; one makes it a sending address, and is set by administrators.",
+            "Transport used when sending from it, which makes it a sender address; set by administrators.",
             "mail_transport",
             zero_ok=True,
             nested_note="Transport used for sending.",
         ),
-        "num_nonspam": Uint("Non-spam count; kept by the service.", immutable=True, filter="nonspam"),
-        "num_spam": Uint("Spam count; kept by the service.", immutable=True, filter="spam"),
-        "org": Text("Organization by exact name; made when there is none.", alternative_to="org_id"),
+        "num_nonspam": Uint("Non-spam count; set by the service.", immutable=True, filter="nonspam"),
+        "num_spam": Uint("Spam count; set by the service.", immutable=True, filter="spam"),
+        "org": Text("Organization by exact name; created if missing.", alternative_to="org_id"),
         "org_id": Id(
             "Organization of the address; 0 clears.",
             "org",
@@ -105,7 +106,7 @@ class Address(RecordType):
             zero_ok=True,
             deep="Its organization matches the query.",
         ),
-        "updated": UpdatedAt("Last change; now on every write unless sent."),
+        "updated": UpdatedAt("Last change; set to the current time on every write unless sent."),
         "worker_id": Id("Worker it belongs to; set by administrators.", "worker", zero_ok=True),
     }
     columns = (Column("display_name", "TEXT", nocase=True),)  # the first name that its owner used in mail
@@ -126,7 +127,7 @@ class Address(RecordType):
         Key(
             "display_name",
             "text",
-            "Name that its owner wrote under first; anybody can write any name.",
+            "Name that its owner first wrote under; senders can choose any name.",
             column="display_name",
         ),
         Key("full_name", "text", "Name of the contact.", on_expand=True),
@@ -141,15 +142,15 @@ class Address(RecordType):
         Expand(
             "full_name",
             "text",
-            "Name of the contact; `first_name` and `last_name` come along.",
+            "Name of the contact; also adds `first_name` and `last_name`.",
             _load_names,
             reads="contact",
         ),
         Expand(
-            "first_name", "text", "First name of the contact; the other names come along.", _load_names, reads="contact"
+            "first_name", "text", "First name of the contact; also adds the other names.", _load_names, reads="contact"
         ),
         Expand(
-            "last_name", "text", "Last name of the contact; the other names come along.", _load_names, reads="contact"
+            "last_name", "text", "Last name of the contact; also adds the other names.", _load_names, reads="contact"
         ),
         *newest_messages.expands("address", "the address"),
     )

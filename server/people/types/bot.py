@@ -42,7 +42,7 @@ class Bot(RecordType):
     traits = (Comments(), CustomFields(), Links(), Watchers(), Avatars(), Owner(), Search())
     access = Access(read="owner", write=("admins",))
     fields = {
-        "config": Structure("Settings of the bot; kept by the service.", immutable=True, is_map=True, origin="ours"),
+        "config": Structure("Settings of the bot; set by the service.", immutable=True, is_map=True, origin="ours"),
         "created_at": CreatedAt(),
         "is_disabled": Bit(
             "Its behaviors do not run while this is 1.",

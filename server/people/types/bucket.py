@@ -35,8 +35,8 @@ class Bucket(RecordType):
         ),
         "name": Name("Bucket name; also the label.", one_line=True),
         "reply_address_id": Id(
-            "Address that replies are sent from; 0 for the group's. One without a mail transport of its own uses the "
-            "default one. Managers choose one that their group sends from already.",
+            "Address that replies are sent from; 0 for the group's. Without its own mail transport, "
+            "it uses the default one. Managers can choose one that their group already sends from.",
             "address",
             alternatives=("replyto_id",),
             zero_ok=True,
@@ -145,8 +145,8 @@ class Bucket(RecordType):
         is_own = group is not None and group["reply_address_id"] == address_id
         if address_id and not is_own and not writing.find("bucket", group_id=group_id, reply_address_id=address_id):
             raise AdminOnly(
-                f"reply_address_id: group {group_id} does not send from address {address_id}; only administrators let "
-                "it do so",
+                f"reply_address_id: group {group_id} does not send from address {address_id}; only administrators "
+                f"may allow it",
                 field="reply_address_id",
             )
 

@@ -64,7 +64,7 @@ class Contact(RecordType):
     access = Access(read="any worker", write=("privilege",))
     fields = {
         "dob": Text("Birthday as YYYY-MM-DD.", form="date", filter=None),
-        "email": Text("Address by its text; made when there is none.", alternative_to="email_id"),
+        "email": Text("Address by its text; created if missing.", alternative_to="email_id"),
         "email_id": Id(
             "Main email address, which then belongs to this contact.",
             "address",
@@ -81,7 +81,7 @@ class Contact(RecordType):
         "last_name": Text("Family name.", 128, one_line=True, match="prefix"),
         "location": Text("Place, free text.", filter=None),
         "mobile": Text("Mobile number.", 64, match="prefix"),
-        "org": Text("Organization by exact name; made when there is none.", alternative_to="org_id"),
+        "org": Text("Organization by exact name; created if missing.", alternative_to="org_id"),
         "org_id": Id(
             "Organization; 0 clears.",
             "org",
@@ -120,7 +120,7 @@ class Contact(RecordType):
         WordsFilter("text", "Words of the names, the organization and the addresses.", CONTACT_TEXT, default=True),
         TextFilter("alias", "The whole name.", "full_name", "exact", sortable=False),
         comment_words(CONTEXT, "Words in comments on the contact."),
-        DateFilter("created", "When the contact was made; stored, never shown.", "created_at"),
+        DateFilter("created", "When the contact was created; stored, never returned.", "created_at"),
         ChoiceFilter("gender", "By first letter.", "gender", GENDERS),
         DateFilter("updated", "Last change.", "updated_at"),
     )

@@ -143,12 +143,12 @@ class Group(RecordType):
     is_settled = True
     fields = {
         "ack_calendar_id": Id(
-            "Calendar whose available time `ack_hours` is about.", "calendar", zero_ok=True, nested=None, filter=None
+            "Calendar that `ack_hours` refers to.", "calendar", zero_ok=True, nested=None, filter=None
         ),
         "ack_enabled": Bit(
-            "1: who writes a new ticket into the group by mail gets `ack_text` in answer.",
+            "1: whoever creates a ticket in the group by email gets `ack_text` as a reply.",
             filter="acknowledges",
-            filter_note="Answers the first mail of a ticket by itself.",
+            filter_note="Acknowledges the first email of a ticket.",
         ),
         "ack_hours": Text(
             "When to send it: always, or inside or outside the available time of a calendar.",
@@ -157,10 +157,12 @@ class Group(RecordType):
             filter=None,
         ),
         "ack_subject": Text(
-            "Subject of that answer, with placeholders; blank for that of the ticket.", one_line=True, filter=None
+            "Subject of the acknowledgement, with placeholders; blank for the subject of the ticket.",
+            one_line=True,
+            filter=None,
         ),
         "ack_text": Text(
-            "Text of that answer in Markdown, with placeholders such as {{mask}} and {{group_name}}.",
+            "Text of the acknowledgement in Markdown, with placeholders such as {{mask}} and {{group_name}}.",
             acknowledgement_text.MAX_CHARACTERS,
             filter=None,
         ),
@@ -174,15 +176,16 @@ class Group(RecordType):
             filter_note="Only members may read its tickets.",
         ),
         "language": Text(
-            "Locale, such as de_DE, of what the service writes into the group's mail: the line above a quotation, "
-            "names of header fields, dates. Blank for that of the worker who writes.",
+            "Locale, such as de_DE, of texts that the service adds to the group's email: the line "
+            "above a quotation, names of header fields, dates. Blank for the locale of the worker "
+            "who writes.",
             16,
             form="language",
             filter=None,
         ),
         "list_headers": ListHeaders(
-            "Header fields that mark its mail as that of a list, one per line, such as "
-            "`List-Id: <support.desk.example>` or `List-Unsubscribe: <https://desk.example/leave>`.",
+            "Header fields that mark its email as mailing list email, one per line, such as `List-Id: "
+            "<support.desk.example>` or `List-Unsubscribe: <https://desk.example/leave>`.",
             MAX_LIST_HEADERS,
             filter=None,
         ),
@@ -193,8 +196,8 @@ class Group(RecordType):
         ),
         "name": Name("Group name; also the label.", one_line=True),
         "reply_address_id": Id(
-            "Address that replies are sent from; 0: the default sender. One without a mail transport of its own uses "
-            "the default one.",
+            "Address that replies are sent from; 0 for the default sender. Without its own mail "
+            "transport, it uses the default one.",
             "address",
             zero_ok=True,
             alternatives=("replyto_id",),
@@ -211,7 +214,7 @@ class Group(RecordType):
             filter_note="Mail template by id.",
         ),
         "reply_to": Text(
-            "Where answers to its mail go instead of the address that it comes from; blank for that address.",
+            "Where replies to its email go instead of the sender address; blank for that address.",
             form="email",
             one_line=True,
             filter=None,
@@ -247,12 +250,12 @@ class Group(RecordType):
         Key(
             "ack_error",
             "text",
-            "Why the newest acknowledgement could not be made; blank once it is changed.",
+            "Why the latest acknowledgement failed; cleared when the settings change.",
             column="ack_error",
         ),
     )
-    events = (Event("group.acknowledgement.error", "an acknowledgement could not be made"),)
-    nested = (NestedRecord("default_bucket", "bucket", "Bucket that tickets come into.", stub=False),)
+    events = (Event("group.acknowledgement.error", "an acknowledgement failed"),)
+    nested = (NestedRecord("default_bucket", "bucket", "Bucket that new tickets go to.", stub=False),)
     expands = (
         Expand("buckets", "object", "{results_meta, results}: the buckets as a list.", load_buckets, "bucket"),
         Expand(

@@ -34,18 +34,18 @@ class OAuthApp(RecordType):
             65535,
             required=True,
             exact=True,
-            filter_note="Where the app takes the answer of a login.",
+            filter_note="Where the app receives the result of a sign-in.",
         ),
         "client_id": Text(
-            "Public identifier; 32 random lower-case letters and digits when omitted. Blank leaves it as it is.",
+            "Public identifier; 32 random lower-case letters and digits when omitted. Blank leaves it unchanged.",
             unique=True,
             auto="generated",
             blank_ok=True,
             match="prefix",
         ),
         "client_secret": Text(
-            "Secret; 64 random lower-case letters and digits when omitted. Blank on a change makes a new one. Never "
-            "returned again.",
+            "Secret; 64 random lower-case letters and digits when omitted. Blank on a change creates "
+            "a new one. Returned only once.",
             auto="generated",
             exact=True,
             stored=False,
@@ -56,14 +56,14 @@ class OAuthApp(RecordType):
             filter=None,
         ),
         "is_pkce_required": Bit(
-            "Logins must use a code challenge; public apps always must.", origin="ours", filter=None
+            "Sign-ins must use a code challenge; public apps always must.", origin="ours", filter=None
         ),
         "is_public": Bit(
             "The app cannot keep a secret, for example because it runs in a browser.", origin="ours", filter=None
         ),
         "name": Name("Name of the integration; also the label."),
         "overlap_until": Timestamp(
-            "When the secret before the present one stops working; 0 for with the next new secret. `now` ends it.",
+            "When the previous secret stops working; 0 for when the next one is created. `now` ends it.",
             origin="ours",
             filter=None,
         ),

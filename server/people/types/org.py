@@ -33,12 +33,12 @@ class Org(RecordType):
         "email_id": Id(
             "Main email address; 0 clears.", "address", zero_ok=True, deep="Its main address matches the query."
         ),
-        "name": Name("Organization name; also the label. Several may have one name.", one_line=True),
+        "name": Name("Organization name; also the label. Names need not be unique.", one_line=True),
         "phone": Text("Phone."),
         "postal": Text("Postal code."),
         "province": Text("State or province.", filter="state", match="prefix"),
         "street": Text("Street lines."),
-        "updated": UpdatedAt("Last change; now on every write unless sent."),
+        "updated": UpdatedAt("Last change; set to the current time on every write unless sent."),
         "website": Url("Web site; http or https."),
     }
     indexes = (

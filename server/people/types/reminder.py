@@ -17,8 +17,8 @@ class Reminder(RecordType):
     traits = (Comments(), CustomFields(), Links(), Watchers(), Search())
     access = Access(read="any worker", write=("privilege", "worker"), update=("worker",))
     fields = {
-        "is_closed": Bit("Told already, or no longer wanted; 0 lets it be told again.", filter="closed"),
-        "name": Name("What to be reminded of; also the label."),
+        "is_closed": Bit("Already sent, or no longer wanted; 0 sends it again.", filter="closed"),
+        "name": Name("The subject of the reminder; also the label."),
         "remind_at": Timestamp("When to remind. A past time reminds at once.", required=True),
         "updated_at": UpdatedAt(),
         "worker_id": Id("Worker to remind; only administrators remind others.", "worker", required=True),

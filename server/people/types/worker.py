@@ -129,16 +129,16 @@ class Worker(RecordType):
         "at_mention_name": Text(
             "Nickname for @mentions.", 64, unique=True, pattern=r"[A-Za-z0-9._-]*", blank_ok=True, filter=None
         ),
-        "away_from": Timestamp("When they go away; 0 for all along.", filter=None),
+        "away_from": Timestamp("When the absence starts; 0 for no start.", filter=None),
         "away_stand_in_id": Id(
-            "Worker who is told of customers' messages on their tickets while they are away; 0 for nobody.",
+            "Worker who is notified of customers' messages on their tickets during the absence; 0 for nobody.",
             "worker",
             zero_ok=True,
             nested=None,
             filter=None,
         ),
         "away_until": Timestamp(
-            "When they are back; 0 until further notice. With `away_from` 0 as well they are not away.", filter=None
+            "When the absence ends; 0 until further notice. If `away_from` is also 0, they are not away.", filter=None
         ),
         "calendar_id": Id(
             "Availability calendar; 0 for none.",
@@ -149,7 +149,7 @@ class Worker(RecordType):
         ),
         "dob": Text("Birthday as YYYY-MM-DD.", form="date", filter=None),
         "email": Text(
-            "Main address by its text; made when there is none yet. Stands for `email_id`.",
+            "Main address by its text; created if missing. Sets `email_id`.",
             alternative_to="email_id",
             form="email",
         ),
@@ -167,13 +167,12 @@ class Worker(RecordType):
         ),
         "email_ids": IdList(
             "Ids of the worker's further addresses, as a list; replaces them, or with `+` or `-` in front adds and "
-            "removes. Mail from them is the worker's; nobody "
-            "signs in with them.",
+            "removes. Email from them counts as the worker's; they cannot be used to sign in.",
             "address",
         ),
         "first_name": Text("Given name.", 128, required=True, one_line=True, match="prefix"),
         "gender": Text("F, M or blank.", 1, allowed=("", "F", "M")),
-        "is_disabled": Bit("May not log in; tokens and sessions stop working at once."),
+        "is_disabled": Bit("Cannot sign in; tokens and sessions stop working at once."),
         "is_mfa_required": Bit("Must use a second factor.", shown=False, filter="isMfaRequired"),
         "is_password_disabled": Bit("Cannot sign in by password.", shown=False, filter="isPasswordDisabled"),
         "is_superuser": Bit("Administrator.", filter="isAdmin"),
@@ -182,7 +181,8 @@ class Worker(RecordType):
         "location": Text("Place, free text."),
         "mobile": Text("Mobile number.", 64),
         "password": Password(
-            "New password, at least 8 characters; only its hash is kept, and never returned. Blank leaves it as it is.",
+            "New password, at least 8 characters; only its hash is stored, and never returned. Blank leaves it "
+            "unchanged.",
             passwords.MAX_CHARS,
             min=passwords.MIN_CHARS,
             exact=True,
@@ -212,7 +212,7 @@ class Worker(RecordType):
         Key(
             "is_away",
             "bit",
-            "Whether they are away just now.",
+            "Whether they are away right now.",
             value=lambda record, shown: int(absence.is_away(record, shown.now)),
         ),
     )
@@ -223,7 +223,7 @@ class Worker(RecordType):
     )
     filters = (
         NamesFilter(
-            "text", "Words of the names; the single word `me` is the worker who asks.", WORKER_TEXT, default=True
+            "text", "Words of the names; the single word `me` is the calling worker.", WORKER_TEXT, default=True
         ),
         TextFilter("alias", "The nickname, exact.", "at_mention_name", "exact", sortable=False),
         ChoiceFilter("gender", "By first letter.", "gender", {"male": "M", "female": "F", "unknown": ""}),
@@ -236,9 +236,9 @@ class Worker(RecordType):
             "group",
             HasManyThrough("group_member", "worker_id", "group_id", (("is_manager", 1),)),
         ),
-        absence.AwayFilter("isAway", "Is away just now."),
-        AvailabilityFilter("isAvailable", "The calendar says available at the time, or over all of the range.", True),
-        AvailabilityFilter("isBusy", "There is a calendar, and it does not say so.", False),
+        absence.AwayFilter("isAway", "Is away right now."),
+        AvailabilityFilter("isAvailable", "The calendar is available at the time, or during the whole range.", True),
+        AvailabilityFilter("isBusy", "The calendar exists and is not available then.", False),
         DateFilter("lastActivity", "Last used a session or token in the range.", "last_activity_at", sortable=False),
         TextFilter("mention", "Nickname for @mentions.", "at_mention_name", "exact", aliases=("mentionName",)),
         DeepFilter(
@@ -287,15 +287,15 @@ class Worker(RecordType):
         aliases={"email": "email.id", "lang": "language"},
     )
     events = (
-        Event("worker.login_address.asked", "another main address waits to be confirmed"),
-        Event("worker.login_address.changed", "another main address was confirmed"),
-        Event("worker.login_address.dropped", "a change that waited was taken back"),
-        Event("worker.logged_in", "logged in to the console"),
-        Event("worker.logged_out", "logged out of the console"),
-        Event("worker.login.failed", "a login failed"),
-        Event("worker.login.locked", "too many logins failed, and unknown devices have to wait"),
+        Event("worker.login_address.asked", "a new main address is waiting to be confirmed"),
+        Event("worker.login_address.changed", "a new main address was confirmed"),
+        Event("worker.login_address.dropped", "a pending change was withdrawn"),
+        Event("worker.logged_in", "signed in to the console"),
+        Event("worker.logged_out", "signed out of the console"),
+        Event("worker.login.failed", "a sign-in failed"),
+        Event("worker.login.locked", "too many sign-ins failed, and unknown devices have to wait"),
         Event("worker.impersonated", "an administrator acted as the worker"),
-        Event("worker.seat_expired", "the seat was released after a time without activity"),
+        Event("worker.seat_expired", "the seat was released after inactivity"),
     )
     label_column = "first_name"
 

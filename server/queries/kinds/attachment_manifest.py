@@ -23,8 +23,8 @@ class AttachmentManifest(QueryType):
     keys = (
         QueryKey("id", "number", "The id of an attachment that the caller may read.", required=True, low=1, high=2**53),
         QueryKey("filter", "text", "A name in which * stands for any text; case does not count."),
-        QueryKey("limit", "number", "How many at most.", default=str(MAX_LISTED), low=1, high=MAX_LISTED),
-        QueryKey("offset", "number", "How many to pass over.", default="0"),
+        QueryKey("limit", "number", "Maximum number.", default=str(MAX_LISTED), low=1, high=MAX_LISTED),
+        QueryKey("offset", "number", "Number to skip.", default="0"),
     )
 
     def run(self, query: DataQuery) -> QueryResult:

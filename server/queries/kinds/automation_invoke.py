@@ -17,7 +17,7 @@ class AutomationInvoke(QueryType):
     """{data} as returned by the automation, which runs as the service for every caller."""
 
     name = "automation.invoke"
-    description = "What an automation answers."
+    description = "The result of an automation."
     keys = (
         QueryKey("name", "text", "The name of an automation that data queries start.", required=True),
         QueryKey("inputs", "group", "Its inputs.", keys=(QueryKey("<name>", "any", "One input."),)),

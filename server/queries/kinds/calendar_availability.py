@@ -13,10 +13,10 @@ class CalendarAvailability(QueryType):
     """[{date, value}], one row per hour of the range; sums the minutes of several calendars."""
 
     name = "calendar.availability"
-    description = "How many minutes of each hour calendars are available."
+    description = "Available minutes of calendars in each hour."
     keys = (
-        QueryKey("calendars", "query", "A search of calendars, of which there may be 100; all when absent."),
-        QueryKey("range", "text", "From when to when.", default="this month"),
+        QueryKey("calendars", "query", "A search for up to 100 calendars; all when omitted."),
+        QueryKey("range", "text", "The date range.", default="this month"),
     )
     formats = ("dictionaries", "timeblocks")
 

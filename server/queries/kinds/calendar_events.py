@@ -15,7 +15,7 @@ class CalendarEvents(QueryType):
     name = "calendar.events"
     description = "The events of calendars between two dates, by day."
     keys = (
-        QueryKey("calendar", "query", "A search of calendars, of which there may be 100; all when absent."),
+        QueryKey("calendar", "query", "A search for up to 100 calendars; all when omitted."),
         QueryKey("from", "text", "The first day or instant.", default="today"),
         QueryKey("to", "text", "The last day or instant; a month after `from:` when absent."),
         EXPAND,

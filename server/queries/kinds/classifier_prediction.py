@@ -8,7 +8,7 @@ class ClassifierPrediction(UnsupportedQuery):
     """Always raises BadDataQuery."""
 
     name = "classifier.prediction"
-    description = "What a classifier takes a text for."
+    description = "How a classifier classifies a text."
     keys = (
         QueryKey("classifier", "query", "A search for the classifier.", required=True),
         QueryKey("text", "text", "The text to classify.", required=True),

@@ -8,8 +8,8 @@ class GpgKeyinfo(UnsupportedQuery):
     """Always raises BadDataQuery."""
 
     name = "gpg.keyinfo"
-    description = "What is known of a PGP key."
+    description = "Details of a PGP key."
     keys = (
         QueryKey("fingerprint", "text", "The fingerprint of the key.", required=True),
-        QueryKey("filter", "text", "Only one part of it.", choices=("uids", "subkeys")),
+        QueryKey("filter", "text", "Only one part of the details.", choices=("uids", "subkeys")),
     )

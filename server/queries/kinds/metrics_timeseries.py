@@ -25,9 +25,9 @@ class MetricsTimeseries(QueryType):
     description = "Metrics over time."
     keys = (
         QueryKey(
-            "period", "text", "How long a tick is; minute is five of them.", default="day", choices=tuple(PERIODS)
+            "period", "text", "Length of a tick; minute means five minutes.", default="day", choices=tuple(PERIODS)
         ),
-        QueryKey("range", "text", "From when to when; ticks that it touches are whole.", default=RANGE),
+        QueryKey("range", "text", "The date range; extended to whole ticks.", default=RANGE),
         QueryKey(
             "series.<id>",
             "group",
@@ -35,16 +35,16 @@ class MetricsTimeseries(QueryType):
             required=True,
             keys=(
                 QueryKey("metric", "text", "The name of the metric.", required=True),
-                QueryKey("label", "text", "What the series is called; its id when absent."),
+                QueryKey("label", "text", "Label of the series; its id when omitted."),
                 QueryKey(
-                    "function", "text", "What is told of the samples of a tick.", default="count", choices=FUNCTIONS
+                    "function", "text", "The function of the samples of a tick.", default="count", choices=FUNCTIONS
                 ),
                 QueryKey("by", "list", "Dimensions; one series for each of their values."),
-                QueryKey("by.<id>", "group", "What the values of a dimension are called by.", keys=BY_KEYS),
+                QueryKey("by.<id>", "group", "How to label the values of a dimension.", keys=BY_KEYS),
                 QueryKey(
                     "missing",
                     "text",
-                    "What stands where there are no samples; carry for gauges, else null.",
+                    "Value for ticks without samples; carry for gauges, otherwise null.",
                     choices=MISSING,
                 ),
                 QueryKey("query", "query", "Values of dimensions; only samples with them count."),

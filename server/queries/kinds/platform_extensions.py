@@ -11,7 +11,7 @@ class PlatformExtensions(QueryType):
     """[{id, name, class, plugin_id, params}] of the point; `class` is opaque."""
 
     name = "platform.extensions"
-    description = "What there is at an extension point."
+    description = "The extensions at an extension point."
     keys = (QueryKey("point", "text", "The id of an extension point.", required=True), *LISTED)
     is_quick = True
 

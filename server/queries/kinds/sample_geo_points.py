@@ -11,9 +11,9 @@ POINT = QueryKey(
     "One point.",
     keys=(
         QueryKey(
-            "coordinates", "text", "Where it is, as POINT(longitude latitude) or latitude, longitude.", required=True
+            "coordinates", "text", "Its location, as POINT(longitude latitude) or latitude, longitude.", required=True
         ),
-        QueryKey("<name>", "text", "What is told of it, such as its name."),
+        QueryKey("<name>", "text", "Its properties, such as its name."),
     ),
 )
 

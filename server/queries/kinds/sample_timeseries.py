@@ -30,8 +30,8 @@ class SampleTimeseries(QueryType):
     name = "sample.timeseries"
     description = "Made-up numbers over time."
     keys = (
-        QueryKey("x.count", "number", "How many bins.", default=str(DEFAULT_SAMPLES), low=1, high=MAX_SAMPLES),
-        QueryKey("x.unit", "text", "How long one is.", default="days", choices=tuple(UNITS)),
+        QueryKey("x.count", "number", "Number of bins.", default=str(DEFAULT_SAMPLES), low=1, high=MAX_SAMPLES),
+        QueryKey("x.unit", "text", "Length of a bin.", default="days", choices=tuple(UNITS)),
         SERIES,
     )
     formats = ("timeseries",)

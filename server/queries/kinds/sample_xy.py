@@ -12,7 +12,7 @@ SERIES = QueryKey(
     required=True,
     keys=(
         LABEL,
-        QueryKey("samples", "number", "How many points.", default=str(DEFAULT_SAMPLES), low=1, high=MAX_SAMPLES),
+        QueryKey("samples", "number", "Number of points.", default=str(DEFAULT_SAMPLES), low=1, high=MAX_SAMPLES),
         TREND,
         QueryKey("x.min", "text", "The smallest x.", default="0"),
         QueryKey("x.max", "text", "The largest x.", default="100"),

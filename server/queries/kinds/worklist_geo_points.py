@@ -29,9 +29,9 @@ SERIES = QueryKey(
         OF,
         QUERY,
         QUERY_REQUIRED,
-        QueryKey("label", "text", "What it is called in tables; the id when absent."),
+        QueryKey("label", "text", "Label in tables; the id when omitted."),
         QueryKey("point", "text", "The geolocation field; the first one of fields: when absent."),
-        QueryKey("fields", "list", "What is told of each point."),
+        QueryKey("fields", "list", "Properties of each point."),
     ),
 )
 

@@ -21,10 +21,10 @@ VALUES = QueryKey(
         OF,
         QUERY,
         QUERY_REQUIRED,
-        QueryKey("field", "text", "What is measured; counting needs none."),
+        QueryKey("field", "text", "The field to measure; counting needs none."),
         QueryKey("function", "text", "count, distinct, avg, sum, min or max.", default="count"),
-        QueryKey("functions", "list", "Several of them, each with a number of its own."),
-        QueryKey("label", "text", "What it is called; the id when absent."),
+        QueryKey("functions", "list", "Several functions, each with its own number."),
+        QueryKey("label", "text", "Its label; the id when omitted."),
         QueryKey("metric", "text", 'A formula with x for the number, such as "(x/60)|round".'),
     ),
 )
@@ -46,7 +46,7 @@ class WorklistMetrics(QueryType):
     """With several functions the ids are `<id>_<function>`. Average, minimum and maximum of no values are null."""
 
     name = "worklist.metrics"
-    description = "Single numbers, each of a search of its own."
+    description = "Single numbers, each from its own search."
     keys = (VALUES,)
     formats = ("table", "pie")
 

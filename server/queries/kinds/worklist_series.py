@@ -18,7 +18,7 @@ SERIES = QueryKey(
         OF,
         QUERY,
         QUERY_REQUIRED,
-        QueryKey("label", "text", "What it is called; the id when absent."),
+        QueryKey("label", "text", "Its label; the id when omitted."),
         QueryKey("x", "text", "The field along the axis, such as created@day.", required=True),
         QueryKey("y", "text", "The field that is measured; counting needs none."),
         QueryKey("function", "text", "count, distinct, avg, sum, min or max.", default="count"),
@@ -33,7 +33,7 @@ class WorklistSeries(QueryType):
 
     name = "worklist.series"
     description = "Numbers over the values of a field, a line for each search."
-    keys = (SERIES, QueryKey("x.label", "text", "What the axis is called; the name of the field when absent."))
+    keys = (SERIES, QueryKey("x.label", "text", "Label of the axis; the name of the field when omitted."))
     formats = ("timeseries", "table", "dictionaries", "pie")
 
     def run(self, query: DataQuery) -> QueryResult:

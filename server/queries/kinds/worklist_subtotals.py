@@ -37,13 +37,13 @@ class WorklistSubtotals(QueryType):
     """Every cell includes a search for its records; `limit:` and `sort:` in `query:` have no effect."""
 
     name = "worklist.subtotals"
-    description = "How the records of a search spread over the values of fields."
+    description = "Distribution of the records of a search over the values of fields."
     keys = (
         *SEARCHED,
         QueryKey("by", "list", "Fields to count by, nested: <field>@<unit>~<limit>."),
         QueryKey("by.<id>", "list", "As by:, with a function of the last field: count, distinct, avg, sum, min, max."),
-        QueryKey("function", "text", "The function of by:, an older way to say it."),
-        QueryKey("group", "list", "Some of the fields of by: the values are added up by them."),
+        QueryKey("function", "text", "The function of by:, in an older notation."),
+        QueryKey("group", "list", "Some of the fields of by:; values are summed by them."),
         QueryKey("group.<id>", "list", "As group:, with another function than sum."),
         QueryKey("metric", "text", 'A formula with x for every value, such as "(x/60)|round".'),
         EXPAND,
@@ -107,7 +107,7 @@ def _dimensions(fields: Fields, by: KeyValue) -> list[Dimension]:
     for place, text in enumerate(by.texts):
         field = options(text)
         if any(each.options.name == field.name and each.options.unit == field.unit for each in dimensions):
-            raise BadDataQuery(f"by: '{text.value[:80]}' stands twice", position=text.position, field=by.name)
+            raise BadDataQuery(f"by: '{text.value[:80]}' appears twice", position=text.position, field=by.name)
         dimensions.append(fields.resolve(field, f"by{place}"))
     return dimensions
 

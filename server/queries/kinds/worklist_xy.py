@@ -28,7 +28,7 @@ SERIES = QueryKey(
         OF,
         QUERY,
         QUERY_REQUIRED,
-        QueryKey("label", "text", "What it is called; the id when absent."),
+        QueryKey("label", "text", "Its label; the id when omitted."),
         QueryKey(
             "x",
             "text",

@@ -28,7 +28,7 @@ def parse(text: str) -> dict[str, dict[str, Any]]:
             or not (isinstance(settings, dict) or not settings)
         ):
             raise Invalid(
-                f"'{key[:80]}' is no dimension; write <type>/<name>: with one of {', '.join(TYPES)}, each "
+                f"'{key[:80]}' is not a dimension; write <type>/<name>: with one of {', '.join(TYPES)}, each "
                 "name once, and its settings below"
             )
         details = settings if isinstance(settings, dict) else {}

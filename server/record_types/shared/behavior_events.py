@@ -41,7 +41,7 @@ def refused(event: str) -> str:
     for each in INSTEAD:
         if each.covers(event):
             trigger = f"{PREFIX}{each.trigger}"
-            return f"behaviors do not answer to '{event[:80]}' here; an automation does: {trigger}, {each.how}"
+            return f"behaviors do not respond to '{event[:80]}' here; use an automation: {trigger}, {each.how}"
     return f"'{event[:80]}' is not an event of behaviors{nearest(event, EVENTS)}; there are {', '.join(EVENTS)}"
 
 

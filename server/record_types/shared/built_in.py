@@ -11,4 +11,6 @@ def require_same(change: Change, *columns: str) -> None:
     for column in columns:
         if not change.is_create and change.changes(column):
             kind = change.type.label_names[0].lower()
-            raise Invalid(f"{column}: stays '{change.was(column)}'; this {kind} comes with the service", field=column)
+            raise Invalid(
+                f"{column}: must stay '{change.was(column)}', because this {kind} comes with the service", field=column
+            )

@@ -68,7 +68,7 @@ def problem(address: str) -> str:
     if name in ("http", "https") and not _AUTHORITY.match(address):
         return "must name a host, without a user name before it"
     if is_open_to_others(address):
-        return "must begin with https:, unless it leads to this machine itself: others on the way could read the answer"
+        return "must begin with https:, unless it leads to this machine: others on the network could read the response"
     return "" if _is_readable(address) else "is not an address"
 
 
@@ -84,9 +84,9 @@ def mistakes(text: str) -> list[tuple[int, str]]:
         line = each.strip()
         reason = problem(line) if line else ""
         if line in first_lines:
-            reason = f"stands on line {first_lines[line]} already"
+            reason = f"is already on line {first_lines[line]}"
         elif not reason and "*" in line:
-            reason = "is compared character by character; * stands for nothing but itself"
+            reason = "is compared character by character; * is not a wildcard"
         if line:
             first_lines.setdefault(line, place)
         if reason:

@@ -75,7 +75,7 @@ def record_type(row: Record) -> RecordType:
 def _fields(name: str, owned_by: tuple[str, ...]) -> dict[str, Any]:
     fields: dict[str, Any] = {
         "created_at": CreatedAt(),
-        "name": Name(f"What the {name.lower()} is called; also the label.", filter_note="What it is called."),
+        "name": Name(f"Name of the {name.lower()}; also the label.", filter_note="Its name."),
         "updated_at": UpdatedAt(),
     }
     if owned_by:

@@ -50,7 +50,7 @@ def take_name(change: Change) -> None:
         return
     change.new["name"] = safe_name(raw_name)
     if not change.new["name"]:
-        raise Invalid(f"name: '{raw_name[:80]}' is no name of a file", field="name")
+        raise Invalid(f"name: '{raw_name[:80]}' is not a file name", field="name")
 
 
 def keep(writing: Writing, content: bytes) -> int:

@@ -90,8 +90,8 @@ def require(change: Change, writing: Writing) -> None:
     context, id = change.value("owner__context"), change.value("owner_id")
     if context and not may_own_as(writing.tx, writing.actor, context, id):
         raise Forbidden(
-            "owner: you can name yourself, a group that you manage, a role that you edit or a bot of one of these; "
-            "anything else is for administrators",
+            "owner: you can choose yourself, a group that you manage, a role that you edit or a bot "
+            "of one of these; only administrators can choose others",
             field="owner__context",
         )
 

@@ -39,18 +39,18 @@ def _of_scopes(root: yaml.MappingNode, doubt: Doubt) -> Iterator[Mistake]:
     for key, value in root.value:
         line, name = key.start_mark.line + 1, str(key.value)[:80]
         if name in line_of_scope:
-            yield line, f"scope '{name}' stands on line {line_of_scope[name]} already; only this one counts"
+            yield line, f"scope '{name}' is already on line {line_of_scope[name]}; only this one counts"
         line_of_scope[name] = line
         if not isinstance(value, yaml.MappingNode):
             continue
         lines: dict[str, int] = {}
         for part, below in value.value:
             if part.value in lines:
-                yield part.start_mark.line + 1, f"'{part.value}' stands on line {lines[part.value]} already"
+                yield part.start_mark.line + 1, f"'{part.value}' is already on line {lines[part.value]}"
             lines[str(part.value)] = part.start_mark.line + 1
             if part.value not in KEYS:
                 near = nearest(str(part.value)[:80], KEYS)
-                yield part.start_mark.line + 1, f"'{str(part.value)[:80]}' is no key of a scope{near}"
+                yield part.start_mark.line + 1, f"'{str(part.value)[:80]}' is not a key of a scope{near}"
             elif part.value == "endpoints" and isinstance(below, yaml.SequenceNode):
                 yield from _of_methods(below)
                 yield from _doubts(below, doubt, MAX_DOUBTED - doubted)
@@ -79,7 +79,7 @@ def _of_methods(endpoints: yaml.SequenceNode) -> Iterator[Mistake]:
                 name = str(word.value)[:40] if isinstance(word, yaml.ScalarNode) else ""
                 if name.upper() not in (*scopes.METHODS, "*"):
                     near = nearest(name.upper(), scopes.METHODS)
-                    yield word.start_mark.line + 1, f"'{name}' is no method, so it allows nothing{near}"
+                    yield word.start_mark.line + 1, f"'{name}' is not a method, so it allows nothing{near}"
 
 
 def _is_yaml(reason: str) -> bool:

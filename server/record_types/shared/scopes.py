@@ -105,7 +105,7 @@ def _parsed(text: str) -> dict[str, Scope]:
     except (RecursionError, ValueError):
         raise _bad("is not YAML that can be read") from None
     if not isinstance(read, dict) or not read:
-        raise _bad("name at least one scope, as a map of scope ids to `label` and `endpoints`")
+        raise _bad("define at least one scope, as a map of scope ids to `label` and `endpoints`")
     if len(read) > MAX_SCOPES:
         raise _bad(f"at most {MAX_SCOPES} scopes")
     return {str(id): _scope(id, value) for id, value in read.items()}
@@ -142,7 +142,7 @@ def reaches_own_only(scopes: Iterable[Scope], method: str, path: str) -> bool:
 
 def _scope(id: Any, value: Any) -> Scope:
     if not isinstance(id, str) or not _SCOPE_ID.match(id):
-        raise _bad(f"'{str(id)[:80]}' is no scope id; letters, digits and : . _ - are")
+        raise _bad(f"'{str(id)[:80]}' is not a scope id; letters, digits and : . _ - are")
     if not isinstance(value, dict):
         raise _bad(f"scope '{id}' needs `label` and `endpoints`")
     label, raw_endpoints = value.get("label", id), value.get("endpoints")
@@ -167,7 +167,7 @@ def _endpoints(id: str, item: Any) -> list[EndpointPattern]:
 
 def _pattern(id: str, value: Any) -> str:
     if not isinstance(value, str) or not value.strip() or len(value) > MAX_LABEL_CHARS:
-        raise _bad(f"scope '{id}' has an endpoint that is no pattern, such as records/*/search")
+        raise _bad(f"scope '{id}' has an endpoint that is not a pattern, such as records/*/search")
     return value.strip().removeprefix("/")
 
 

@@ -26,7 +26,7 @@ def check_sender(writing: Writing, address_id: int) -> None:
     is_default = address_id == int(writing.setting("default_sender_id") or 0)
     if not (address["mail_transport_id"] or is_default or writing.setting("default_transport_id")):
         raise Invalid(
-            f"reply_address_id: address {address_id} has no mail transport, and the service has no default one; give "
-            "the address one in mail_transport_id, or choose a default one first",
+            f"reply_address_id: address {address_id} has no mail transport, and the service has no default one; set "
+            f"mail_transport_id of the address, or choose a default one first",
             field="reply_address_id",
         )

@@ -41,52 +41,52 @@ class Trigger:
 # Events of the service. Records of the type automation_event with these names bind automations.
 EVENTS: dict[str, Trigger] = {
     "mail.draft": Trigger(
-        "A mail is begun, or a draft of one is opened again.", ("draft_", "is_resumed"),
+        "An email is started, or a draft of one is reopened.", ("draft_", "is_resumed"),
         {"draft: params": "changes of the draft"}, EVERY, is_screen=True,
     ),
     "mail.draft.validate": Trigger(
-        "A new mail is about to be sent or queued; it can be refused.",
+        "A new email is about to be sent or queued; it can be refused.",
         ("draft_", "caller_name", "caller_params", "worker_"),
-        {"reject": "true refuses it", "message": "why, for who wrote it"}, EVERY,
+        {"reject": "true refuses it", "message": "the reason, for the author"}, EVERY,
     ),
     "mail.filter": Trigger(
-        "Mail arrived and is not filed yet; it can be changed or refused.", (*MAIL, "parent_ticket_"),
+        "An email arrived and is not filed yet; it can be changed or refused.", (*MAIL, "parent_ticket_"),
         {
-            "reject": "true refuses the mail",
+            "reject": "true refuses the email",
             "set": "email_subject, email_body, email_body_html, headers (a map; blank takes one away), "
             "email_sender_org_id, custom_fields (of its ticket and message)",
         }, EVERY,
     ),
     "mail.moved": Trigger(
-        "A ticket went to another group or bucket.", ("ticket_", "was_group_", "was_bucket_", "actor_"), runs=EVERY
+        "A ticket was moved to another group or bucket.", ("ticket_", "was_group_", "was_bucket_", "actor_"), runs=EVERY
     ),
-    "mail.received": Trigger("A message that arrived is on its ticket.", ("is_new_ticket", "message_"), runs=EVERY),
+    "mail.received": Trigger("A message arrived and is now on its ticket.", ("is_new_ticket", "message_"), runs=EVERY),
     "mail.reply.validate": Trigger(
         "A reply is about to be written; it can be refused.", ("draft_", "caller_name", "caller_params", "worker_"),
-        {"reject": "true refuses it", "message": "why, for who wrote it"}, EVERY,
+        {"reject": "true refuses it", "message": "the reason, for the author"}, EVERY,
     ),
     "mail.route": Trigger(
-        "Mail that begins a ticket is given to a group and a bucket.", MAIL,
+        "An email that starts a ticket is assigned to a group and a bucket.", MAIL,
         {
             "bucket_id": "where it goes", "group_id": "to the inbox of a group", "group_name": "the same, by its name",
             "bucket_name": "a bucket of that group",
         }, UNTIL,
     ),
     "mail.send": Trigger(
-        "A mail is about to leave; it can be changed.", ("draft_",),
+        "An email is about to be sent; it can be changed.", ("draft_",),
         {
             "draft: params": "to, cc, bcc, subject, content, format, group_id, bucket_id, owner_id, status, status_id, "
             "ticket_reopen, file_ids, html_template_id, custom_fields",
             "draft: content": "append, prepend, replace: each a map with text; replace takes with and regex too",
         }, EVERY,
     ),
-    "mail.sent": Trigger("A mail has left.", ("message_",), runs=EVERY),
+    "mail.sent": Trigger("An email was sent.", ("message_",), runs=EVERY),
     "record.changed": Trigger(
         "A record was created, changed or deleted.",
         ("change_type", "is_new", "record__type", "record_", "was_record_", "actor__type", "actor_"), runs=EVERY,
     ),
     "record.merge": Trigger(
-        "Records are about to be merged; it can be refused.", RECORDS_MERGED, {"deny": "a text: why not"}, UNTIL
+        "Records are about to be merged; it can be refused.", RECORDS_MERGED, {"deny": "the reason, as a text"}, UNTIL
     ),
     "record.merged": Trigger("Records were merged.", RECORDS_MERGED, runs=EVERY),
     "record.viewed": Trigger(
@@ -97,9 +97,9 @@ EVENTS: dict[str, Trigger] = {
         "A service target of a ticket is about to be missed, or was missed.",
         ("ticket_", "goal", "due_at", "is_missed"), runs=EVERY,
     ),
-    "worker.authenticate.failed": Trigger("Somebody failed to log in.", LOGIN, runs=EVERY),
+    "worker.authenticate.failed": Trigger("Somebody failed to sign in.", LOGIN, runs=EVERY),
     "worker.authenticated": Trigger(
-        "A worker is about to be logged in; it can be refused.", LOGIN, {"deny": "a text: why not"}, EVERY,
+        "A worker is about to be signed in; it can be refused.", LOGIN, {"deny": "the reason, as a text"}, EVERY,
     ),
 }  # fmt: skip
 
@@ -109,8 +109,8 @@ OTHERS: dict[str, Trigger] = {
         NAMED,
     ),
     "automation.timer": Trigger(
-        "The time of a timer has come.", ("timer_", "inputs"),
-        {"until": "of `await`: when the run goes on", "delete": "true removes the timer"},
+        "A timer is due.", ("timer_", "inputs"),
+        {"until": "with `await`: when the run is resumed", "delete": "true removes the timer"},
     ),
     "behavior.action": Trigger(
         "The action `core.bot.action.automation` of a behavior.", ("...", "inputs"),
@@ -118,7 +118,7 @@ OTHERS: dict[str, Trigger] = {
     ),
     "data.query": Trigger(
         "A data query of the type `automation.invoke`.", ("inputs", "query_format"),
-        {"data": "the answer; without it, all that is returned", "_": "what stands beside it"}, NAMED,
+        {"data": "the result; without it, everything that is returned", "_": "additional data"}, NAMED,
     ),
     "interaction.internal": Trigger("A menu of the program itself.", is_screen=True),
     "interaction.website": Trigger("A menu on a website.", is_screen=True),
@@ -128,19 +128,19 @@ OTHERS: dict[str, Trigger] = {
     "projectBoard.cardAction": Trigger("A card of a project board is moved.", is_screen=True),
     "projectBoard.renderCard": Trigger("A card of a project board is shown.", is_screen=True),
     "resource.get": Trigger(
-        "A resource whose content an automation makes is asked for, and is no longer fresh.", ("resource_", "actor_"),
+        "A resource whose content an automation creates is requested and no longer fresh.", ("resource_", "actor_"),
         {"file: content": "the bytes", "file: expires_at": "until when they are fresh"},
     ),
     "scripting.function": Trigger(
         "The template function `svc_automation`.", ("inputs",),
-        {"...": "any map: `return` of what the function answers"}, NAMED,
+        {"...": "any map: the return value of the function"}, NAMED,
     ),
     "ticket.macro": Trigger(
-        "A worker runs it on a ticket, as a macro. All it does is done with the rights of that worker.",
+        "A worker runs it on a ticket, as a macro. It acts with the rights of that worker.",
         ("ticket_", "worker_", "inputs"),
         {
-            "reply": "Markdown for the answer form, to be reviewed and sent", "note": "Markdown for a note, likewise",
-            "changes": "fields of the ticket, as in the records API; `owner_id: me` is who runs it",
+            "reply": "Markdown for the reply form, to be reviewed and sent", "note": "Markdown for a note, likewise",
+            "changes": "fields of the ticket, as in the records API; `owner_id: me` is the worker who runs it",
             "send": "true sends the reply and adds the note at once",
         }, NAMED,
     ),
@@ -148,7 +148,7 @@ OTHERS: dict[str, Trigger] = {
     "ui.sheet.data": Trigger("A table is shown.", is_screen=True),
     "ui.widget": Trigger("A widget is shown.", is_screen=True),
     "webhook.respond": Trigger(
-        "A request arrived at the address of a webhook.",
+        "A webhook received a request.",
         ("request_method", "request_path", "request_headers", "request_params", "request_form", "request_files",
          "request_body", "request_client_ip", "webhook_", "inputs"),
         {
@@ -174,63 +174,65 @@ RECORD: tuple[type, ...] = ()  # a key that ends in `_`: `<key>_context`, `<key>
 MAP: tuple[type, ...] = (dict, list)  # an empty map is a list
 KEYS: dict[str, TriggerKey] = {
     "...": TriggerKey((), "The variables of the behavior, each under its name."),
-    "actor_": TriggerKey(RECORD, "Who did it: a worker, or the service."),
-    "actor__type": TriggerKey((str,), "Short name of the type of who did it.", '"worker"'),
+    "actor_": TriggerKey(RECORD, "The actor: a worker or the service."),
+    "actor__type": TriggerKey((str,), "Short name of the type of the actor.", '"worker"'),
     "caller_name": TriggerKey((str,), "Which form the email comes from.", '"svc.compose"'),
-    "caller_params": TriggerKey(MAP, "What that form adds; empty.", "[]"),
+    "caller_params": TriggerKey(MAP, "Additional data of the form; empty.", "[]"),
     "change_type": TriggerKey((str,), "created, updated or deleted.", '"updated"'),
-    "client_browser_name": TriggerKey((str,), "The browser, as it says itself.", '"Firefox"'),
+    "client_browser_name": TriggerKey((str,), "The browser, as it identifies itself.", '"Firefox"'),
     "client_browser_platform": TriggerKey((str,), "Its platform.", '"Linux"'),
     "client_browser_version": TriggerKey((str,), "Its version.", '"128.0"'),
     "client_ip": TriggerKey((str,), "The address that the request came from.", '"203.0.113.7"'),
     "draft_": TriggerKey(RECORD, "The draft of the email."),
     "due_at": TriggerKey((int,), "When it is or was due, in Unix seconds.", "1795003200"),
     "email_body": TriggerKey((str,), "The text of the email.", '"It drips."'),
-    "email_body_html": TriggerKey((str,), "Its HTML, empty for none.", '"<p>It drips.</p>"'),
+    "email_body_html": TriggerKey((str,), "Its HTML, empty if there is none.", '"<p>It drips.</p>"'),
     "email_headers": TriggerKey(
         MAP,
         "Its headers, names in lower case as sent; lines of one that repeats.",
         '{"from": "Ana <ana@kite.example>", "x-priority": "1"}',
     ),
-    "email_recipients": TriggerKey((list,), "Addresses that it went to.", '["support@desk.example"]'),
-    "email_sender_": TriggerKey(RECORD, "The address that it came from; the id is 0 for an unknown one."),
+    "email_recipients": TriggerKey((list,), "Addresses it was sent to.", '["support@desk.example"]'),
+    "email_sender_": TriggerKey(RECORD, "The sender address; its id is 0 if unknown."),
     "email_sender_email": TriggerKey((str,), "That address.", '"ana@kite.example"'),
     "email_subject": TriggerKey((str,), "Its subject.", '"Pump"'),
     "goal": TriggerKey((str,), "response or resolution.", '"response"'),
-    "inputs": TriggerKey(MAP, "What the binding or the caller gives.", '{"level": "7"}'),
-    "is_missed": TriggerKey((int, bool), "1: it was missed; 0: it is about to be.", "1"),
+    "inputs": TriggerKey(MAP, "Inputs from the binding or the caller.", '{"level": "7"}'),
+    "is_missed": TriggerKey((int, bool), "1: it was missed; 0: it is about to be missed.", "1"),
     "is_new": TriggerKey((bool,), "Whether the record is new.", "false"),
-    "is_new_ticket": TriggerKey((bool,), "Whether the message begins a ticket.", "true"),
+    "is_new_ticket": TriggerKey((bool,), "Whether the message starts a ticket.", "true"),
     "message_": TriggerKey(RECORD, "The message; `message_ticket_` is its ticket, `message_sender_` its address."),
     "parent_ticket_": TriggerKey(RECORD, "The ticket that the email is a reply to; the id is 0 for none."),
-    "query_format": TriggerKey((str,), "The format that the query asks for, empty for none.", '"table"'),
-    "record_": TriggerKey(RECORD, "The record as it is now; as it was, if it is deleted."),
+    "query_format": TriggerKey((str,), "The format that the query requests, empty if none.", '"table"'),
+    "record_": TriggerKey(RECORD, "The current record; the last version of a deleted one."),
     "record__type": TriggerKey((str,), "Short name of its type.", '"ticket"'),
     "record_type": TriggerKey((str,), "Short name of the type of the records.", '"ticket"'),
     "records": TriggerKey(
         (dict,), "The records by id, each a map whose keys load.", '{"9": {"_context": "svc.contexts.ticket", "id": 9}}'
     ),
     "reminder_": TriggerKey(RECORD, "The reminder."),
-    "request_body": TriggerKey((str,), "The body as text; what is no UTF-8 stands for its bytes.", '"sku=A-1"'),
+    "request_body": TriggerKey((str,), "The body as text; bytes that are not UTF-8 are preserved.", '"sku=A-1"'),
     "request_client_ip": TriggerKey((str,), "The address that the request came from.", '"203.0.113.7"'),
     "request_files": TriggerKey((list,), "Files of a form; see webhooks.", '[{"name": "plan.pdf", "id": 5}]'),
-    "request_form": TriggerKey(MAP, "Fields of query string and form under their names as sent.", '{"Order-No": "7"}'),
+    "request_form": TriggerKey(
+        MAP, "Fields of query string and form, under the names that were sent.", '{"Order-No": "7"}'
+    ),
     "request_headers": TriggerKey(
         MAP, "Headers, names in lower case with `_` for `-`.", '{"content_type": "application/json"}'
     ),
     "request_method": TriggerKey((str,), "The method.", '"POST"'),
     "request_params": TriggerKey(
-        MAP, "Fields of query string and form under names as scripts write them.", '{"order_no": "7"}'
+        MAP, "Fields of query string and form, under names that scripts can use.", '{"order_no": "7"}'
     ),
-    "request_path": TriggerKey((str,), "The path behind the token, without a slash before it.", '"orders/7"'),
+    "request_path": TriggerKey((str,), "The path after the token, without a leading slash.", '"orders/7"'),
     "resource_": TriggerKey(RECORD, "The resource."),
-    "source_ids": TriggerKey((list,), "Ids of the records that end.", "[10]"),
+    "source_ids": TriggerKey((list,), "Ids of the records that are merged.", "[10]"),
     "target_id": TriggerKey((int,), "Id of the record that stays.", "9"),
     "ticket_": TriggerKey(RECORD, "The ticket."),
     "timer_": TriggerKey(RECORD, "The timer."),
-    "was_bucket_": TriggerKey(RECORD, "The bucket that it was in."),
-    "was_group_": TriggerKey(RECORD, "The group that it was in."),
-    "was_record_": TriggerKey(RECORD, "The record before the change: its own fields as they were."),
+    "was_bucket_": TriggerKey(RECORD, "The previous bucket."),
+    "was_group_": TriggerKey(RECORD, "The previous group."),
+    "was_record_": TriggerKey(RECORD, "The record before the change, with its own fields."),
     "webhook_": TriggerKey(RECORD, "The webhook."),
-    "worker_": TriggerKey(RECORD, "The worker: who writes, merges, logs in or runs the macro."),
+    "worker_": TriggerKey(RECORD, "The worker who writes, merges, signs in or runs the macro."),
 }

@@ -27,7 +27,7 @@ class Comments(Trait):
         newest, count = _newest(record_type), _count(record_type)
         return [
             Expand("comments", "records", "The newest ten comments.", newest, COMMENT, common=True),
-            Expand("comment_count", "number", "How many comments.", count, "", common=True),
+            Expand("comment_count", "number", "Number of comments.", count, "", common=True),
         ]
 
     def clear(self, context: str, id: int, room: int, writing: Writing) -> int:

@@ -43,20 +43,20 @@ _SENT = (("transport_id", "mail_transport"), ("sender_id", "address"))
 _PLACE = (("group_id", "group"), ("bucket_id", "bucket"))
 
 BUILTIN = (
-    Builtin(AUTOMATION_INVOCATIONS, COUNTER, "Runs of automations.", (*_AUTOMATION, ("exit_state", "text"))),
-    Builtin(AUTOMATION_DURATION, COUNTER, "Milliseconds that runs of automations took.", _AUTOMATION),
+    Builtin(AUTOMATION_INVOCATIONS, COUNTER, "Automation runs.", (*_AUTOMATION, ("exit_state", "text"))),
+    Builtin(AUTOMATION_DURATION, COUNTER, "Duration of automation runs, in milliseconds.", _AUTOMATION),
     Builtin(
         WEBHOOK_INVOCATIONS, COUNTER, "Calls of webhooks.", (("webhook_id", "webhook_listener"), ("client_ip", "text"))
     ),
     Builtin(RECORD_SEARCH, COUNTER, "Searches of records.", (("record_type", "text"), ("worker_id", "worker"))),
-    Builtin(WORKERS_ACTIVE, GAUGE, "Workers who did something.", (("worker_id", "worker"),)),
+    Builtin(WORKERS_ACTIVE, GAUGE, "Active workers.", (("worker_id", "worker"),)),
     Builtin(TICKETS_OPEN, GAUGE, "Open tickets.", _PLACE),
-    Builtin(TICKETS_OPEN_ELAPSED, COUNTER, "Seconds that tickets stayed open.", _PLACE),
+    Builtin(TICKETS_OPEN_ELAPSED, COUNTER, "Time tickets were open, in seconds.", _PLACE),
     Builtin(SNIPPET_USES, COUNTER, "Uses of snippets.", (("snippet_id", "snippet"), ("worker_id", "worker"))),
     Builtin(BEHAVIOR_INVOCATIONS, COUNTER, "Runs of behaviors.", _BEHAVIOR),
-    Builtin(BEHAVIOR_DURATION, COUNTER, "Milliseconds that runs of behaviors took.", _BEHAVIOR),
-    Builtin(DELIVERIES, COUNTER, "Mails that left.", _SENT),
-    Builtin(FAILURES, COUNTER, "Mails that a transport did not take.", _SENT),
+    Builtin(BEHAVIOR_DURATION, COUNTER, "Duration of behavior runs, in milliseconds.", _BEHAVIOR),
+    Builtin(DELIVERIES, COUNTER, "Emails sent.", _SENT),
+    Builtin(FAILURES, COUNTER, "Emails refused by a transport.", _SENT),
 )
 
 

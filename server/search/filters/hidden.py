@@ -20,4 +20,4 @@ class HiddenFilter(Filter):
         self.instead = instead
 
     def meaning(self, term: Term, scope: "SearchScope") -> Condition:
-        raise self.bad(term, f"is for counting by only; search with {self.instead}:")
+        raise self.bad(term, f"can only be used for counting; search with {self.instead}:")

@@ -470,7 +470,7 @@ def _awaited(pg: Any, ends_at: float | None = None) -> Any:
         _wait(pg.socket, None if ends_at is None else max(ends_at - time.monotonic(), 0))
         pg.consume_input()
         if ends_at is not None and time.monotonic() >= ends_at and pg.is_busy():
-            raise psycopg.OperationalError("the server does not answer")
+            raise psycopg.OperationalError("the server does not respond")
     return pg.get_result()
 
 

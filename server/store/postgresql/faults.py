@@ -33,7 +33,7 @@ def as_helpdesk_error(error: BaseException) -> BaseException:
     if isinstance(error, AWAY):
         return away()
     if isinstance(error, FULL):
-        return Full("no room is left for the database; free some, then try again", retry_after=RETRY_AFTER_SECONDS)
+        return Full("the disk of the database is full; free up space, then try again", retry_after=RETRY_AFTER_SECONDS)
     if isinstance(error, DENIED):
         return Damaged(
             f"the database refuses this user ({reason(error)}); make the user its owner, or correct the setting "
@@ -51,10 +51,10 @@ def as_helpdesk_error(error: BaseException) -> BaseException:
 REFUSED = (
     ("password authentication failed", "correct user or password in the setting database"),
     ("no password supplied", "put the password into the setting database, PGPASSWORD or ~/.pgpass"),
-    ("no pg_hba.conf entry", "let its administrator allow this user from this machine in pg_hba.conf"),
+    ("no pg_hba.conf entry", "ask its administrator to allow this user from this machine in pg_hba.conf"),
     ("authentication failed", "correct the user in the setting database, or what pg_hba.conf asks of it"),
-    ("permission denied for database", "let its administrator GRANT CONNECT ON DATABASE to this user"),
-    ("is not permitted to log in", "let its administrator ALTER ROLE this user LOGIN"),
+    ("permission denied for database", "ask its administrator to GRANT CONNECT ON DATABASE to this user"),
+    ("is not permitted to log in", "ask its administrator to ALTER ROLE this user LOGIN"),
     ("certificate", "correct sslmode, sslrootcert or sslcert in the setting database"),
     ("invalid sslmode", "correct sslmode in the setting database"),
     ("ssl", "correct sslmode in the setting database"),

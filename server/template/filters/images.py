@@ -12,7 +12,7 @@ from server.template.run import Rendering
 from server.template.shared.text_values import bytes_of, read_text
 
 MAX_SEGMENTS = 1000  # segments of a JPEG that are read before its size
-NO_IMAGE = "The text is no image; give the bytes or the data URI of a PNG, JPEG, GIF, WebP or BMP"
+NO_IMAGE = "The text is not an image; give the bytes or the data URI of a PNG, JPEG, GIF, WebP or BMP"
 _DATA = re.compile(r"data:[^,]{0,200}?;base64,", re.IGNORECASE)
 _PNG_CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
 _SIZES = frozenset({*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC})  # the JPEG segments that hold the size

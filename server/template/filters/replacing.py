@@ -148,9 +148,9 @@ def _written(run: Rendering, match: re.Match[str], argument: Any) -> str:
     width, places = int(match[3] or 0), int(match[4]) if match[4] else None
     write = DIRECTIVES.get(match[5] or "")
     if write is None:
-        raise TemplateFailed(f"'{match[0][:30]}' is no directive of 'format'; write %% for a percent sign")
+        raise TemplateFailed(f"'{match[0][:30]}' is not a directive of 'format'; write %% for a percent sign")
     if match[5] != "s" and (places or 0) > MAX_PLACES:
-        raise TemplateFailed(f"a number has at most {MAX_PLACES} digits behind the point")
+        raise TemplateFailed(f"a number has at most {MAX_PLACES} decimals")
     formatted = write(argument, places)
     if "+" in flags and match[5] in "deEfFgG" and not formatted.startswith("-"):
         formatted = f"+{formatted}"

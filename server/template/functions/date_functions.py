@@ -32,7 +32,7 @@ def date_lerp(run: Rendering, range_: Any, unit: Any, step: Any = 1, limit: Any 
     home = moments.home(run)
     name = printed(unit).lower()
     if name not in UNITS:
-        raise TemplateFailed(f"'{name[:50]}' is no unit of time{nearest(name, UNITS)}; there are {', '.join(UNITS)}")
+        raise TemplateFailed(f"'{name[:50]}' is not a unit of time{nearest(name, UNITS)}; there are {', '.join(UNITS)}")
     try:
         span = times.span(printed(range_), moments.now(run), home)
     except Invalid as error:

@@ -72,7 +72,7 @@ def at(seconds: float, where: tzinfo) -> Moment:
     try:
         return Moment((datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=int(seconds))).astimezone(where))
     except (ValueError, OverflowError):
-        raise TemplateFailed(f"{seconds} is no date; the years are 1 to 9999") from None
+        raise TemplateFailed(f"{seconds} is not a date; the years are 1 to 9999") from None
 
 
 def read(text: str, base: int, where: tzinfo) -> Moment:

@@ -49,14 +49,14 @@ class Draft(RecordType):
         "is_queued": Bit("1: waiting to be sent.", shown=False, filter="is.queued", filter_note="Waiting to be sent."),
         "name": Text("Subject; also the label."),
         "params": Structure(
-            "Everything else about the mail: to, cc, bcc, subject, content, format, send_at and more.",
+            "Everything else about the email: to, cc, bcc, subject, content, format, send_at and more.",
             4294967295,
             default={},
         ),
         "queue_delivery_date": Uint("Not sent before this time, in Unix seconds.", shown=False),
-        "queue_fails": Uint("Failed tries; queueing again begins anew.", shown=False, filter="queue.fails"),
+        "queue_fails": Uint("Failed attempts; reset when it is queued again.", shown=False, filter="queue.fails"),
         "ticket_id": Id(
-            "Ticket for replies and forwards.", "ticket", zero_ok=True, nested_note="Ticket that it answers."
+            "Ticket for replies and forwards.", "ticket", zero_ok=True, nested_note="Ticket it replies to."
         ),
         "to": Text("Recipients.", 65535, match="prefix"),
         "token": Text(
@@ -70,9 +70,9 @@ class Draft(RecordType):
             f"{', '.join(DRAFT_TYPES[:-1])} or {DRAFT_TYPES[-1]}.",
             required=True,
             allowed=DRAFT_TYPES,
-            filter_note="What kind of mail it is.",
+            filter_note="Kind of email.",
         ),
-        "updated": UpdatedAt("Last change; now on every write unless sent."),
+        "updated": UpdatedAt("Last change; set to the current time on every write unless sent."),
         "worker_id": Id(
             f"Worker who owns it; required unless the type is {TRANSACTIONAL}.",
             "worker",
@@ -87,13 +87,13 @@ class Draft(RecordType):
         Index(("token",), "a draft by its token"),
     )
     keys = (
-        Key("content", "text", "Text of the mail, as in `params`.", _content, on_expand=True),
+        Key("content", "text", "Text of the email, as in `params`.", _content, on_expand=True),
         Key("subject", "text", "Same as `name`.", column="name"),
         Key("ticket_url", "url", "Web address of the draft on its ticket; blank without one.", _ticket_url),
     )
     filters = (
-        AllWords("Bare words are looked for in `name`.", "name", "partial"),
-        DateFilter("queue.deliverAt", "Not to be sent before.", "queue_delivery_date"),
+        AllWords("Bare words are searched in `name`.", "name", "partial"),
+        DateFilter("queue.deliverAt", "Not sent before this time.", "queue_delivery_date"),
     )
     subtotals = Subtotals(search=("type", "worker.id"), aliases={"worker": "worker.id"})
     has_fieldset_filter = False
@@ -112,7 +112,7 @@ class Draft(RecordType):
             raise Required(f"worker_id is required, unless the type is {TRANSACTIONAL}", field="worker_id")
         if isinstance(new.get("params"), list):
             if new["params"]:
-                raise Invalid("params: takes a map, not a list", field="params")
+                raise Invalid("params: must be a map, not a list", field="params")
             new["params"] = {}
         if new.get("is_queued") and change.changes("is_queued"):
             new.setdefault("queue_fails", 0)

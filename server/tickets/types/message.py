@@ -65,14 +65,14 @@ class Message(RecordType):
     # Content and headers are the last columns, so that large values do not slow down reads of the other columns.
     fields = {
         "content": Text(
-            "Plain body; may be blank but must be there.", 16777215, required=True, blank_ok=True, stored=False
+            "Plain-text body; required, but may be blank.", 16777215, required=True, blank_ok=True, stored=False
         ),
         "created": CreatedAt(
-            "Time of the message: when an email arrived, or when it was sent; now when omitted. Messages stand in this "
+            "Time of the message: when an email arrived, or when it was sent; now when omitted. Messages are in this "
             "order."
         ),
         "hash_header_message_id": Text(
-            "SHA-1 of the Message-Id in hex, by which replies find their ticket; that of the headers when omitted.",
+            "SHA-1 of the Message-Id in hex, by which replies find their ticket; taken from the headers when omitted.",
             40,
             filter=None,
         ),
@@ -84,18 +84,17 @@ class Message(RecordType):
         "is_not_sent": Bit("Saved without being sent."),
         "is_outgoing": Bit("Written by a worker."),
         "response_time": Seconds("Seconds the reply took.", filter_note="Time the reply took."),
-        "sender": Text("Sender by mail address; made when there is none.", alternative_to="sender_id"),
+        "sender": Text("Sender by email address; created if missing.", alternative_to="sender_id"),
         "sender_id": Id("Address of the sender.", "address", required=True, alternatives=("sender",)),
         "sent_at": Timestamp(
-            "When the sender's program says that it was written, by the Date header; 0 where that cannot be read. Kept "
-            "by the service.",
+            "When it was written according to the Date header; 0 if that cannot be read. Kept by the service.",
             immutable=True,
             origin="ours",
             filter=None,
         ),
-        "signed_at": Timestamp("When it was signed; kept by the service.", immutable=True, filter="signed.at"),
+        "signed_at": Timestamp("When it was signed; set by the service.", immutable=True, filter="signed.at"),
         "signed_key_fingerprint": Text(
-            "Key it was signed with; kept by the service.",
+            "Key it was signed with; set by the service.",
             64,
             immutable=True,
             filter="signed.fingerprint",
@@ -118,9 +117,9 @@ class Message(RecordType):
             match="exact",
         ),
         "was_encrypted": Bit("Arrived or was sent encrypted.", filter="isEncrypted"),
-        "worker": Text("Worker by full name or mail address; exactly one must match.", alternative_to="worker_id"),
+        "worker": Text("Worker by full name or email address; exactly one must match.", alternative_to="worker_id"),
         "worker_id": Id(
-            "Worker who sent it; 0 for received mail.",
+            "Worker who sent it; 0 for received email.",
             "worker",
             alternatives=("worker",),
             zero_ok=True,
@@ -158,7 +157,7 @@ class Message(RecordType):
     text = MESSAGE_TEXT
     keys = (
         Key("content", "text", "Plain body.", lambda record, view: record["content"], on_expand=True),
-        Key("content_html", "text", "HTML part, made safe to show.", on_expand=True),
+        Key("content_html", "text", "HTML part, sanitized.", on_expand=True),
         Key(
             "headers",
             "object",
@@ -166,33 +165,38 @@ class Message(RecordType):
             lambda record, view: stored_headers.as_map(record["headers"]),
             on_expand=True,
         ),
-        Key("is_autoreply", "bit", "An answer that the service gave by itself.", column="is_autoreply"),
-        Key("is_forward", "bit", "A message that was passed on to others, which is no response.", column="is_forward"),
+        Key("is_autoreply", "bit", "An automatic reply of the service.", column="is_autoreply"),
+        Key(
+            "is_forward",
+            "bit",
+            "A message that was forwarded, which does not count as a response.",
+            column="is_forward",
+        ),
         Key(
             "is_notice",
             "bit",
-            "Written by a program and no failure: somebody is away, a receipt, a delay. The ticket stays as it was.",
+            "Automatic email other than a failure: an absence, a receipt, a delay. The ticket is not changed.",
             column="is_notice",
         ),
-        Key("from_name", "text", "Name that its sender wrote under; anybody can write any name.", column="from_name"),
+        Key("from_name", "text", "Name that its sender wrote under; senders can choose any name.", column="from_name"),
         Key(
             "forwarded_from",
             "text",
-            "Name and address of the author of an email that a worker forwarded here, as its "
-            "text has it; blank for other email.",
+            "Name and address of the author of an email that a worker forwarded here, taken from its "
+            "text; blank for other email.",
             column="forwarded_from",
         ),
         Key(
             "is_stranger",
             "bit",
-            "From somebody who had no part in the ticket before: neither a requester, nor a worker, nor a recipient.",
+            "From somebody new to the ticket: neither a requester, nor a worker, nor a recipient.",
             column="is_stranger",
         ),
         Key(
             "notes",
             "array",
-            "What was left out, repaired or noticed when the mail came, and why it was not sent to "
-            "somebody; a sentence each.",
+            "What was left out, repaired or noticed when the email arrived, and why it was not sent "
+            "to somebody; one sentence each.",
             lambda record, view: json.loads(record["notes"]),
         ),
         Key("reply_cc", "text", "Copy recipients a reply would use.", on_expand=True),
@@ -222,15 +226,15 @@ class Message(RecordType):
         WordsFilter("header.deliveredTo", "Words of the Delivered-To header.", MESSAGE_TEXT, "header_delivered_to"),
         WordsFilter("header.from", "Words of the From header.", MESSAGE_TEXT, "header_from"),
         MessageIdFilter(
-            "header.messageId", "An id in angle brackets, letter for letter, or the hash of one; wildcards allowed."
+            "header.messageId", "An id in angle brackets, case-sensitive, or the hash of one; wildcards allowed."
         ),
         WordsFilter("header.to", "Words of the To header.", MESSAGE_TEXT, "header_to"),
-        FlagFilter("isAutoreply", "An answer that the service gave by itself.", "is_autoreply"),
-        FlagFilter("isNotice", "Written by a program and no failure, such as that somebody is away.", "is_notice"),
-        FlagFilter("isStranger", "From somebody who had no part in the ticket before.", "is_stranger"),
+        FlagFilter("isAutoreply", "An automatic reply of the service.", "is_autoreply"),
+        FlagFilter("isNotice", "Automatic email other than a failure, such as an absence notice.", "is_notice"),
+        FlagFilter("isStranger", "From somebody new to the ticket.", "is_stranger"),
         NotesFilter(
             "mailNotes",
-            "Words of what was noted when the mail came or was sent (`notes`); any or none.",
+            "Words of the remarks made when the email arrived or was sent (`notes`); any or none.",
             "notes",
             sortable=False,
         ),
@@ -246,7 +250,7 @@ class Message(RecordType):
         HiddenFilter("ticket.bucket.name", "Grouping only.", "bucket", "ticket.bucket.id"),
         TicketColumnFilter("ticket.group.id", "Group of the ticket, by id.", "group_id", "group"),
         HiddenFilter("ticket.group.name", "Grouping only.", "group", "ticket.group.id"),
-        WorkerFilter("worker.id", "Worker who sent it; 0 for received mail.", "worker_id"),
+        WorkerFilter("worker.id", "Worker who sent it; 0 for received email.", "worker_id"),
     )
     subtotals = Subtotals(
         search=(

@@ -23,32 +23,33 @@ class ServiceTarget(RecordType):
     access = Access(read="any worker", write=("admins",))
     fields = {
         "calendar_id": Id(
-            "Calendar whose available hours count; 0: all hours do.",
+            "Calendar whose available time counts; 0 for all hours.",
             "calendar",
             zero_ok=True,
             nested_note="Calendar whose available hours count; 0 for all hours.",
         ),
         "created_at": CreatedAt(),
         "group_id": Id(
-            "Group whose tickets it is for; 0: those of every group.",
+            "Group whose tickets it applies to; 0 for every group.",
             "group",
             zero_ok=True,
             nested_note="Group whose tickets it is for; 0 for every group.",
         ),
         "importance_min": Number("For tickets of at least this importance, 0 to 100.", min=0, max=100),
-        "is_disabled": Bit("1: it holds for no ticket."),
+        "is_disabled": Bit("1: it applies to no ticket."),
         "name": Name(),
         "resolution_minutes": Number(
-            "Minutes in which a ticket is to be closed, while it waits not counted; 0: no target.",
+            "Minutes within which a ticket must be closed, not counting the time it is waiting; 0 for no target.",
             min=0,
             max=MAX_MINUTES,
         ),
         "response_minutes": Number(
-            "Minutes in which a worker is to answer first; 0: no target.", min=0, max=MAX_MINUTES
+            "Minutes within which a worker must first reply; 0 for no target.", min=0, max=MAX_MINUTES
         ),
         "updated_at": UpdatedAt(),
         "warning_minutes": Number(
-            "Minutes that the owner and watchers are told before it is missed; 0: only once it is.",
+            "Minutes before the deadline at which the owner and watchers are notified; 0 to notify "
+            "only once it is missed.",
             default=30,
             min=0,
             max=MAX_MINUTES,

@@ -106,11 +106,9 @@ class Snippet(RecordType):
         "content": Text(
             "The text, with placeholders such as {{mask}}.", 4294967295, required=True, filter_note="The text."
         ),
-        "context": Text(
-            "Record type that the placeholders are keys of; blank for a text without a record.", filter=None
-        ),
+        "context": Text("Record type whose keys the placeholders use; blank for a text without a record.", filter=None),
         **record_owners.fields(),
-        "prompts_kata": Text("Questions to ask before, in KATA.", 16777215, form="kata", shown=False),
+        "prompts_kata": Text("Prompts to fill in first, in KATA.", 16777215, form="kata", shown=False),
         "title": Name(),
         "total_uses": Uint("How often it was used."),
         "updated_at": UpdatedAt(),
@@ -121,7 +119,9 @@ class Snippet(RecordType):
     )
     filters = (
         OwnUsesFilter("myUses", 'How often the caller used it: a number, or (hits:>10 date:"-30 days").'),
-        KindFilter("type", "plaintext, a record type, or part of its context; lists are fine.", "context", "partial"),
+        KindFilter(
+            "type", "plaintext, a record type, or part of its context; lists are allowed.", "context", "partial"
+        ),
         UsableByFilter("Snippets that this worker may use: me, an id or a name."),
     )
     subtotals = Subtotals(search=("fieldset", "links", "owner", "type"), virtual=("owner",))

@@ -42,11 +42,11 @@ class WantedTypes:
 @endpoint(
     "GET", "changes", f"Which records changed, in order, without their values; as a stream with Accept: {MEDIA_TYPE}.",
     "read",
-    Parameter("since", "integer", "The cursor of an earlier answer. Without it: no changes, and the cursor of now."),
-    Parameter("since_time", "time", "In place of since: the changes that were made at this time or later."),
-    Parameter("types", "string", "Only of these record types, with commas between, such as ticket,message."),
-    Parameter("limit", "integer", f"Changes that are looked at for a page, 1 to {MOST}; {LIMIT} when absent."),
-    Parameter(LAST_ID, "integer", "Where a stream goes on; wins over since.", place="header"),
+    Parameter("since", "integer", "The cursor of an earlier response. Without it: no changes, and the current cursor."),
+    Parameter("since_time", "time", "Instead of since: changes made at this time or later."),
+    Parameter("types", "string", "Only of these record types, separated by commas, such as ticket,message."),
+    Parameter("limit", "integer", f"Changes to read for a page, 1 to {MOST}; {LIMIT} when omitted."),
+    Parameter(LAST_ID, "integer", "Where a stream continues; overrides since.", place="header"),
     answer=(
         Success(shapes.keys(
             results=shapes.list_of(CHANGE), count=shapes.COUNT, limit=shapes.COUNT, cursor=shapes.ID,
@@ -108,7 +108,7 @@ def cursor_in(text: str, name: str = "since") -> int | None:
         return None
     cursor = id_in(text)
     if cursor is None:
-        raise Invalid(f"{name}: '{text[:50]}' is no cursor; send the one of an earlier answer", field=name)
+        raise Invalid(f"{name}: '{text[:50]}' is not a cursor; send the one from an earlier response", field=name)
     return cursor
 
 
@@ -127,7 +127,7 @@ def _asked(registry: Registry, name: str, seen: frozenset[str]) -> str:
     if record_type is None:
         raise Invalid(f"types: there is no record type '{name[:50]}'{nearest(name, registry.uris())}", field="types")
     if not changes.is_logged(record_type):
-        raise Invalid(f"types: changes of {record_type.label_names[1].lower()} are not kept", field="types")
+        raise Invalid(f"types: changes of {record_type.label_names[1].lower()} are not stored", field="types")
     if record_type.uri not in seen:
         raise ScopeDenied(f"types: the token's scopes do not let records of {record_type.uri} be read")
     return record_type.uri

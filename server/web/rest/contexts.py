@@ -74,9 +74,9 @@ def list_events(call: EndpointCall) -> dict[str, Any]:
     ON,
     Parameter("activity_point", "string", "The id of an activity event.", required=True),
     Parameter(
-        "variables", "json", "A JSON object: a text for each placeholder of the event, but for actor.", required=True
+        "variables", "json", "A JSON object: a text for each placeholder of the event, except actor.", required=True
     ),
-    Parameter("urls", "json", "A JSON object: where placeholders lead: http, https, or ctx://<type>:<id>."),
+    Parameter("urls", "json", "A JSON object: links of the placeholders: http, https, or ctx://<type>:<id>."),
     answer=shapes.keys(entry=ENTRY),
 )
 def create_entry(call: EndpointCall) -> dict[str, Any]:
@@ -96,7 +96,7 @@ def link(call: EndpointCall) -> dict[str, Any]:
     return _change(call, adds=True)
 
 
-@endpoint("POST", "contexts/unlink", "Take links of a record away.", "small write", ON, TARGETS, answer=LINKED)
+@endpoint("POST", "contexts/unlink", "Remove links of a record.", "small write", ON, TARGETS, answer=LINKED)
 def unlink(call: EndpointCall) -> dict[str, Any]:
     return _change(call, adds=False)
 

@@ -7,13 +7,13 @@ from server.web.openapi import shapes
 from server.web.routes import Parameter, endpoint
 
 Q = Parameter("q", "string", "A data query, such as type:worklist.subtotals of:ticket by:[status].", required=True)
-QUERY = Parameter("query", "string", "Accepted in place of q.")
+QUERY = Parameter("query", "string", "Accepted instead of q.")
 # Generators make a word of a key's name, and of this one they cannot.
 ABOUT: shapes.Schema = shapes.OBJECT | {"title": "About", "description": "The query's `type` and `format`, and more."}
 ANSWER = shapes.keys(data=shapes.ANY, _=ABOUT)
 
 
-@endpoint("GET", "data/query", "Ask a data query.", "read", Q, QUERY, answer=ANSWER)
+@endpoint("GET", "data/query", "Run a data query.", "read", Q, QUERY, answer=ANSWER)
 def query(call: EndpointCall) -> Answer:
     found = query_run.answer(call.ctx, call.params.text("query", "") or call.params.text("q", required=True))
     # The order of records in a map, and of columns in a table, is that of the answer.
@@ -23,7 +23,7 @@ def query(call: EndpointCall) -> Answer:
 @endpoint(
     "POST",
     "data/query",
-    "Ask a data query, for long ones: the body is its text, or a form or JSON with q.",
+    "Run a data query, for long ones: the body is its text, or a form or JSON with q.",
     "read",
     Q,
     QUERY,

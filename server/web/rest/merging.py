@@ -10,9 +10,9 @@ from server.web.rest.records import EXPAND, META, expand_of, sent_fields, with_m
 from server.web.routes import Parameter, endpoint
 
 PARAMETERS = (
-    Parameter("target_id", "integer", "The one that stays.", required=True),
-    Parameter("source_ids[]", "array", "Those that go into it and are deleted; at most 20.", required=True),
-    Parameter("fields[]", "map", "What it is to have besides: one fields[<name>] for each field."),
+    Parameter("target_id", "integer", "The record to keep.", required=True),
+    Parameter("source_ids[]", "array", "The records to merge into it; they are deleted. At most 20.", required=True),
+    Parameter("fields[]", "map", "Values to set: one fields[<name>] for each field."),
     EXPAND,
     META,
 )
@@ -21,7 +21,7 @@ PARAMETERS = (
 @endpoint(
     "POST",
     "contacts/merge",
-    "Make one contact of several: addresses, comments, files and links go over.",
+    "Merge contacts: addresses, comments, files and links are moved.",
     "write",
     *PARAMETERS,
     answer=shapes.record("contact"),
@@ -33,7 +33,7 @@ def merge_contacts(call: EndpointCall) -> dict[str, Any]:
 @endpoint(
     "POST",
     "orgs/merge",
-    "Make one organization of several: tickets, contacts, addresses and the rest go over.",
+    "Merge organizations: tickets, contacts, addresses and everything else are moved.",
     "write",
     *PARAMETERS,
     answer=shapes.record("org"),

@@ -18,9 +18,9 @@ NEWEST_FIRST = (Sort("id", True, 0),)
 @endpoint(
     "GET",
     "notifications/list",
-    "The caller's own notifications, the newest first.",
+    "The caller's own notifications, newest first.",
     "read",
-    Parameter("unread", "boolean", "1 lists only those that were not read."),
+    Parameter("unread", "boolean", "1 lists only unread notifications."),
     *ASKED,
     answer=page(NOTIFICATIONS),
 )

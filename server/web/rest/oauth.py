@@ -15,10 +15,10 @@ from server.web.routes import Parameter, endpoint
     "Create tokens for a worker; administrators only.",
     "write",
     Parameter("worker_id", "integer", "The worker that requests act as.", required=True),
-    Parameter("app_id", "integer", "The OAuth app; the built-in one when absent."),
-    Parameter("scopes", "string", "Scopes of the app, with spaces between; api when absent."),
-    Parameter("expires", "string", "How long, such as 1 hour or 30 days."),
-    Parameter("label", "string", "What it is for."),
+    Parameter("app_id", "integer", "The OAuth app; the built-in one when omitted."),
+    Parameter("scopes", "string", "Scopes of the app, separated by spaces; api when absent."),
+    Parameter("expires", "string", "Lifetime, such as 1 hour or 30 days."),
+    Parameter("label", "string", "Its purpose."),
     answer=shapes.keys(access_token=shapes.TEXT, refresh_token=shapes.TEXT, expires_in=shapes.COUNT, scope=shapes.TEXT),
 )
 def create_tokens(call: EndpointCall) -> dict[str, Any]:

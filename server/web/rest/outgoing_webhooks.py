@@ -34,7 +34,7 @@ PAGING = (
 @endpoint(
     "GET",
     "outgoing_webhooks/deliveries",
-    "What all outgoing webhooks sent or have to send, newest first. For administrators.",
+    "Deliveries of all outgoing webhooks, newest first. For administrators.",
     "read",
     *PAGING,
     answer=shapes.page(BRIEF),
@@ -46,7 +46,7 @@ def list_all(call: EndpointCall) -> dict[str, Any]:
 @endpoint(
     "GET",
     "outgoing_webhooks/{id}/deliveries",
-    "What an outgoing webhook sent or has to send, newest first. For administrators.",
+    "Deliveries of an outgoing webhook, newest first. For administrators.",
     "read",
     *PAGING,
     answer=shapes.page(BRIEF),
@@ -80,10 +80,9 @@ def replay(call: EndpointCall) -> dict[str, Any]:
 @endpoint(
     "POST",
     "outgoing_webhooks/{id}/replay",
-    "Send everything again that changed since a time, also what the webhook "
-    "was not told while it was off. For administrators.",
+    "Resend everything that changed since a time, including changes while the webhook was off. For administrators.",
     "write",
-    Parameter("since", "time", "From when on.", required=True),
+    Parameter("since", "time", "The start time.", required=True),
     answer=shapes.keys(again=shapes.COUNT),
     may_fail=(410,),
 )
@@ -97,7 +96,7 @@ def replay_since(call: EndpointCall) -> dict[str, Any]:
 @endpoint(
     "POST",
     "outgoing_webhooks/{id}/test",
-    "Send a test to an outgoing webhook, whether it is on or not; answers how it went. For administrators.",
+    "Send a test to an outgoing webhook, even if it is disabled; returns the result. For administrators.",
     "write",
     answer=WHOLE,
 )

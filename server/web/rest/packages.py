@@ -53,9 +53,9 @@ NOTES = {
     "POST", "packages/import", "Import a package: all of it or nothing. For administrators.", "write",
     Parameter("package_json", "json", f"The package, as JSON of at most {MAX_PACKAGE_BYTES} bytes; or send `recipe`."),
     Parameter("recipe", "string", "Name of a recipe of the cookbook, whose package is imported. Prompts without an "
-              "answer take their default."),
+                                  "answer use their default."),
     Parameter("prompts[]", "map", "Answers to the prompts of the package, by their keys."),
-    Parameter("dry_run", "boolean", "1: make nothing, and tell what would be made."),
+    Parameter("dry_run", "boolean", "1: create nothing, and return what would be created."),
     Parameter("grants", "boolean", "1: agree to what the package grants, as the dry run lists."),
     Parameter("mode", "string", "create: make new records. update: change the records that the last import of the "
               "package made, by their uid, and make those that are missing."),
@@ -103,7 +103,7 @@ def _package(call: EndpointCall) -> tuple[Any, Tree]:
 @endpoint(
     "GET",
     "packages/recipes",
-    "The recipes of the cookbook: what each does, and what it asks.",
+    "The recipes of the cookbook: what each does, and its prompts.",
     "read",
     answer=shapes.keys(results=shapes.list_of(RECIPE), total=shapes.COUNT),
 )
@@ -126,7 +126,7 @@ def list_recipes(call: EndpointCall) -> dict[str, Any]:
 @endpoint(
     "POST",
     "packages/export",
-    "Records as a package, with what is on them. For administrators.",
+    "Records as a package, with everything that belongs to them. For administrators.",
     "write",
     Parameter("records[]", "array", "The records, each as <type>:<id>.", required=True),
     Parameter("name", "string", "Name of the package."),

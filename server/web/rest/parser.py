@@ -19,8 +19,8 @@ def ready(call: EndpointCall) -> Callable[[], dict[str, Any]] | None:
 
 
 @endpoint(
-    "POST", "parser/parse", "Import a raw mail message as a new ticket or as a reply.", "small write",
-    Parameter("message", "string", "The whole message: headers, a blank line, the body. Bytes are taken as they are.",
+    "POST", "parser/parse", "Import a raw email as a new ticket or as a reply.", "small write",
+    Parameter("message", "string", "The whole message: headers, a blank line, the body. Bytes are used as they are.",
               required=True),
     size="mail", ready=ready, answer=shapes.keys(id=shapes.ID, mask=shapes.TEXT, last_message_id=shapes.ID),
 )  # fmt: skip

@@ -13,24 +13,26 @@ from server.web.form_data import encoded
 from server.web.openapi import shapes
 from server.web.routes import Parameter, endpoint
 
-EXPAND = Parameter("expand", "string", "Keys to open, with commas between, such as custom_,owner_,watchers.")
+EXPAND = Parameter("expand", "string", "Keys to expand, separated by commas, such as custom_,owner_,watchers.")
 FIELDS = Parameter("fields[]", "map", "One fields[<name>] for each field.", required=True)
 KEYS = Parameter(
     "fields",
     "string",
-    "Keys of records to return, with commas between, such as id,subject. The others are left out, "
+    "Keys of records to return, separated by commas, such as id,subject. The others are left out, "
     "also those that the schema requires.",
 )
 META = Parameter("show_meta", "boolean", "1 adds labels and types of the keys under _meta.")
 SEARCH = (
     Parameter("q", "string", "A search: <filter>:<value> terms, bare words, sort:, limit:, page:."),
-    Parameter("query", "string", "The same, for who knows it by this name; q wins."),
+    Parameter("query", "string", "An alternative name for q; q takes precedence."),
     Parameter("limit", "integer", "Results on a page, 1 to 500; 10 when absent."),
     Parameter("page", "integer", "The page, counted from 1."),
-    Parameter("cursor", "string", "Of the Link header of an earlier page: the results behind it, in place of a page."),
+    Parameter(
+        "cursor", "string", "From the Link header of an earlier page: the results after it, instead of a page number."
+    ),
     EXPAND,
     Parameter("subtotals[]", "string", "Names to count the matches by; may be repeated."),
-    Parameter("show_results", "boolean", "0 leaves the results out; the total stays."),
+    Parameter("show_results", "boolean", "0 omits the results; the total is still returned."),
     KEYS,
     META,
 )
@@ -51,7 +53,7 @@ FOUND = shapes.Success(PAGE, may_have={"Link": "The next page, as rel=next; the 
 IF_MATCH = Parameter(
     "If-Match",
     "string",
-    "The ETag of the record as it was read: 412 with what it is now if it is another by now.",
+    "The ETag of the record as it was read: 412 with the current record if it has changed.",
     place="header",
 )
 IF_NONE_MATCH = Parameter(
@@ -61,10 +63,10 @@ IF_NONE_MATCH = Parameter(
     place="header",
 )
 IF_NEW = Parameter("If-None-Match", "string", "*: create the record, or 412 if the query finds one.", place="header")
-ETAG = {"ETag": "The tag of the record as this response has it."}
+ETAG = {"ETag": "The ETag of the record in this response."}
 SHOWN = shapes.Success(shapes.RECORD, headers=ETAG)
 CREATED = shapes.Success(shapes.RECORD, headers={"Location": "The path of the new record.", **ETAG})
-UNCHANGED = shapes.Success(status=304, headers=ETAG, note="The client has it already.")
+UNCHANGED = shapes.Success(status=304, headers=ETAG, note="The client already has it.")
 # Hashed, decoded, rendered or checked before the write, on a thread.
 SLOW_FIELDS = frozenset((
     "password", "content", "script", "policy_kata", "automations_kata", "automation_kata", "toolbar_kata", "scopes",
@@ -138,7 +140,7 @@ def update(call: EndpointCall) -> Answer:
 @endpoint(
     "PATCH", "records/{uri}/upsert", "Change the one record that a query finds, or create it.", "small write",
     Parameter("query", "string", "A search that finds no record or one.", required=True),
-    Parameter("q", "string", "Accepted in place of query."), FIELDS, EXPAND, META, IF_MATCH, IF_NEW,
+    Parameter("q", "string", "Accepted instead of query."), FIELDS, EXPAND, META, IF_MATCH, IF_NEW,
     size="file", is_small=is_small, answer=SHOWN, operation="create", may_fail=(412,),
 )  # fmt: skip
 def upsert(call: EndpointCall) -> Answer:
@@ -152,7 +154,7 @@ def upsert(call: EndpointCall) -> Answer:
     "records/{uri}/{id}",
     "Delete a record.",
     "small write",
-    Parameter("confirm", "boolean", "1: delete an address although other records use it, as the 409 lists them."),
+    Parameter("confirm", "boolean", "1: delete an address even if other records use it, as listed in the 409."),
     IF_MATCH,
     answer=shapes.NOTHING,
     operation="delete",
@@ -234,7 +236,7 @@ def location(call: EndpointCall, record: dict[str, Any]) -> str:
 def _sparse(call: EndpointCall, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Returns the records with the requested keys only. Adds a note for a key that none of them has."""
     if isinstance(call.params.tree.get("fields"), dict):
-        call.params.note("fields", "fields: a search takes keys with commas between, such as fields=id,subject")
+        call.params.note("fields", "fields: a search takes keys separated by commas, such as fields=id,subject")
         return found
     keys = [each.strip() for each in call.params.text("fields", "").split(",") if each.strip()]
     if not keys or not found:

@@ -23,23 +23,23 @@ def is_small(call: EndpointCall) -> bool:
 
 
 COMMON = (
-    Parameter("bcc", "addresses", "Addresses that get a private copy: a line with commas between, or a list."),
+    Parameter("bcc", "addresses", "Addresses that get a private copy: a line separated by commas, or a list."),
     Parameter("cc", "addresses", "Addresses that get a public copy, as in bcc."),
     Parameter("bucket_id", "integer", "The bucket; the group follows it."),
     Parameter(
         "content_format",
         "string",
-        "markdown or html for an HTML mail; blank for plain text.",
+        "markdown or html for an HTML email; blank for plain text.",
     ),
     Parameter("custom_*", "mixed", "Values of custom fields, as custom_<id>."),
-    Parameter("dont_send", "boolean", "1 saves without mailing."),
+    Parameter("dont_send", "boolean", "1 saves without sending."),
     Parameter("file_id[]", "array", "Ids of files to attach."),
     Parameter("html_template_id", "integer", "The mail template."),
     Parameter("owner_id", "integer", "The worker it is assigned to; 0 for nobody."),
-    Parameter("reopen_at", "time", "When a waiting or closed ticket opens again."),
+    Parameter("reopen_at", "time", "When a waiting or closed ticket reopens."),
     Parameter("send_at", "time", "When to send; now when absent."),
     Parameter("status", "integer", "0 open, 1 waiting, 2 closed, 3 deleted."),
-    Parameter("until_answered", "boolean", "1 with send_at: keep it as a draft if a requester writes first."),
+    Parameter("until_answered", "boolean", "1 with send_at: turn it back into a draft if a requester writes first."),
     EXPAND,
     META,
 )
@@ -77,23 +77,24 @@ def compose(call: EndpointCall) -> dict[str, Any]:
 
 
 @endpoint(
-    "POST", "tickets/reply", "Reply to a message as a worker. The ticket opens, also one that waits, is closed or "
-    "deleted, unless `status` says otherwise.", "small write",
+    "POST", "tickets/reply", "Reply to a message as a worker. The ticket opens, even if it is waiting, closed or "
+                             "deleted, unless `status` says otherwise.", "small write",
     Parameter("message_id", "integer", "The message replied to; required without ticket_id."),
-    Parameter("ticket_id", "integer", "In place of message_id: the ticket whose newest message is replied to."),
+    Parameter("ticket_id", "integer", "Instead of message_id: the ticket whose newest message to reply to."),
     Parameter("content", "string", "The reply.", required=True),
     Parameter("to", "addresses", "Recipients, as in bcc; the requesters when blank."),
     Parameter("group_id", "integer", "Moves the ticket to this group."),
-    Parameter("dont_keep_copy", "boolean", "1 mails without saving a copy."),
-    Parameter("is_autoreply", "boolean", "1 marks the mail as an automatic answer."),
+    Parameter("dont_keep_copy", "boolean", "1 sends without saving a copy."),
+    Parameter("is_autoreply", "boolean", "1 marks the email as an automatic reply."),
     Parameter("is_broadcast", "boolean", "1 marks the message as a broadcast."),
-    Parameter("is_forward", "boolean", "1 passes the message on and leaves the ticket's subject and requesters alone; "
-              "its HTML, pictures and files go along."),
-    Parameter("with_original", "boolean", "0 with is_forward: sends the content and the named files alone. Otherwise "
-              "the message stands below the content, or at its line `#original_message`, and its files are attached "
-              "unless file_id[] names others."),
-    Parameter("subject", "string", "The new subject of the ticket; of a forward, that of its mail, `Fwd:` and the "
-              "ticket's when blank."),
+    Parameter("is_forward", "boolean", "1 forwards the message with its HTML, pictures and files, without changing "
+                                       "the ticket's subject and requesters."),
+    Parameter("with_original", "boolean",
+              "0 with is_forward: sends only the content and the named files. Otherwise the message "
+                                          "follows the content, or replaces its line `#original_message`, and its "
+                                          "files are attached unless file_id[] names others."),
+    Parameter("subject", "string", "The new subject of the ticket; for a forward, the subject of the email: `Fwd:` "
+                                   "and the ticket's subject when blank."),
     Parameter("worker_id", "integer", "The worker to send as; administrators only."),
     *COMMON, size="file", is_small=is_small, answer=SENT,
 )  # fmt: skip
@@ -106,23 +107,23 @@ IS_NEW = {"is_new_ticket": shapes.BOOLEAN}
 CREATED = shapes.any_of(
     TICKET | {"properties": TICKET["properties"] | IS_NEW, "required": ["is_new_ticket"]}, shapes.keys(**IS_NEW)
 )
-UNREADABLE = "you may not read the ticket, so that it is not in this response"
+UNREADABLE = "you may not read the ticket, so it is not in this response"
 
 
 @endpoint(
     "POST", "tickets/create", "Create a ticket for somebody outside, such as who filled in a contact form: as if they "
     "had written an email. What they typed becomes no header, and joins no ticket that is there.", "write",
-    Parameter("from", "string", "The email address of who asks, with or without a name.", required=True),
+    Parameter("from", "string", "The email address of the requester, with or without a name.", required=True),
     Parameter("name", "string", "Their name."),
     Parameter("subject", "string", "The subject.", required=True),
-    Parameter("content", "string", "What they wrote.", required=True),
+    Parameter("content", "string", "The text of the message.", required=True),
     Parameter("content_format", "string", "markdown or html; blank for plain text."),
-    Parameter("group_id", "integer", "The group; where mail goes by default when absent."),
+    Parameter("group_id", "integer", "The group; the default group when omitted."),
     Parameter("bucket_id", "integer", "The bucket; the group follows it."),
     Parameter("file_id[]", "array", "Ids of files to attach."),
     Parameter("custom_*", "mixed", "Values of custom fields of the ticket, as custom_<id>."),
-    Parameter("external_id", "string", "What your program knows it by. The same one again changes nothing and "
-              "answers the ticket that it made."),
+    Parameter("external_id", "string", "Your id for the ticket. Sending the same id again changes nothing and "
+                                       "returns the existing ticket."),
     EXPAND, META, size="file", answer=CREATED,
 )  # fmt: skip
 def create(call: EndpointCall) -> dict[str, Any]:
@@ -134,13 +135,13 @@ def create(call: EndpointCall) -> dict[str, Any]:
     return _shown(call, receipt.ticket_id) | payload
 
 
-EMAIL = Parameter("email", "string", "The mail address.", required=True)
+EMAIL = Parameter("email", "string", "The email address.", required=True)
 
 
 @endpoint(
     "PUT",
     "tickets/{id}/requester",
-    "Let an address get the replies of a ticket.",
+    "Add a requester to a ticket, who then gets the replies.",
     "small write",
     EMAIL,
     EXPAND,
@@ -155,7 +156,7 @@ def add_requester(call: EndpointCall) -> dict[str, Any]:
 @endpoint(
     "DELETE",
     "tickets/{id}/requester",
-    "Let an address no longer get the replies of a ticket.",
+    "Remove a requester from a ticket, who then no longer gets the replies.",
     "small write",
     EMAIL,
     EXPAND,
@@ -183,7 +184,7 @@ def write_comment(call: EndpointCall) -> dict[str, Any]:
 @endpoint(
     "POST",
     "tickets/merge",
-    "Make one ticket of several; the oldest one stays.",
+    "Merge tickets into the oldest one.",
     "small write",
     Parameter("ticket_ids[]", "array", "Two tickets or more.", required=True),
     EXPAND,
@@ -198,9 +199,9 @@ def merge(call: EndpointCall) -> dict[str, Any]:
 @endpoint(
     "POST",
     "tickets/split",
-    "Give a message a ticket of its own.",
+    "Split a message into a new ticket.",
     "small write",
-    Parameter("message_id", "integer", "The message; not the only one of its ticket.", required=True),
+    Parameter("message_id", "integer", "The message; cannot be the only one of its ticket.", required=True),
     EXPAND,
     META,
     answer=TICKET,
@@ -243,11 +244,11 @@ def list_macros(call: EndpointCall) -> dict[str, Any]:
 @endpoint(
     "POST",
     "tickets/{id}/macro",
-    "Run a macro on a ticket, with the rights of the caller. Answers the ticket, with "
-    "what the macro did; texts that it does not send are in `reply` and `note`.",
+    "Run a macro on a ticket, with the rights of the caller. Returns the ticket and what the "
+    "macro did; texts that it does not send are in `reply` and `note`.",
     "write",
     Parameter("macro", "string", "The macro: its name, id or label.", required=True),
-    Parameter("inputs[]", "map", "What it asks for: one inputs[<name>] each."),
+    Parameter("inputs[]", "map", "Its inputs: one inputs[<name>] each."),
     EXPAND,
     META,
     answer=TICKET

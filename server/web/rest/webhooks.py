@@ -29,7 +29,7 @@ WHOLE = shapes.keys(
 @endpoint(
     "GET",
     "webhooks/{id}/deliveries",
-    "What a webhook received, newest first. For administrators.",
+    "Deliveries of a webhook, newest first. For administrators.",
     "read",
     Parameter("limit", "integer", f"Results on a page, 1 to {MOST}; {LIMIT} when absent."),
     Parameter("page", "integer", "The page, counted from 0."),
@@ -46,13 +46,13 @@ def list_deliveries(call: EndpointCall) -> dict[str, Any]:
 @endpoint(
     "GET",
     "webhooks/deliveries",
-    "What all webhooks received, newest first. For administrators.",
+    "Deliveries of all webhooks, newest first. For administrators.",
     "read",
     Parameter("webhook_id", "integer", "The webhook; all of them when absent."),
     Parameter(
         "answer",
         "string",
-        "`failed` for those answered with a status of 400 or more, `done` for the others; both when absent.",
+        "`failed` for responses with a status of 400 or more, `done` for the others; both when omitted.",
     ),
     Parameter("limit", "integer", f"Results on a page, 1 to {MOST}; {LIMIT} when absent."),
     Parameter("page", "integer", "The page, counted from 0."),
@@ -70,7 +70,7 @@ def list_all_deliveries(call: EndpointCall) -> dict[str, Any]:
 @endpoint(
     "GET",
     "webhooks/deliveries/{id}",
-    "One delivery: request, answer and the steps of the automation. Secrets are hidden. For administrators.",
+    "One delivery: request, response and the steps of the automation. Secrets are hidden. For administrators.",
     "read",
     answer=WHOLE,
 )
@@ -81,8 +81,7 @@ def show_delivery(call: EndpointCall) -> dict[str, Any]:
 @endpoint(
     "POST",
     "webhooks/deliveries/{id}/replay",
-    "Let the webhook answer to a delivery's request once more, by the "
-    "automation bound to it now; answers the new delivery. For administrators.",
+    "Replay a delivery with the automation that is bound now; returns the new delivery. For administrators.",
     "write",
     answer=WHOLE,
 )
@@ -93,7 +92,7 @@ def replay_delivery(call: EndpointCall) -> dict[str, Any]:
 @endpoint(
     "POST",
     "webhooks/{id}/rotate",
-    "Give a webhook a new address; the old one goes on for a while. For administrators.",
+    "Give a webhook a new address; the old one keeps working for a while. For administrators.",
     "write",
     Parameter(
         "overlap_seconds",

@@ -187,7 +187,7 @@ VARIABLES = [
         values={"cfg": {"a": "1", "b": 2}},
     ),
     Case(
-        "a digit that is no number is no place in a list",
+        "a digit that is not a number is no place in a list",
         """
         start:
           set:

@@ -616,7 +616,7 @@ LOOPS = [
         log=[(7, "start:repeat:do:log", "0=1"), (7, "start:repeat:do:log", "1=2"), (7, "start:repeat:do:log", "2=3")],
     ),
     Case(
-        "a text is no list",
+        "a text is not a list",
         """
         start:
           repeat:
@@ -740,7 +740,7 @@ LOOPS = [
         """,
         state="failure",
         message="start:repeat: `each:` of repeat is a text ('[1,2]'), not a list; write each@csv, each@list or "
-        "each@json for a text that lists things, each@key for a list of the dictionary (line 2)",
+        "each@json for a text, or each@key for a list in the dictionary (line 2)",
     ),
     Case(
         "repeat over a number fails",

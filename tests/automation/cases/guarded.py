@@ -121,7 +121,7 @@ STORAGE = [
         log=[(7, "start:storage.get/c:on_error:log", TEXT)],
     ),
     Case(
-        "an expiry that is no time",
+        "an expiry that is not a time",
         (
             "start:\n"
             "  storage.set:\n"

@@ -48,7 +48,7 @@ CASES: list[Case] = [
     ),
     ("{{ 1|date('Y', 'Nowhere/Land') }}", Fails("is not a time zone")),
     ("{{ [1]|date }}", Fails("a list is not a date")),
-    ("{{ 99999999999999|date }}", Fails("is no date; the years are 1 to 9999")),
+    ("{{ 99999999999999|date }}", Fails("is not a date; the years are 1 to 9999")),
     ("{{ '2024-01-15 10:30'|date_modify('tomorrow')|date('c') }}", "2024-01-16T00:00:00+00:00"),
     ("{{ '2024-01-15 10:30'|date_modify('-90 mins')|date('c', 'Europe/Berlin') }}", "2024-01-15T10:00:00+01:00"),
     ("{{ '2024-01-15'|date_modify('+1 fortnightish') }}", Fails("is not a time")),

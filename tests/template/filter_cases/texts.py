@@ -167,8 +167,8 @@ CASES: list[Case] = [
     ('{{ "%.2s|%X|%o|%g|%F"|format("abc", 255, 8, 0.00001, 1.5) }}', "ab|FF|10|1.0e-5|1.500000"),
     ('{{ "%s"|format }}', Fails("'format' has no argument 1 for '%s'")),
     ('{{ "%2$s"|format("a") }}', Fails("'format' has no argument 2 for '%2$s'")),
-    ('{{ "%q"|format("a") }}', Fails("'%q' is no directive of 'format'")),
-    ('{{ "5%"|format("a") }}', Fails("'%' is no directive of 'format'")),
+    ('{{ "%q"|format("a") }}', Fails("'%q' is not a directive of 'format'")),
+    ('{{ "5%"|format("a") }}', Fails("'%' is not a directive of 'format'")),
     ('{{ "%c"|format(55296) }}', Fails("55296 is not the number of a character")),
     ('{{ "0"|default("d") }}{{ {}|default("d") }}{{ " "|default("d") }}{{ nope.deep|default }}', "0d "),
 ]

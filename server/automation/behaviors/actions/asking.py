@@ -11,7 +11,7 @@ from server.queries import query_run
 TRIGGER = "svc.trigger.behavior.action"
 
 
-@action("core.bot.action.data_query", "Ask a data query.", placeholder=OBJECT, default="_results")
+@action("core.bot.action.data_query", "Run a data query.", placeholder=OBJECT, default="_results")
 def data_query(call: ActionCall) -> Any:
     return query_run.answer(call.run.ctx, call.text("query"))
 

@@ -10,13 +10,13 @@ from server.errors import Invalid
 MAX_KEY_CHARS = 1024  # characters of a name
 
 
-@action("_get_key", "Get what the bot keeps under a key.", placeholder="var")
+@action("_get_key", "Get the value that the bot stored under a key.", placeholder="var")
 def get_key(call: ActionCall) -> Any:
     """Null if there is none or it has expired."""
     return stored_values.get(call.run.ctx, _key(call))[1]
 
 
-@action("_set_key", "Keep a text under a key, until a time or for ever.", effects=True)
+@action("_set_key", "Store a text under a key, until a time or forever.", effects=True)
 def set_key(call: ActionCall) -> None:
     """Raises Invalid for a time that cannot be parsed."""
     ctx, key = call.run.ctx, _key(call)
@@ -26,5 +26,5 @@ def set_key(call: ActionCall) -> None:
 def _key(call: ActionCall) -> str:
     name = call.text("key")
     if not name or len(name) > MAX_KEY_CHARS:
-        raise Invalid(f"key: takes a name of 1 to {MAX_KEY_CHARS} characters", field="key")
+        raise Invalid(f"key: must be a name of 1 to {MAX_KEY_CHARS} characters", field="key")
     return f"bot:{call.run.behavior.bot_id}:{name}"

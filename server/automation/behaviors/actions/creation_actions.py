@@ -9,7 +9,7 @@ from server.records import records, stored_files
 from server.template.shared.text_values import bytes_of
 
 
-@action("core.va.action.create_attachment", "Keep a file.", placeholder=OBJECT, effects=True)
+@action("core.va.action.create_attachment", "Store a file.", placeholder=OBJECT, effects=True)
 def create_attachment(call: ActionCall) -> Any:
     """Returns the attachment. file_name; file_type: its media type; content; content_encoding: base64, or blank for
     text."""

@@ -20,7 +20,7 @@ def exit_(call: ActionCall) -> None:
     raise Exit
 
 
-@action("_run_subroutine", "Run a subroutine of this behavior; what follows in this node is left out.")
+@action("_run_subroutine", "Run a subroutine of this behavior; the rest of this node is skipped.")
 def run_subroutine(call: ActionCall) -> None:
     call.run.subroutine(call.text("subroutine"))
 
@@ -31,12 +31,12 @@ def run_behavior(call: ActionCall) -> Any:
     read, however they are passed on. Raises Invalid, also if that behavior is already running."""
     run, behavior = call.run, _other(call)
     if behavior.id in run.spent.running:
-        raise Invalid(f"behavior_id: '{behavior.name}' runs already")
+        raise Invalid(f"behavior_id: '{behavior.name}' is already running")
     values = variables.of_values(run.spent.caller, behavior, _values(call))
     return plain(go(behavior, values, run.host, run.spent, simulates=run.simulates))
 
 
-@action("_schedule_behavior", "Let another behavior of the same bot run later.", effects=True)
+@action("_schedule_behavior", "Schedule another behavior of the same bot.", effects=True)
 def schedule_behavior(call: ActionCall) -> None:
     """Raises Invalid for a date that cannot be parsed, and for too many scheduled runs."""
     run, behavior = call.run, _other(call)
@@ -45,7 +45,7 @@ def schedule_behavior(call: ActionCall) -> None:
     delayed_runs.add(run.ctx, behavior.id, call.text("run_date"), values)
 
 
-@action("_unschedule_behavior", "Take back the runs of a behavior that wait.", effects=True)
+@action("_unschedule_behavior", "Cancel the scheduled runs of a behavior.", effects=True)
 def unschedule_behavior(call: ActionCall) -> None:
     delayed_runs.remove(call.run.ctx, _other(call).id)
 

@@ -18,7 +18,7 @@ NO_ANSWER = {"content_type": "", "headers": {}, "body": "", "info": {}}
 
 @action(
     "core.va.action.http_request",
-    "Ask another program over HTTP.",
+    "Send a request to another program over HTTP.",
     placeholder="response_placeholder",
     default="_http_response",
     effects=True,
@@ -54,13 +54,13 @@ def _account(call: ActionCall) -> str:
     """Returns the id or uri of the connected account that signs the request, "" for none. Raises Invalid."""
     kind = call.raw("auth")
     if kind not in ("", ACCOUNT, PLACEHOLDER):
-        raise Invalid(f"auth: '{kind[:50]}' is none of {ACCOUNT} and {PLACEHOLDER}; leave it out to send nothing")
+        raise Invalid(f"auth: '{kind[:50]}' must be {ACCOUNT} or {PLACEHOLDER}; leave it out to send no credentials")
     if not kind:
         return ""
     name = "auth_connected_account_id" if kind == ACCOUNT else "auth_placeholder"
     account = call.text(name).strip()
     if not account:
-        raise Invalid(f"{name}: names no connected account", field=name)
+        raise Invalid(f"{name}: is not a connected account", field=name)
     return account
 
 
@@ -76,7 +76,7 @@ def _output(call: ActionCall, response: OutboundResponse) -> dict[str, Any]:
         raise TooLarge(f"the answer has {len(response.body):,} bytes, at most {MAX_BODY_IN_DICTIONARY:,}")
     text = body_text(response.body, full, kind)
     if text is None:
-        raise Invalid(f"the answer is no text but {kind or 'bytes'}")
+        raise Invalid(f"the response is {kind or 'bytes'}, not text")
     call.run.spent.budget.text(len(text))
     body: Any = text
     if (kind == "application/json" or kind.endswith("+json")) and not _option(call, "raw_response_body"):

@@ -24,7 +24,7 @@ def get_links(call: ActionCall) -> Any:
     return plain(records.retrieve(call.run.ctx, target.type.uri, target.id, "links")["links"])
 
 
-@action("set_links", "Link records with others, or take links away.", effects=True)
+@action("set_links", "Add or remove links between records.", effects=True)
 def set_links(call: ActionCall) -> None:
     """on: `<type>:<id>`, or the dictionary key of a record, its id or a list. links: `<type>:<id>`, one or a list.
     is_remove: 1 removes them. Raises Invalid."""
@@ -33,7 +33,7 @@ def set_links(call: ActionCall) -> None:
     _change(call, links, adds=not call.flag("is_remove"))
 
 
-@action("add_watchers", "Let workers watch records.", effects=True)
+@action("add_watchers", "Add or remove watchers of records.", effects=True)
 def add_watchers(call: ActionCall) -> None:
     """on: as for set_links. worker_id: the workers. Raises Invalid."""
     _change(call, [f"{WORKER}:{id}" for id in call.ids("worker_id")], adds=True)

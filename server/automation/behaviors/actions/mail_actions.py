@@ -12,7 +12,7 @@ PARAMETERS = ("to", "cc", "bcc", "from", "subject", "content", "format")
 
 
 @action(
-    "core.bot.action.email_parser", "Take in a raw mail, as a new ticket or a reply.", placeholder=OBJECT, effects=True
+    "core.bot.action.email_parser", "Process a raw email as a new ticket or a reply.", placeholder=OBJECT, effects=True
 )
 def email_parser(call: ActionCall) -> Any:
     """Returns the ticket; null if none was created. message_source: the mail with its headers."""
@@ -22,7 +22,7 @@ def email_parser(call: ActionCall) -> Any:
     return records.retrieve(call.run.ctx, "ticket", received.ticket_id)
 
 
-@action("send_email", "Send a mail that belongs to no ticket.", placeholder=OBJECT, effects=True)
+@action("send_email", "Send an email that does not belong to a ticket.", placeholder=OBJECT, effects=True)
 def send_email(call: ActionCall) -> Any:
     """Returns the queued draft. to, cc, bcc, from, subject, content; format: markdown or blank."""
     params = {name: text for name in PARAMETERS if (text := call.text(name))}

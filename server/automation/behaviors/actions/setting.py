@@ -29,7 +29,7 @@ def set_placeholder(call: ActionCall) -> None:
     run.values[name] = run.decoded(text) if call.raw("format") == "json" else text
 
 
-@action("add_api_response", "Add a line to the text of the answer.")
+@action("add_api_response", "Add a line to the response text.")
 def add_response(call: ActionCall) -> None:
     values = call.run.values
     text = f"{printed(values.get(RESPONSE))}{call.text('value')}\n"
@@ -61,7 +61,7 @@ def _worker(call: ActionCall, variable: Variable) -> int:
     name = "worker_id" if "worker_id" in call.params else "value"
     worker_ids = list(variables.loaded(call.run.ctx, call.run.ctx.service.registry.type("worker"), call.ids(name)))
     if not worker_ids:
-        raise Invalid(f"{variable.key}: there is none of these workers", field=variable.key)
+        raise Invalid(f"{variable.key}: none of these workers exists", field=variable.key)
     return int(random.choice(worker_ids) if call.raw("mode") == "random" else worker_ids[0])
 
 

@@ -16,7 +16,7 @@ FIXED = (
 )  # fmt: skip
 OF_THE_SERVICE = ("created", "hash_header_message_id", "response_time", "storage_size", "token", "was_encrypted")
 YES = {
-    "is_outgoing": "only administrators record what others wrote; hand mail to parser/parse.json",
+    "is_outgoing": "only administrators may record what others wrote; send email to parser/parse.json",
     "is_not_sent": "a record sends nothing, so it is 1; use tickets/reply.json to send",
 }
 
@@ -34,28 +34,28 @@ def require_own(change: Change, writing: Writing) -> None:
     for name in FIXED:
         if change.changes(name):
             raise AdminOnly(
-                f"{name}: only administrators change who wrote a message, when, and what it answers", field=name
+                f"{name}: only administrators may change who wrote a message, when, and what it replies to", field=name
             )
     if "storage_size" in change.sent and change.changes("storage_size"):
-        raise AdminOnly("storage_size: only administrators set it; leave it out", field="storage_size")
+        raise AdminOnly("storage_size: only administrators may set it; leave it out", field="storage_size")
 
 
 def _require_own_words(change: Change, writing: Writing) -> None:
     new, own = change.new, _own_id(writing)
     for name in OF_THE_SERVICE:
         if name in change.sent:
-            raise AdminOnly(f"{name}: only administrators set it; leave it out", field=name)
+            raise AdminOnly(f"{name}: only administrators may set it; leave it out", field=name)
     for name, reason in YES.items():
         if name in change.sent and not new.get(name):
             raise AdminOnly(f"{name}: {reason}", field=name)
         new[name] = 1
     if new.get("worker_id") not in (None, 0, own):
-        raise AdminOnly("worker_id: only administrators write in the name of another worker", field="worker_id")
+        raise AdminOnly("worker_id: only administrators may write in the name of another worker", field="worker_id")
     new["worker_id"] = own
     if new["sender_id"] not in _senders(change, writing):
         raise AdminOnly(
-            "sender_id: must be an address of yours, or one that the ticket's group sends from; only "
-            "administrators record what others wrote",
+            "sender_id: must be an address of yours, or one that the ticket's group sends from; only administrators "
+            "may record what others wrote",
             field="sender_id",
         )
     _require_own_headers(new, writing)

@@ -110,7 +110,7 @@ def _own_addresses(view: DictionaryContext) -> set[str]:
 
 
 EXPANDS = (
-    Expand("content_html", "text", "HTML part, made safe to show; absent when there is none.", content_html),
+    Expand("content_html", "text", "HTML part, sanitized; absent if there is none.", content_html),
     Expand("reply_to", "text", "Addresses a reply would go to, with comma and space between.", reply_to),
     Expand("reply_cc", "text", "Further addresses of To and Cc, with comma and space between.", reply_cc),
 )

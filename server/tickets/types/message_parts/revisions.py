@@ -135,12 +135,12 @@ def _load_former(view: DictionaryContext, records: list[Record], form: str) -> d
 CHANGES = Expand(
     "changes",
     "array",
-    "Its changes after it was stored, the newest first: changed_at, actor, and the names of what changed.",
+    "Changes after it was stored, newest first: changed_at, actor, and the names of the changed parts.",
     _load_changes,
 )
 FORMER = Expand(
     "former",
     "array",
-    "What it said before changes, the newest first: changed_at, actor, and what each changed had.",
+    "Versions before changes, newest first: changed_at, actor, and the previous values.",
     _load_former,
 )

@@ -195,15 +195,16 @@ def _requester_rows(view: DictionaryContext, records: list[Record]) -> list[tupl
 
 
 EXPANDS = (
-    Expand("requesters", "map", "{address id: {id, email, name, contact_id, org_id}} of those who get replies.",
+    Expand("requesters", "map", "{address id: {id, email, name, contact_id, org_id}} of the requesters.",
            requesters, reads="address"),
-    Expand("requester_emails", "text", "Addresses of the requesters with comma and space between; adds `requesters`.",
+    Expand("requester_emails", "text", "Addresses of the requesters, separated by commas; adds `requesters`.",
            requester_emails, reads="address"),
     Expand("participants", "records", "The requesters as address dictionaries with their contacts.", participants,
            "address"),
     Expand("signature", "text", "Signature of the bucket or group for a reply by the calling worker.", signature),
     Expand("signature_html", "text", "The same as HTML.", signature_html),
-    Expand("_messages", "records", f"Messages by id, of long tickets the newest {MAX_MESSAGES}.", messages, "message"),
+    Expand("_messages", "records", f"Messages by id; for long tickets, the newest {MAX_MESSAGES}.", messages,
+           "message"),
     Expand("latest_incoming_activity", "timestamp", "Time of the newest received message; 0 when none.",
            latest_activity("latest_incoming_activity", 0)),
     Expand("latest_outgoing_activity", "timestamp", "Time of the newest sent message; 0 when none.",

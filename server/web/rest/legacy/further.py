@@ -75,9 +75,9 @@ def create_comment(call: EndpointCall) -> Answer:
 @endpoint(
     "GET",
     "snippets/{id}/paste",
-    "The text of a snippet, filled in for a record; counts as a use.",
+    "The text of a snippet, filled in for a record. Counts as a use.",
     "write",
-    Parameter("context_id", "integer", "The record that the snippet is for, where it is for one."),
+    Parameter("context_id", "integer", "The record to fill it in for, if the snippet needs one."),
     answer=shapes.keys(text=shapes.TEXT),
 )
 def paste(call: EndpointCall) -> dict[str, Any]:

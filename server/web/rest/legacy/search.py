@@ -20,7 +20,7 @@ ASKED = (
     Parameter("sortBy", "string", "What to order by: the name of a filter or a field."),
     Parameter("sortAsc", "boolean", "0 orders downwards."),
     Parameter("subtotals[]", "string", "Names to count the matches by."),
-    Parameter("show_results", "boolean", "0 leaves the results out."),
+    Parameter("show_results", "boolean", "0 omits the results."),
     EXPAND,
     Parameter("show_meta", "boolean", "1 adds labels and types of the keys, as results_meta."),
 )
