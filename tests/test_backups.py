@@ -62,7 +62,7 @@ def _restored_holds(file: Path, data: Path, nora: Api, acknowledged: dict[str, d
     _every_ticket_has_its_message(api)
     assert api.create("task", title="goes on").status == 200
     assert server.stop() == 0
-    assert command("check", data=data).stdout == b"the database is sound\n"
+    assert command("check", data=data).stdout == b"the database is intact\n"
 
 
 def test_a_restore_is_refused_while_a_server_runs(shared: tuple[Server, Api], tmp_path: Path) -> None:

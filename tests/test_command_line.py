@@ -419,7 +419,7 @@ def changed_copy(folder: Path, data: Path, sql: str) -> Path:
 
 
 def test_check_reports_damage(folder: Path, tmp_path: Path, run) -> None:
-    assert run("check") == (DONE, "the database is sound\n", "")
+    assert run("check") == (DONE, "the database is intact\n", "")
     broken = changed_copy(folder, tmp_path / "broken", "DROP TABLE task")
     code, out, _ = run("check", data=broken)
     assert code == FAILED and "table task is missing" in out
@@ -430,7 +430,7 @@ def test_check_counts_wrong_counts_again(folder: Path, tmp_path: Path, run) -> N
     data = changed_copy(folder, tmp_path / "counted", wrong)
     told = "ticket_days did not match the rows of ticket; counted anew\n"
     assert run("check", data=data) == (FAILED, told, "")
-    assert run("check", data=data) == (DONE, "the database is sound\n", "")
+    assert run("check", data=data) == (DONE, "the database is intact\n", "")
 
 
 def test_check_makes_no_database(tmp_path: Path, run) -> None:

@@ -285,7 +285,7 @@ def test_commands_know_that_the_database_is_a_server(
         return code, shown.out + shown.err
 
     code, out = said("check")
-    assert (code, out) == (0, "the database is sound\n")
+    assert (code, out) == (0, "the database is intact\n")
     code, out = said("doctor")
     assert code == 0, out
     assert "UTF8, citext" in out and "connections; 0 replicas" in out

@@ -75,7 +75,7 @@ def test_a_full_database_refuses_writes_and_answers_reads(data: Path, token: str
     assert api.record("task", 1).ok()["title"].startswith("0 x")
     assert api.get("/rest/workers/me.json").ok()["first_name"] == "Nora"
     assert server.stop() == 0
-    assert command("check", data=data).stdout == b"the database is sound\n"
+    assert command("check", data=data).stdout == b"the database is intact\n"
     _works_without_limit(data, token, count)
 
 
@@ -123,7 +123,7 @@ def test_nothing_of_a_record_without_room_is_left(data: Path, token: str) -> Non
     assert [row["title"] for row in rows] == [f"{number}" for number in range(count)]
     assert {row[f"custom_{field}"] for row in rows} == {"m" * 5000}
     assert server.stop() == 0
-    assert command("check", data=data).stdout == b"the database is sound\n"
+    assert command("check", data=data).stdout == b"the database is intact\n"
 
 
 def test_a_change_without_room_leaves_the_record_as_it_was(data: Path, token: str) -> None:
@@ -185,7 +185,7 @@ def test_a_disk_that_refuses_is_survived_and_used_again_when_it_takes_writes(dat
     assert api.create("task", title="again").status == 200
     assert api.search("task", "").ok()["total"] == written + 1
     assert server.stop() == 0
-    assert command("check", data=data).stdout == b"the database is sound\n"
+    assert command("check", data=data).stdout == b"the database is intact\n"
 
 
 def test_writes_beside_those_without_room_are_done_once_or_refused(data: Path, token: str) -> None:
@@ -222,7 +222,7 @@ def test_writes_beside_those_without_room_are_done_once_or_refused(data: Path, t
     assert len(_all(api, "message")) == len(done["ticket"] + done["compose"])
     assert _all(api, "attachment") == []
     assert server.stop() == 0
-    assert command("check", data=data).stdout == b"the database is sound\n"
+    assert command("check", data=data).stdout == b"the database is intact\n"
 
 
 def _all(api: Api, uri: str) -> list[dict[str, Any]]:

@@ -125,7 +125,7 @@ def test_the_command_imports_what_the_endpoint_took(desk: Desk, tmp_path: Path) 
     assert (tickets, ignored, failed) == (len(ids), 0, refused)
     assert tickets + replies + duplicates + failed == len(desk.mails)
     assert done.returncode == (1 if refused else 0) and done.stderr.count(b"has no sender") == refused
-    assert command("check", data=data).stdout == b"the database is sound\n"
+    assert command("check", data=data).stdout == b"the database is intact\n"
 
 
 def test_the_archive_of_a_list_with_its_sender_told_becomes_threads(tmp_path: Path) -> None:

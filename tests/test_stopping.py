@@ -129,7 +129,7 @@ def test_a_disk_that_takes_no_more_writes_does_not_break_the_stop(data: Path) ->
     rows = Api(server.url, nora.token).search("task", "").ok()["results"]
     assert [row["title"] for row in rows] == ["before the disk refused"]
     assert server.stop() == 0
-    assert command("check", data=data).stdout == b"the database is sound\n"
+    assert command("check", data=data).stdout == b"the database is intact\n"
 
 
 def _is_all_there(data: Path, token: str, clients: Clients) -> None:
@@ -139,7 +139,7 @@ def _is_all_there(data: Path, token: str, clients: Clients) -> None:
     for uri, acknowledged in clients.acknowledged.items():
         assert acknowledged.items() <= found(api, uri, "stopx").items()
     assert server.stop() == 0
-    assert command("check", data=data).stdout == b"the database is sound\n"
+    assert command("check", data=data).stdout == b"the database is intact\n"
 
 
 def test_a_clock_that_goes_back_and_forward_loses_nothing_and_does_nothing_twice(data: Path, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ RESTORE = "/admin/backups/restore"
 
 def _sound(data: Path) -> None:
     checked = command("check", data=data)
-    assert (checked.returncode, checked.stdout) == (0, b"the database is sound\n"), checked
+    assert (checked.returncode, checked.stdout) == (0, b"the database is intact\n"), checked
 
 
 def _all_there(api: Api, name: str, clients: Clients, unanswered: int) -> None:

@@ -122,7 +122,7 @@ def test_a_backup_of_an_older_program_is_restored(data: Path, tmp_path: Path) ->
     backup = tmp_path / "backup.db"
     backup.write_bytes(lzma.decompress(OLD[0].read_bytes()))
     assert command("restore", str(backup), data=data).returncode == 0
-    assert command("check", data=data).stdout == b"the database is sound\n"
+    assert command("check", data=data).stdout == b"the database is intact\n"
     connection = apsw.Connection(str(data / "helpdesk.db"))
     assert connection.execute("SELECT number, text FROM custom_value").fetchall() == [(None, "LZ 127")]
     connection.close()
@@ -145,7 +145,7 @@ def test_the_oldest_and_the_newest_are_served(old: Path, data: Path) -> None:
         _lets_in_by_second_factor(data, server, off)
     assert api.reply(message_id=1, content="Goes on.", dont_send=1).ok()["num_messages"] == 3
     assert server.stop() == 0
-    assert command("check", data=data).stdout == b"the database is sound\n"
+    assert command("check", data=data).stdout == b"the database is intact\n"
 
 
 @pytest.mark.parametrize("old", OLD, ids=lambda path: path.name.partition(".")[0])

@@ -8,24 +8,24 @@ Register-ArgumentCompleter -Native -CommandName helpdesk -ScriptBlock {
             'token' = 'Access tokens.'
             'mail' = 'Mail.'
             'import' = 'Records in CSV files.'
-            'export' = 'Write everything to a new folder or zip file, also while a server runs.'
-            'kata' = 'Print the tree of a KATA text as JSON, or its first mistake.'
-            'script' = 'Print what a template renders.'
+            'export' = 'Export everything to a new folder or zip file, even while a server runs.'
+            'kata' = 'Print a KATA text as a JSON tree, or its first error.'
+            'script' = 'Render a template and print the result.'
             'automation' = 'Automations.'
             'package' = 'Packages.'
-            'backup' = 'Copy the database into a new file, also while a server runs.'
-            'restore' = 'Put a backup in the place of the database; no server may run.'
-            'migrate-database' = 'Copy the database into PostgreSQL, or back into a file; no server may run.'
-            'doctor' = 'Look for what is wrong, and say what to do.'
+            'backup' = 'Copy the database to a new file, even while a server runs.'
+            'restore' = 'Replace the database with a backup; no server may be running.'
+            'migrate-database' = 'Copy the database to PostgreSQL, or back to a file; no server may be running.'
+            'doctor' = 'Find problems, and say how to fix them.'
             'alerts' = 'Print alert rules for Prometheus.'
-            'completion' = 'Print what a shell needs to complete commands, or the man page.'
-            'api' = 'Send a request to a running server; prints the answer.'
+            'completion' = 'Print a completion script for your shell, or the man page.'
+            'api' = 'Send a request to a running server, and print the response.'
             'describe' = 'Describe record types, kinds of field and endpoints.'
-            'licenses' = 'Print the licences of all that this program contains.'
-            'demo' = 'Make a desk to look at, or remove it; no server may run.'
-            'setup-link' = 'Print a new setup link, for a service without administrator.'
-            'check' = 'Check the database: integrity, indexes, schema, kept counts; correct wrong counts.'
-            'settings' = 'List the settings, their defaults and what they mean.'
+            'licenses' = 'Print the licenses of everything that this program contains.'
+            'demo' = 'Add demo data, or remove it; no server may be running.'
+            'setup-link' = 'Print a new setup link, for a service without an administrator.'
+            'check' = 'Check the database: integrity, indexes, schema, stored counts; correct wrong counts.'
+            'settings' = 'List the settings, their defaults and their meaning.'
             '-h' = 'show this help message and exit'
             '--help' = 'show this help message and exit'
             '--version' = 'show program''s version number and exit'
@@ -35,9 +35,9 @@ Register-ArgumentCompleter -Native -CommandName helpdesk -ScriptBlock {
             '--help' = 'show this help message and exit'
             '--data' = 'the data folder (helpdesk-data)'
             '--host' = 'address to listen on (127.0.0.1)'
-            '--port' = 'port to listen on, 0 for any free one (8200)'
-            '--base-url' = 'the address that others reach this service by'
-            '--role' = 'what this process is for, where several serve a database: web, worker or all (all)'
+            '--port' = 'port to listen on, 0 for any free port (8200)'
+            '--base-url' = 'the address where others reach this service'
+            '--role' = 'role of this process if several serve one database: web, worker or all (all)'
             '--no-open' = 'do not open the setup link in a browser'
             '--config' = 'settings file (helpdesk.toml in the data folder)'
         }
@@ -51,17 +51,17 @@ Register-ArgumentCompleter -Native -CommandName helpdesk -ScriptBlock {
             '-h' = 'show this help message and exit'
             '--help' = 'show this help message and exit'
             '--data' = 'the data folder (helpdesk-data)'
-            '--email' = 'email address, also the name to sign in with'
+            '--email' = 'email address, also used to sign in'
             '--first-name' = 'given name'
             '--last-name' = 'family name'
             '--admin' = 'make the worker an administrator'
-            '--password-file' = 'file whose first line is the password; - asks for it. Without one the worker cannot sign in with a password'
+            '--password-file' = 'file whose first line is the password; - prompts for it. Without this, the worker cannot sign in with a password'
         }
         'helpdesk worker recover' = [ordered]@{
             '-h' = 'show this help message and exit'
             '--help' = 'show this help message and exit'
             '--data' = 'the data folder (helpdesk-data)'
-            '--email' = 'the address that the worker signs in with'
+            '--email' = 'the worker''s sign-in address'
             '--admin' = 'make the worker an administrator'
         }
         'helpdesk token' = [ordered]@{
@@ -79,7 +79,7 @@ Register-ArgumentCompleter -Native -CommandName helpdesk -ScriptBlock {
             '--expires' = 'such as ''30 days'' or 2027-01-31 (1 hour)'
         }
         'helpdesk mail' = [ordered]@{
-            'import' = 'Import mail as tickets and replies.'
+            'import' = 'Import email as tickets and replies.'
             '-h' = 'show this help message and exit'
             '--help' = 'show this help message and exit'
         }
@@ -88,7 +88,7 @@ Register-ArgumentCompleter -Native -CommandName helpdesk -ScriptBlock {
             '--help' = 'show this help message and exit'
             '--data' = 'the data folder (helpdesk-data)'
             '--status' = 'status of the new tickets (open)'
-            '--group' = 'name or number of the group of the new tickets, in place of routing'
+            '--group' = 'name or ID of the group of the new tickets, instead of routing'
         }
         'helpdesk import' = [ordered]@{
             'csv' = 'Import a CSV file as records.'
@@ -100,48 +100,48 @@ Register-ArgumentCompleter -Native -CommandName helpdesk -ScriptBlock {
             '--help' = 'show this help message and exit'
             '--data' = 'the data folder (helpdesk-data)'
             '--type' = 'the record type, such as contact'
-            '--column' = 'write a column to a field; NAME= leaves the column out. Other columns are matched by their names'
+            '--column' = 'write a column to a field; NAME= leaves the column out. Other columns are matched by name'
             '--key' = 'update the record with the same value of this field'
-            '--dry-run' = 'check every row and write nothing'
+            '--dry-run' = 'check all rows without writing anything'
         }
         'helpdesk export' = [ordered]@{
             '-h' = 'show this help message and exit'
             '--help' = 'show this help message and exit'
             '--data' = 'the data folder (helpdesk-data)'
-            '--with-secrets' = 'also passwords of mailboxes and accounts, addresses of webhooks, hashes of passwords and tokens'
+            '--with-secrets' = 'include passwords of mailboxes and accounts, addresses of webhooks, hashes of passwords and tokens'
         }
         'helpdesk kata' = [ordered]@{
             '-h' = 'show this help message and exit'
             '--help' = 'show this help message and exit'
-            '--json-lines' = 'read a request from each line of standard input and answer with a line: {source, vars?} -> {tree, lines, value} or {error: {code, line or path}}; lines count from 0'
-            '--data' = 'a data folder whose database is used; no server may run on it'
+            '--json-lines' = 'read a request from each line of standard input, and write one line for each: {source, vars?} -> {tree, lines, value} or {error: {code, line or path}}; lines count from 0'
+            '--data' = 'data folder whose database to use; no server may be running on it'
         }
         'helpdesk script' = [ordered]@{
             '-h' = 'show this help message and exit'
             '--help' = 'show this help message and exit'
-            '--json-lines' = 'read a request from each line of standard input and answer with a line: {template, vars?, delimiters?} -> {out} or {error, line}; delimiters: script (default) or package'
-            '--data' = 'a data folder whose database is used; no server may run on it'
+            '--json-lines' = 'read a request from each line of standard input, and write one line for each: {template, vars?, delimiters?} -> {out} or {error, line}; delimiters: script (default) or package'
+            '--data' = 'data folder whose database to use; no server may be running on it'
             '--vars' = 'the placeholders, as a JSON object'
         }
         'helpdesk automation' = [ordered]@{
-            'run' = 'Run an automation; print how it ends, its variables, its log and the commands it took.'
+            'run' = 'Run an automation; print its result, variables, log and commands.'
             '-h' = 'show this help message and exit'
             '--help' = 'show this help message and exit'
         }
         'helpdesk automation run' = [ordered]@{
             '-h' = 'show this help message and exit'
             '--help' = 'show this help message and exit'
-            '--json-lines' = 'read a request from each line of standard input and answer with a line: {script, policy?, vars?, functions?} -> {state, return, vars, logs, message}; functions: {name: {script, policy?, extension_id?}}'
-            '--data' = 'a data folder whose database is used; no server may run on it'
-            '--vars' = 'the dictionary that it begins with, as a JSON object'
-            '--policy' = 'what it may do; without one it may only compute'
+            '--json-lines' = 'read a request from each line of standard input, and write one line for each: {script, policy?, vars?, functions?} -> {state, return, vars, logs, message}; functions: {name: {script, policy?, extension_id?}}'
+            '--data' = 'data folder whose database to use; no server may be running on it'
+            '--vars' = 'the initial dictionary, as a JSON object'
+            '--policy' = 'its policy; without one, it can only compute'
             '--url' = 'simulate it on the server at this address, with its records; the token is in HELPDESK_TOKEN'
             '--ticket' = 'with --url: the ticket that it is handed over'
-            '--simulate' = 'run on_simulate branches; write nothing, send nothing'
+            '--simulate' = 'run on_simulate branches; write and send nothing'
         }
         'helpdesk package' = [ordered]@{
             'import' = 'Import a package: all of it or nothing.'
-            'export' = 'Print records as a package, with what is on them.'
+            'export' = 'Print records as a package, with everything that belongs to them.'
             '-h' = 'show this help message and exit'
             '--help' = 'show this help message and exit'
         }
@@ -149,10 +149,10 @@ Register-ArgumentCompleter -Native -CommandName helpdesk -ScriptBlock {
             '-h' = 'show this help message and exit'
             '--help' = 'show this help message and exit'
             '--data' = 'the data folder (helpdesk-data)'
-            '--answer' = 'answer to a prompt of the package; once for each, or several times where a prompt takes a list'
-            '--dry-run' = 'make nothing, and print what would be made'
-            '--grants' = 'agree to what the package grants, as --dry-run prints it'
-            '--update' = 'change the records that the last import of this package made, by their uid, and make what is missing'
+            '--answer' = 'answer to a prompt of the package; repeat for each prompt, or several times for a prompt that takes a list'
+            '--dry-run' = 'create nothing, and print what would be created'
+            '--grants' = 'agree to what the package grants, as printed by --dry-run'
+            '--update' = 'update the records of the last import of this package, by their uid, and create missing ones'
             '--conflicts' = 'with --update, for fields that changed both here and in the package: refuse changes nothing and names them, keep keeps what is here, take takes what the package says'
         }
         'helpdesk package export' = [ordered]@{
@@ -177,7 +177,7 @@ Register-ArgumentCompleter -Native -CommandName helpdesk -ScriptBlock {
             '--help' = 'show this help message and exit'
             '--data' = 'the data folder (helpdesk-data)'
             '--to' = 'postgresql://USER@HOST/NAME of an empty database, or the path of a new file'
-            '--estimate' = 'only tell how much there is and about how long it takes'
+            '--estimate' = 'only show how much data there is and about how long it takes'
             '--config' = 'settings file (helpdesk.toml in the data folder)'
         }
         'helpdesk doctor' = [ordered]@{
@@ -216,7 +216,7 @@ Register-ArgumentCompleter -Native -CommandName helpdesk -ScriptBlock {
             '-h' = 'show this help message and exit'
             '--help' = 'show this help message and exit'
             '--data' = 'the data folder (helpdesk-data)'
-            '--json' = 'as JSON, with commands, filters and all else'
+            '--json' = 'as JSON, with commands, filters and everything else'
         }
         'helpdesk licenses' = [ordered]@{
             '-h' = 'show this help message and exit'
@@ -227,8 +227,8 @@ Register-ArgumentCompleter -Native -CommandName helpdesk -ScriptBlock {
             '-h' = 'show this help message and exit'
             '--help' = 'show this help message and exit'
             '--data' = 'the data folder (helpdesk-data)'
-            '--add' = 'add it to a service that has tickets already'
-            '--remove' = 'remove all of it for good, with its workers and what was written on its tickets since'
+            '--add' = 'add it to a service that already has tickets'
+            '--remove' = 'permanently remove all of it, with its workers and everything written on its tickets since'
         }
         'helpdesk setup-link' = [ordered]@{
             '-h' = 'show this help message and exit'

@@ -15,27 +15,28 @@ from server.records import records
 
 
 def declare(commands: Any) -> None:
-    worker = group(commands, "worker", "Workers: the people who answer.")
+    worker = group(commands, "worker", "Workers: the people who answer tickets.")
     create = command(worker, "create", _create_worker, about="Create a worker; prints the id.")
-    create.add_argument("--email", required=True, metavar="E", help="email address, also the name to sign in with")
+    create.add_argument("--email", required=True, metavar="E", help="email address, also used to sign in")
     create.add_argument("--first-name", required=True, metavar="F", help="given name")
     create.add_argument("--last-name", default="", metavar="L", help="family name")
     create.add_argument("--admin", action="store_true", help="make the worker an administrator")
     create.add_argument(
         "--password-file",
         metavar="F",
-        help="file whose first line is the password; - asks for it. Without one the "
-        "worker cannot sign in with a password",
+        help="file whose first line is the password; - prompts for it. Without this, the worker "
+        "cannot sign in with a password",
     )
     recover = command(
         worker,
         "recover",
         _recover_worker,
-        "Let a worker in who cannot sign in, such as the only administrator: enable them, turn off their second "
-        "factor, forget wrong attempts, and print a link to choose a password. It works once, for three days.",
+        "Restore access for a worker who cannot sign in, such as the only administrator: "
+        "reactivate them, turn off their second factor, forget failed attempts, and print a link "
+        "to choose a password. It works once, for three days.",
         about="Print a link for a worker who cannot sign in.",
     )
-    recover.add_argument("--email", required=True, metavar="E", help="the address that the worker signs in with")
+    recover.add_argument("--email", required=True, metavar="E", help="the worker's sign-in address")
     recover.add_argument("--admin", action="store_true", help="make the worker an administrator")
     token = group(commands, "token", "Access tokens for the REST API.")
     create = command(token, "create", _create_token, about="Create an access token; prints the token and nothing else.")

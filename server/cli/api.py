@@ -87,16 +87,18 @@ def declare(commands: Any) -> None:
     api.add_argument("--url", metavar="URL", help="address of the server, such as https://desk.example")
     api.add_argument("method", metavar="METHOD", type=str.upper, choices=METHODS, help=", ".join(METHODS))
     api.add_argument(
-        "path", metavar="PATH", type=_path, help="path on the server; without a / before it, it stands below /rest/"
+        "path", metavar="PATH", type=_path, help="path on the server; without a leading /, it is below /rest/"
     )
-    api.add_argument("parameters", nargs="*", metavar="NAME=VALUE", type=_parameter, help="parameters, as told below")
+    api.add_argument(
+        "parameters", nargs="*", metavar="NAME=VALUE", type=_parameter, help="parameters, as described below"
+    )
 
 
 def _path(text: str) -> str:
     if re.match(r"[a-z]+://|//", text):
-        raise argparse.ArgumentTypeError(f"it is a path, such as workers/me.json; {ADDRESS_VARIABLE} names the server")
+        raise argparse.ArgumentTypeError(f"enter a path, such as workers/me.json; {ADDRESS_VARIABLE} sets the server")
     if re.search(r"[\s?#]", text):
-        raise argparse.ArgumentTypeError(f"'{text[:80]}' is not a path; parameters stand behind it, as NAME=VALUE")
+        raise argparse.ArgumentTypeError(f"'{text[:80]}' is not a path; parameters follow it, as NAME=VALUE")
     return text if text.startswith("/") else f"/rest/{text}"
 
 
@@ -126,7 +128,7 @@ def _run(options: argparse.Namespace) -> int:
         ) as answer:
             return _print_response(answer)
     except requests.RequestException as error:
-        raise Unavailable(f"{address} gave no answer: {cause(error)}") from error
+        raise Unavailable(f"no response from {address}: {cause(error)}") from error
 
 
 def _nested(name: str, value: Any) -> Iterator[tuple[str, str]]:
@@ -153,7 +155,7 @@ def _server(options: argparse.Namespace) -> str:
         return lock.address(Path(settings.data)) or str(settings.base_url)
     parts = urlsplit(address)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-        raise Invalid(f"the address of a server is like https://desk.example, not '{address[:80]}'")
+        raise Invalid(f"the address of a server must look like https://desk.example, not '{address[:80]}'")
     return str(address).rstrip("/")
 
 
@@ -181,7 +183,7 @@ def _print_response(answer: "Response") -> int:
         try:
             body = json.loads(answer.content)
         except ValueError as error:
-            raise Unavailable(f"the server answered {answer.status_code} with JSON that is broken: {error}") from error
+            raise Unavailable(f"the server responded with {answer.status_code} and invalid JSON: {error}") from error
         texts.put(texts.as_json(body, indent=2) + "\n")
         is_refused = isinstance(body, dict) and body.get("__status") == "error"
     else:
@@ -192,7 +194,7 @@ def _print_response(answer: "Response") -> int:
     code = DONE if answer.ok and answer.status_code < 300 else answer.status_code // 100
     code = 4 if code == DONE and is_refused else code
     if code != DONE:
-        print(f"helpdesk: the server answered {answer.status_code} {answer.reason}", file=sys.stderr)
+        print(f"helpdesk: the server responded with {answer.status_code} {answer.reason}", file=sys.stderr)
     if answer.status_code == 401:
         print(
             f"helpdesk: {TOKEN_VARIABLE} holds no token that works; make one with: helpdesk token create --worker "

@@ -30,7 +30,7 @@ def offline(commands: Any, name: str, run: Any, shapes: str, about: str = "") ->
     parser: CommandParser = commands.add_parser(
         name,
         help=about,
-        description=(f"{about} Without --data this happens in a temporary folder, which is removed at the end."),
+        description=(f"{about} Without --data, this uses a temporary folder that is removed at the end."),
     )
     parser.set_defaults(run=run, refuse=parser.error, refuse_unknown=parser.refuse_unknown)
     source = parser.add_mutually_exclusive_group(required=True)
@@ -38,9 +38,11 @@ def offline(commands: Any, name: str, run: Any, shapes: str, about: str = "") ->
     source.add_argument(
         "--json-lines",
         action="store_true",
-        help=f"read a request from each line of standard input and answer with a line: {shapes}",
+        help=f"read a request from each line of standard input, and write one line for each: {shapes}",
     )
-    parser.add_argument("--data", metavar="DIR", help="a data folder whose database is used; no server may run on it")
+    parser.add_argument(
+        "--data", metavar="DIR", help="data folder whose database to use; no server may be running on it"
+    )
     return parser
 
 
@@ -48,4 +50,4 @@ def only_for_files(options: argparse.Namespace, *names: str) -> None:
     """Refuses arguments that have no effect with --json-lines."""
     for name in names:
         if options.json_lines and getattr(options, name):
-            options.refuse(f"--{name} has no meaning with --json-lines; each line brings its own")
+            options.refuse(f"--{name} cannot be used with --json-lines; each line has its own")

@@ -28,10 +28,10 @@ def declare(commands: Any) -> None:
         _run,
         "{script, policy?, vars?, functions?} -> {state, return, vars, logs, message}; functions: {name: {script, "
         "policy?, extension_id?}}",
-        "Run an automation; print how it ends, its variables, its log and the commands it took.",
+        "Run an automation; print its result, variables, log and commands.",
     )
-    run.add_argument("--vars", metavar="JSON", help="the dictionary that it begins with, as a JSON object")
-    run.add_argument("--policy", metavar="FILE", help="what it may do; without one it may only compute")
+    run.add_argument("--vars", metavar="JSON", help="the initial dictionary, as a JSON object")
+    run.add_argument("--policy", metavar="FILE", help="its policy; without one, it can only compute")
     run.add_argument(
         "--url",
         metavar="URL",
@@ -40,7 +40,7 @@ def declare(commands: Any) -> None:
     run.add_argument(
         "--ticket", metavar="ID", type=int, default=0, help="with --url: the ticket that it is handed over"
     )
-    run.add_argument("--simulate", action="store_true", help="run on_simulate branches; write nothing, send nothing")
+    run.add_argument("--simulate", action="store_true", help="run on_simulate branches; write and send nothing")
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -48,7 +48,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.url:
         return _run_there(options)
     if options.ticket:
-        options.refuse("--ticket has no meaning without --url")
+        options.refuse("--ticket needs --url")
     with workspace(options.data) as store:
         if options.json_lines:
             lines.serve(SHAPE, lambda request: answer(request, store), _refused, store)
@@ -86,9 +86,9 @@ def _run_there(options: argparse.Namespace) -> int:
         response = requests.post(address, json=sent, auth=api.authorize, timeout=api.TIMEOUT_SECONDS)
         body = response.json()
     except requests.RequestException as error:
-        raise Unavailable(f"{address} gave no answer: {api.cause(error)}") from error
+        raise Unavailable(f"no response from {address}: {api.cause(error)}") from error
     if not response.ok:
-        raise Invalid(str(body.get("message", f"{address} answered {response.status_code}")))
+        raise Invalid(str(body.get("message", f"{address} responded with {response.status_code}")))
     fields = {name: value for name, value in body.items() if not name.startswith("__")}
     texts.put(texts.as_json(fields, indent=1) + "\n")
     if body["state"] in ENDED:

@@ -27,19 +27,18 @@ def declare(commands: Any) -> None:
         commands,
         "backup",
         _backup,
-        "Copy the database into a new file, also while a server runs; or look whether such a file is whole and sound. "
-        "Nothing is ever written over, and what is cut short leaves no file.",
+        "Copy the database to a new file, even while a server runs, or verify such a file. "
+        "Existing files are never overwritten, and an interrupted copy leaves no file.",
     )
-    make.add_argument(
-        "action", nargs="?", choices=(VERIFY,), metavar=VERIFY, help="read all of FILE and tell whether it is sound"
-    )
+    make.add_argument("action", nargs="?", choices=(VERIFY,), metavar=VERIFY, help="read all of FILE and verify it")
     make.add_argument("file", metavar="FILE", help="the backup")
     back = command(
         commands,
         "restore",
         _restore,
-        "Put a backup in the place of the database, after all of it was checked. No server may run on the data folder. "
-        "The database that was there is kept beside it, as helpdesk.db.before-restore-TIME.",
+        "Replace the database with a backup, after verifying all of it. No server may be running "
+        "on the data folder. The previous database is kept next to it, as "
+        "helpdesk.db.before-restore-TIME.",
     )
     back.add_argument("file", metavar="FILE", help="the backup")
 
@@ -48,12 +47,12 @@ def _backup(options: argparse.Namespace) -> None:
     file = Path(options.file)
     if options.action == VERIFY:
         progress = Progress()
-        print(f"{file} is sound: {_summary(backup.verify(file, progress.step))}")
+        print(f"{file} is valid: {_summary(backup.verify(file, progress.step))}")
         return
     settings = settings_of(options)
     log.configure("warning", settings.log_format)
     if file.is_dir():
-        raise Invalid(f"{file} is a folder; name a file in it")
+        raise Invalid(f"{file} is a folder; enter a file in it")
     database = app.require_file(settings)
     progress = Progress()
     try:
@@ -85,7 +84,7 @@ def _restore(options: argparse.Namespace) -> None:
         folder_lock.release()
     print(f"{folder / app.DATABASE} is {file} now: {_summary(done.contents)}")
     if done.kept is not None:
-        print(f"the database that was there is {done.kept}{f' ({done.problem})' if done.problem else ''}")
+        print(f"the previous database is {done.kept}{f' ({done.problem})' if done.problem else ''}")
 
 
 def _log(settings: Settings, file: Path, previous: Path | None) -> None:
@@ -93,7 +92,7 @@ def _log(settings: Settings, file: Path, previous: Path | None) -> None:
     try:
         service = app.open_service(settings)
     except HelpdeskError as error:
-        print(f"helpdesk: the activity log does not tell of it: {error.message}", file=sys.stderr)
+        print(f"helpdesk: this was not added to the activity log: {error.message}", file=sys.stderr)
         return
     try:
         restoring.log_restored(command_context(service), file.name, "" if previous is None else previous.name)

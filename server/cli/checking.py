@@ -17,7 +17,7 @@ def declare(commands: Any) -> None:
 def _check(options: argparse.Namespace) -> int:
     """Returns 1 if there is a problem."""
     problems = app.check(settings_of(options))
-    print("\n".join(problems or ["the database is sound"]))
+    print("\n".join(problems or ["the database is intact"]))
     return int(bool(problems))
 
 

@@ -17,27 +17,27 @@ PARTS: dict[str, dict[str, str]] = {
     "accounts": {"worker": "Workers.", "token": "Access tokens."},
     "mail": {"mail": "Mail."},
     "imports": {"import": "Records in CSV files."},
-    "export": {"export": "Write everything to a new folder or zip file, also while a server runs."},
-    "kata": {"kata": "Print the tree of a KATA text as JSON, or its first mistake."},
-    "script": {"script": "Print what a template renders."},
+    "export": {"export": "Export everything to a new folder or zip file, even while a server runs."},
+    "kata": {"kata": "Print a KATA text as a JSON tree, or its first error."},
+    "script": {"script": "Render a template and print the result."},
     "automation": {"automation": "Automations."},
     "packages": {"package": "Packages."},
     "backup": {
-        "backup": "Copy the database into a new file, also while a server runs.",
-        "restore": "Put a backup in the place of the database; no server may run.",
+        "backup": "Copy the database to a new file, even while a server runs.",
+        "restore": "Replace the database with a backup; no server may be running.",
     },
-    "moving": {"migrate-database": "Copy the database into PostgreSQL, or back into a file; no server may run."},
-    "doctor": {"doctor": "Look for what is wrong, and say what to do."},
+    "moving": {"migrate-database": "Copy the database to PostgreSQL, or back to a file; no server may be running."},
+    "doctor": {"doctor": "Find problems, and say how to fix them."},
     "alerts": {"alerts": "Print alert rules for Prometheus."},
-    "completion": {"completion": "Print what a shell needs to complete commands, or the man page."},
-    "api": {"api": "Send a request to a running server; prints the answer."},
+    "completion": {"completion": "Print a completion script for your shell, or the man page."},
+    "api": {"api": "Send a request to a running server, and print the response."},
     "describe": {"describe": "Describe record types, kinds of field and endpoints."},
-    "licenses": {"licenses": "Print the licences of all that this program contains."},
-    "demo": {"demo": "Make a desk to look at, or remove it; no server may run."},
-    "setup_link": {"setup-link": "Print a new setup link, for a service without administrator."},
+    "licenses": {"licenses": "Print the licenses of everything that this program contains."},
+    "demo": {"demo": "Add demo data, or remove it; no server may be running."},
+    "setup_link": {"setup-link": "Print a new setup link, for a service without an administrator."},
     "checking": {
-        "check": "Check the database: integrity, indexes, schema, kept counts; correct wrong counts.",
-        "settings": "List the settings, their defaults and what they mean.",
+        "check": "Check the database: integrity, indexes, schema, stored counts; correct wrong counts.",
+        "settings": "List the settings, their defaults and their meaning.",
     },
 }  # {module in this package: {command: description}}, in the order of the help
 ABOUT = {name: about for commands in PARTS.values() for name, about in commands.items()}
@@ -80,10 +80,10 @@ def parser(only: str | None = None) -> CommandParser:
     """Returns the parser of the command line. only: the command to run; other commands have only their names."""
     top = CommandParser(
         prog="helpdesk",
-        description="Answers support mail as tickets, with a REST API. All data is one file in one folder.",
-        epilog="Without a command the server is started. Settings: flags, then HELPDESK_* variables, then "
-        "helpdesk.toml in the data folder, then what was set in the console. "
-        "`helpdesk settings` lists them.",
+        description="Turns support email into tickets, with a REST API. All data is in one file in one folder.",
+        epilog="Without a command, the server starts. Settings come from flags, then HELPDESK_* "
+        "variables, then helpdesk.toml in the data folder, then the console. `helpdesk settings` "
+        "lists them.",
     )
     top.add_argument("--version", action=_Version)
     commands = top.add_subparsers(metavar="COMMAND", required=True)

@@ -334,7 +334,7 @@ def _takes(command: Subcommand, kind: str) -> bool:
 EXIT_CODES = {
     "0": "Done.",
     "1": "Refused or failed; the reason is on standard error.",
-    "2": "The command line is wrong.",
+    "2": "The command line is invalid.",
 }
 
 
@@ -367,7 +367,7 @@ def man(commands: list[Subcommand]) -> str:
         default = row["default"].replace("\n", ", ")
         lines += _man_item(row["variable"], f"{row['help']} {f'Default: {default}' if default else ''} ({row['unit']})")
     lines += [".SH FILES"]
-    for file, about in (("helpdesk.db", "The database: all data."), ("helpdesk.toml", "Settings, if there is one.")):
+    for file, about in (("helpdesk.db", "The database: all data."), ("helpdesk.toml", "Optional settings.")):
         lines += _man_item(f"DATA/{file}", about)
     return "\n".join([*lines, ""])
 

@@ -30,11 +30,11 @@ def declare(commands: Any) -> None:
         "of the setup and removed on the start page.",
     )
     how = parser.add_mutually_exclusive_group()
-    how.add_argument("--add", action="store_true", help="add it to a service that has tickets already")
+    how.add_argument("--add", action="store_true", help="add it to a service that already has tickets")
     how.add_argument(
         "--remove",
         action="store_true",
-        help="remove all of it for good, with its workers and what was written on its tickets since",
+        help="permanently remove all of it, with its workers and everything written on its tickets since",
     )
 
 
@@ -105,7 +105,7 @@ def _summary(size: Made, flags: str, is_set_up: bool) -> str:
     return (
         f"{size.tickets} tickets with {size.messages:,} messages, {size.workers} workers in {size.groups} groups, "
         f"{size.orgs} organizations\n"
-        f"To look at it, start `helpdesk serve{flags}` and {then}.\n"
+        f"To see it, start `helpdesk serve{flags}` and {then}.\n"
         f"To remove it, stop the server and run `helpdesk demo --remove{flags}`."
     )
 
@@ -113,4 +113,4 @@ def _summary(size: Made, flags: str, is_set_up: bool) -> str:
 def _removed(ctx: Context, settings: Settings) -> str:
     if not ctx.service.store.read(demo.is_there):
         raise Conflict(f"there is no demo data in {_place(ctx, settings)}")
-    return f"{demo.remove(ctx)} tickets removed, with all that belonged to them"
+    return f"{demo.remove(ctx)} tickets removed, with everything that belonged to them"

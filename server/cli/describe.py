@@ -40,7 +40,7 @@ def declare(commands: Any) -> None:
         "List the record types and the endpoints; with TYPE, the fields and the filters of that type.",
     )
     describe.add_argument("type", nargs="?", metavar="TYPE", help="a record type, such as ticket")
-    describe.add_argument("--json", action="store_true", help="as JSON, with commands, filters and all else")
+    describe.add_argument("--json", action="store_true", help="as JSON, with commands, filters and everything else")
 
 
 def _run(options: argparse.Namespace) -> None:

@@ -37,8 +37,9 @@ def declare(commands: Any) -> None:
         commands,
         "doctor",
         _run,
-        "Look at settings, data folder, server, database, disk, clock, base URL, mail, jobs and backups, and say what "
-        "to do about what is wrong. Changes nothing. Ends with 1 when there is a problem; warnings alone are none.",
+        "Check settings, data folder, server, database, disk, clock, base URL, mail, jobs and "
+        "backups, and say how to fix problems. Changes nothing. Exits with 1 if there is a "
+        "problem; warnings do not count.",
     )
     doctor.add_argument("--json", action="store_true", help="as JSON: a list of {part, state, found, advice}")
     doctor.add_argument("--config", metavar="FILE", help="settings file (helpdesk.toml in the data folder)")
@@ -65,13 +66,13 @@ def findings(settings_of: Callable[[], Settings]) -> Iterator[Finding]:
     try:
         settings = settings_of()
     except HelpdeskError as error:
-        yield Finding("settings", "problem", error.message, "correct it; nothing else was looked at")
+        yield Finding("settings", "problem", error.message, "correct it; nothing else was checked")
         return
     changed = [name for name, value in settings.given if value != BY_NAME[name].default]
     yield Finding("settings", "ok", f"not at their defaults: {', '.join(changed) or 'none'}")
     folder = Path(settings.data)
     if not folder.exists() and not settings.database:
-        yield Finding("data folder", "ok", f"{folder} is not there yet; the first start makes it")
+        yield Finding("data folder", "ok", f"{folder} does not exist yet; the first start creates it")
         yield from _free_port(settings)
         return
     usable = list(_folder(folder))
@@ -107,10 +108,10 @@ def _free_port(settings: Settings) -> Iterator[Finding]:
             each.close()
     except HelpdeskError as error:
         yield Finding(
-            "server", "problem", f"none runs on the folder; {error.message}", "free the port, or choose another"
+            "server", "problem", f"no server runs on the folder; {error.message}", "free the port, or choose another"
         )
         return
-    yield Finding("server", "ok", f"none runs on the folder; port {settings.port} of {settings.host} is free")
+    yield Finding("server", "ok", f"no server runs on the folder; port {settings.port} of {settings.host} is free")
 
 
 def _server_health(address: str) -> tuple[Finding, tuple[Finding, ...]]:
@@ -122,14 +123,14 @@ def _server_health(address: str) -> tuple[Finding, tuple[Finding, ...]]:
         return Finding(
             "server",
             "warning",
-            f"one runs on the folder and does not answer at {url.geturl()}: {error}",
-            "give this command the settings of the server (--config, HELPDESK_PORT and so on), or look into its log",
+            f"a server runs on the folder and does not respond at {url.geturl()}: {error}",
+            "run this command with the settings of the server (--config, HELPDESK_PORT and so on), or see its log",
         ), ()
     failing = [name for name, is_well in checks.items() if not is_well]
     if failing:
-        says = f"the one at {url.geturl()} says: not {', '.join(failing)}"
+        says = f"the server at {url.geturl()} reports: not {', '.join(failing)}"
         return Finding("server", "problem", says, "see the findings below, and its log"), server_findings
-    return Finding("server", "ok", f"the one at {url.geturl()} is well"), server_findings
+    return Finding("server", "ok", f"the server at {url.geturl()} works"), server_findings
 
 
 def health_at(host: str, port: int) -> tuple[dict[str, bool], tuple[Finding, ...]]:
@@ -143,7 +144,7 @@ def health_at(host: str, port: int) -> tuple[dict[str, bool], tuple[Finding, ...
         connection.close()
     checks = body.get("checks") if isinstance(body, dict) else None
     if not isinstance(checks, dict):
-        raise ValueError("another program answers there")
+        raise ValueError("another program responds there")
     findings = tuple(Finding(**each) for each in body.get("findings", ()))
     return {str(name): bool(value) for name, value in checks.items()}, findings
 
@@ -152,7 +153,7 @@ def _database(settings: Settings, server_findings: Sequence[Finding]) -> Iterato
     """Yields findings about the database and its content. server_findings: those of the server that uses it."""
     path = Path(settings.data) / app.DATABASE
     if not settings.database and not path.exists():
-        yield Finding("database", "ok", "there is none yet; the first start makes it")
+        yield Finding("database", "ok", "there is no database yet; the first start creates it")
         yield from checkup.of_disk(settings)
         yield from checkup.of_base_url(settings)
         return
@@ -178,7 +179,7 @@ def _database(settings: Settings, server_findings: Sequence[Finding]) -> Iterato
         live_settings.apply(service)
         yield from (each for each in verdict.at_rest(service, clock.now()).findings if each.part not in OWN_PARTS)
     except HelpdeskError as error:
-        yield Finding("database", "problem", error.message, "see whether other commands use it, and try again")
+        yield Finding("database", "problem", error.message, "check whether other commands use it, and try again")
     finally:
         service.store.close()
 
@@ -196,14 +197,14 @@ def _not_as_it_should_be(service: Service, damage: list[str], lacking: list[str]
     if lacking == [BEGUN]:
         return Finding("database", "problem", BEGUN)
     if damage and service.store.path is None:
-        return Finding("database", "problem", _first(damage), "see whether PostgreSQL runs, and its log")
+        return Finding("database", "problem", _first(damage), "check whether PostgreSQL is running, and see its log")
     if damage:
         return Finding("database", "problem", _first(damage), "restore a backup: helpdesk restore FILE")
     return Finding(
         "database",
         "warning",
-        f"it is of an older version: {_first(lacking)}",
-        "start the server, which adds what is missing; what depends on it was not looked at",
+        f"it is from an older version: {_first(lacking)}",
+        "start the server, which adds what is missing; checks that depend on it were skipped",
     )
 
 

@@ -17,16 +17,16 @@ def declare(commands: Any) -> None:
         commands,
         "export",
         _export,
-        "Write everything to a new folder, or to a new zip file for a name that ends in .zip: records as JSON lines, a "
-        "file for each type, attachments and mails as they are, and manifest.json, which tells what is there. All of "
-        "it is of one moment, and what is cut short leaves nothing. It cannot be read back: that is what backups are "
-        "for.",
+        "Export everything to a new folder, or to a new zip file if the name ends in .zip: "
+        "records as JSON lines, one file per type, attachments and emails as they are, and "
+        "manifest.json, which describes the contents. Everything is from the same moment, and an "
+        "interrupted export leaves nothing. It cannot be imported again: use backups for that.",
     )
-    parser.add_argument("place", metavar="FOLDER|FILE.zip", help="where to write; nothing may be there")
+    parser.add_argument("place", metavar="FOLDER|FILE.zip", help="where to write; must not exist yet")
     parser.add_argument(
         "--with-secrets",
         action="store_true",
-        help="also passwords of mailboxes and accounts, addresses of webhooks, hashes of passwords and tokens",
+        help="include passwords of mailboxes and accounts, addresses of webhooks, hashes of passwords and tokens",
     )
 
 

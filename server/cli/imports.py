@@ -30,7 +30,7 @@ def declare(commands: Any) -> None:
         "Import a CSV file as records.",
     )
     bring.add_argument(
-        "file", metavar="FILE", help="the file, or - for standard input; its first row names the columns"
+        "file", metavar="FILE", help="the file, or - for standard input; its first row must contain the column names"
     )
     bring.add_argument("--type", required=True, metavar="TYPE", help="the record type, such as contact")
     bring.add_argument(
@@ -38,10 +38,10 @@ def declare(commands: Any) -> None:
         action="append",
         default=[],
         metavar="NAME=FIELD",
-        help="write a column to a field; NAME= leaves the column out. Other columns are matched by their names",
+        help="write a column to a field; NAME= leaves the column out. Other columns are matched by name",
     )
     bring.add_argument("--key", default="", metavar="FIELD", help="update the record with the same value of this field")
-    bring.add_argument("--dry-run", action="store_true", help="check every row and write nothing")
+    bring.add_argument("--dry-run", action="store_true", help="check all rows without writing anything")
 
 
 def _import(ctx: Context, options: argparse.Namespace) -> int:

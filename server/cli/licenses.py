@@ -56,7 +56,7 @@ def needed(holds: Callable[[str], bool] = lambda requirement: True) -> list[str]
             required = metadata.requires(name) or []
         except metadata.PackageNotFoundError:
             if name == PROGRAM:
-                raise NotFound("it is not known what this program needs; install it with: pip install .") from None
+                raise NotFound("the packages of this program are unknown; install it with: pip install .") from None
             continue
         names.add(name)
         plainly = [each for each in required if _extra_of(each) in PACKED.get(name, ("",)) and holds(_plainly(each))]

@@ -44,7 +44,7 @@ def serve(
             response = texts.as_json(refused(Invalid("the values are nested too deeply")))
         except Exception:
             LOG.exception("line.failed")
-            response = texts.as_json(refused(HelpdeskError("this could not be done; the log tells why")))
+            response = texts.as_json(refused(HelpdeskError("this failed; see the log")))
         texts.put(response + "\n")
         store.renew()
 
@@ -71,7 +71,7 @@ def _request(raw: bytes, shape: RequestSchema) -> Request:
     names = {shape.required} | shape.texts | shape.maps
     for name, value in values.items():
         if name not in names:
-            raise Invalid(f"'{name[:80]}' has no meaning here{nearest(name, names)}")
+            raise Invalid(f"'{name[:80]}' is not a known key{nearest(name, names)}")
         if name in shape.maps and not isinstance(value, dict | None) and value != []:
             raise Invalid(f"'{name}' must be a map")
         if name not in shape.maps and not isinstance(value, str | None):

@@ -21,12 +21,12 @@ DONE, FAILED = 0, 1
 
 def declare(commands: Any) -> None:
     bring = command(
-        group(commands, "mail", "Mail in files."),
+        group(commands, "mail", "Email in files."),
         "import",
         lambda options: with_service(options, lambda ctx: _import(ctx, options)),
-        "Import mail as tickets and replies. Mail that is there already is not imported twice. An import that was cut "
-        "short goes on where it ended when it is started again with the same files.",
-        "Import mail as tickets and replies.",
+        "Import email as tickets and replies. Email that was already imported is skipped. Run an "
+        "interrupted import again with the same files to resume it.",
+        "Import email as tickets and replies.",
     )
     bring.add_argument(
         "--status", choices=WORDS[: CLOSED + 1], default=WORDS[OPEN], help="status of the new tickets (open)"
@@ -35,7 +35,7 @@ def declare(commands: Any) -> None:
         "--group",
         default="",
         metavar="GROUP",
-        help="name or number of the group of the new tickets, in place of routing",
+        help="name or ID of the group of the new tickets, instead of routing",
     )
     bring.add_argument(
         "paths",

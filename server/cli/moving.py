@@ -31,9 +31,10 @@ def declare(commands: Any) -> None:
         commands,
         "migrate-database",
         _migrate,
-        "Copy the whole database into PostgreSQL, or from there into a new file, and compare all rows at the end. No "
-        "server may use it meanwhile; how long that takes is told first. The source stays as it is. What was cut short "
-        "goes on where it was when the same command is run again, and nothing uses the copy before it is whole.",
+        "Copy the whole database to PostgreSQL, or from there to a new file, and compare all "
+        "rows at the end. No server may use it in the meantime; the command first estimates how "
+        "long that takes. The source is not changed. Run the same command again to resume an "
+        "interrupted copy; nothing uses the copy before it is complete.",
     )
     move.add_argument(
         "--to",
@@ -41,7 +42,9 @@ def declare(commands: Any) -> None:
         metavar="TARGET",
         help="postgresql://USER@HOST/NAME of an empty database, or the path of a new file",
     )
-    move.add_argument("--estimate", action="store_true", help="only tell how much there is and about how long it takes")
+    move.add_argument(
+        "--estimate", action="store_true", help="only show how much data there is and about how long it takes"
+    )
     move.add_argument("--config", metavar="FILE", help="settings file (helpdesk.toml in the data folder)")
 
 
@@ -90,7 +93,7 @@ def _source(settings: Settings, may_be_used: bool) -> Iterator[Service]:
 
 def _not_migrated(service: Service) -> list[str]:
     due, _ = service.store.read(schema.due_migrations)
-    return [f"{name} has not been done" for name, _ in due]
+    return [f"{name} was not run" for name, _ in due]
 
 
 def _target(to: str, settings: Settings) -> Path | str:
@@ -104,11 +107,11 @@ def _target(to: str, settings: Settings) -> Path | str:
         )
     path = Path(to)
     if path.is_dir():
-        raise Invalid(f"{path} is a folder; name a file in it, such as {path / app.DATABASE}")
+        raise Invalid(f"{path} is a folder; enter a file in it, such as {path / app.DATABASE}")
     if path.exists():
         raise Conflict(f"{path} already exists and is not overwritten; choose another name or remove it")
     if not path.parent.is_dir():
-        raise Invalid(f"there is no folder {path.parent}; make it first")
+        raise Invalid(f"there is no folder {path.parent}; create it first")
     return path
 
 
@@ -139,7 +142,7 @@ def _copied(service: Service, into: Store) -> Moved:
         reading = source.transaction(connection, can_write=False)
         output.say(_estimated(_amount(service, reading)))
         if mover.was_begun:
-            output.say("a copy was begun before, and is gone on with")
+            output.say("resuming an earlier copy")
         copying_rows: list[Progress] = []
 
         def progress(done: int, total: int) -> None:
@@ -182,11 +185,14 @@ def _shown(into: Path | str) -> str:
 
 
 def _print_result(done: Moved, into: Path | str) -> None:
-    print(f"{done.rows:,} rows of {done.tables} tables are in {_shown(into)} and the same as in the source")
+    print(f"{done.rows:,} rows of {done.tables} tables are in {_shown(into)} and identical to the source")
     for name, number in done.replaced.items():
         print(f"{number:,} NUL characters in {name}, which PostgreSQL keeps none of, are U+FFFD now")
-    print("words of records are put into the index of the search while the server runs, those of the newest first")
+    print("the search index is filled while the server runs, newest records first")
     if isinstance(into, Path):
-        print(f"leave `database` empty from now on, and have the file as {app.DATABASE} in the data folder")
+        print(f"leave `database` empty from now on, and put the file into the data folder as {app.DATABASE}")
     else:
-        print("set `database` to this address before the server is started: the file is as it was, and would be served")
+        print(
+            "set `database` to this address before you start the server: the old file still exists "
+            "and would be used otherwise"
+        )

@@ -24,7 +24,7 @@ def declare(commands: Any) -> None:
         below,
         "import",
         _import,
-        "Import a package: all of it or nothing. Prints what was made, as JSON.",
+        "Import a package: all of it or nothing. Prints the created records as JSON.",
         "Import a package: all of it or nothing.",
     )
     bring.add_argument(
@@ -38,18 +38,19 @@ def declare(commands: Any) -> None:
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="answer to a prompt of the package; once for each, or several times where a prompt takes a list",
+        help="answer to a prompt of the package; repeat for each prompt, or several times for a "
+        "prompt that takes a list",
     )
-    bring.add_argument("--dry-run", action="store_true", help="make nothing, and print what would be made")
+    bring.add_argument("--dry-run", action="store_true", help="create nothing, and print what would be created")
     bring.add_argument(
         "--grants",
         action="store_true",
-        help="agree to what the package grants, as --dry-run prints it",
+        help="agree to what the package grants, as printed by --dry-run",
     )
     bring.add_argument(
         "--update",
         action="store_true",
-        help="change the records that the last import of this package made, by their uid, and make what is missing",
+        help="update the records of the last import of this package, by their uid, and create missing ones",
     )
     bring.add_argument(
         "--conflicts",
@@ -58,7 +59,7 @@ def declare(commands: Any) -> None:
         help="with --update, for fields that changed both here and in the package: refuse changes nothing and names "
         "them, keep keeps what is here, take takes what the package says",
     )
-    out = command(below, "export", _export, about="Print records as a package, with what is on them.")
+    out = command(below, "export", _export, about="Print records as a package, with everything that belongs to them.")
     out.add_argument("records", nargs="+", metavar="TYPE:ID", help="a record, such as snippet:3")
     out.add_argument("--name", default="", metavar="N", help="name of the package")
 
@@ -124,7 +125,7 @@ def _typed(question: str) -> str:
     print(f"{question} ", end="", file=sys.stderr, flush=True)
     line = sys.stdin.readline()
     if not line:
-        raise Invalid("no answer was given; nothing was imported")
+        raise Invalid("no answer was entered; nothing was imported")
     return line.rstrip("\r\n")
 
 

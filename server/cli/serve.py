@@ -18,11 +18,9 @@ from server.settings import ALL, VERSION, WORKER, Settings
 def declare(commands: Any) -> None:
     serve = command(commands, "serve", _serve)
     serve.add_argument("--host", help="address to listen on (127.0.0.1)")
-    serve.add_argument("--port", help="port to listen on, 0 for any free one (8200)")
-    serve.add_argument("--base-url", metavar="URL", help="the address that others reach this service by")
-    serve.add_argument(
-        "--role", help="what this process is for, where several serve a database: web, worker or all (all)"
-    )
+    serve.add_argument("--port", help="port to listen on, 0 for any free port (8200)")
+    serve.add_argument("--base-url", metavar="URL", help="the address where others reach this service")
+    serve.add_argument("--role", help="role of this process if several serve one database: web, worker or all (all)")
     serve.add_argument("--no-open", action="store_true", help="do not open the setup link in a browser")
     serve.add_argument("--config", metavar="FILE", help="settings file (helpdesk.toml in the data folder)")
 

@@ -18,7 +18,7 @@ def _setup_link(options: argparse.Namespace) -> None:
     def work(ctx: Context) -> str:
         path = setup.setup_path(ctx)
         if path is None:
-            raise Conflict("the service has an administrator; sign in, or let that one make a link for you")
+            raise Conflict("the service already has an administrator; sign in, or ask them for a link")
         return (ctx.service.store.read(setup.served_at) or ctx.service.base_url) + path
 
     print(with_database(options, work))

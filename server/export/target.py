@@ -46,7 +46,7 @@ def opened(place: Path) -> Iterator[Target]:
     if place.exists() and not (place.is_dir() and place.suffix.lower() != ZIP and not any(place.iterdir())):
         raise Conflict(f"there is something at {place} already; choose another name")
     if not place.absolute().parent.is_dir():
-        raise NotFound(f"there is no folder {place.absolute().parent}; make it first")
+        raise NotFound(f"there is no folder {place.absolute().parent}; create it first")
     try:
         target: Target = _Zip(place) if place.suffix.lower() == ZIP else _Folder(place)
         try:

@@ -66,7 +66,7 @@ class Notification(RecordType):
             filter_note="For a worker by id.",
             deep="For a matching worker.",
             nested="assignee",
-            nested_note="Worker who is told, written as `worker_id`.",
+            nested_note="Worker who is notified, written as `worker_id`.",
         ),
     }
     indexes = (

@@ -18,7 +18,7 @@ class AutomationTimer(RecordType):
     traits = (Comments(), CustomFields(), Links(), Watchers(), Search())
     access = Access(read="any worker", write=("admins",))
     fields = {
-        "automations_kata": Text("Which automation runs, as KATA. Returned with `expand`.", 65535, shown=False),
+        "automations_kata": Text("The automation to run, as KATA. Returned with `expand`.", 65535, shown=False),
         "created_at": CreatedAt(),
         "is_disabled": Bit("Does not run while this is 1.", filter=None),
         "is_recurring": Bit("Runs repeatedly, following its patterns.", filter_note="Runs again."),
