@@ -84,7 +84,7 @@ def test_a_backup_of_the_command_line_leaves_the_log_to_the_server(shared: tuple
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("backup", "{dir}"), "is a folder; name a file in it"),
+        (("backup", "{dir}"), "is a folder; enter a file in it"),
         (("backup", "{dir}/absent/one.db"), "No such file or directory"),
         (("backup", "verify", "{dir}/absent.db"), "there is no backup"),
         (("backup", "verify", "{dir}/text.db"), "not a backup of this program"),

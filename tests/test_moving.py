@@ -125,7 +125,7 @@ def at(where: Path | str) -> dict[str, tuple[int, int]]:
 def test_a_desk_moves_to_postgresql_and_back(folder: Path, database: str, tmp_path: Path, run: Run) -> None:
     code, out, err = run(folder, database)
     assert code == 0, err
-    assert "no server may run for about 1 minute" in err and "the same as in the source" in out
+    assert "no server may run for about 1 minute" in err and "identical to the source" in out
     assert "1 NUL characters in org, which PostgreSQL keeps none of, are U+FFFD now" in out
     before = at(folder / app.DATABASE)
     there = at(database)
@@ -256,7 +256,7 @@ def test_refused(folder: Path, database: str, tmp_path: Path, run: Run, capsys: 
     assert "there are tables in" in run(folder, database)[2]
     there = tmp_path / "there.db"
     there.touch()
-    assert "is there already" in run(empty, there, source=database)[2]
+    assert "already exists" in run(empty, there, source=database)[2]
     assert "is a folder" in run(empty, tmp_path, source=database)[2]
     assert "there is no folder" in run(empty, tmp_path / "no" / "x.db", source=database)[2]
     store = schema.opened(database)

@@ -197,8 +197,7 @@ def _print_response(answer: "Response") -> int:
         print(f"helpdesk: the server responded with {answer.status_code} {answer.reason}", file=sys.stderr)
     if answer.status_code == 401:
         print(
-            f"helpdesk: {TOKEN_VARIABLE} holds no token that works; make one with: helpdesk token create --worker "
-            "EMAIL",
+            f"helpdesk: {TOKEN_VARIABLE} has no valid token; create one with: helpdesk token create --worker EMAIL",
             file=sys.stderr,
         )
     return code

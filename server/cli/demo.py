@@ -86,8 +86,8 @@ def _filled(ctx: Context, options: argparse.Namespace, settings: Settings) -> st
     store = ctx.service.store
     if not options.add and store.read(demo.has_other_tickets):
         raise Conflict(
-            f"there are tickets in {_place(ctx, settings)} already; --add puts the demo beside them, and --remove "
-            "takes it out again"
+            f"{_place(ctx, settings)} already has tickets; --add adds the demo data to them, and --remove removes it "
+            "again"
         )
     progress = Progress()
     try:

@@ -25,8 +25,8 @@ def declare(commands: Any) -> None:
         "csv",
         lambda options: with_service(options, lambda ctx: _import(ctx, options)),
         f"Import a CSV file of any size. Up to {row_import.MAX_ATOMIC_ROWS:,} rows are imported all or none; "
-        "of a larger file, refused rows are left out and listed. "
-        "With --key the same file can be imported again: it updates what it created.",
+        "in a larger file, rows that fail are skipped and listed. "
+        "With --key, the same file can be imported again: it updates the records it created.",
         "Import a CSV file as records.",
     )
     bring.add_argument(

@@ -203,7 +203,7 @@ class _Lexer:
             return self._text(place, line, nested)
         match = _SYMBOL.match(source, place)
         if match is None:
-            raise error(f"'{source[place]}' is not a known key", line)
+            raise error(f"'{source[place]}' has no meaning here", line)
         return TemplateToken("symbol", match.group(), line), match.end()
 
     def _text(self, place: int, line: int, nested: int) -> tuple[TemplateToken, int]:

@@ -29,7 +29,7 @@ def test_a_script_is_tried_on_a_server(api: Api, tmp_path: Path) -> None:
     code, _, err = run(str(script), token="svc_at_wrong")
     assert code == 1 and "token" in err
     code, _, err = run(str(script), url="http://127.0.0.1:9")
-    assert code == 1 and "gave no answer" in err
+    assert code == 1 and "no response from" in err
 
 
 def test_a_ticket_requires_a_server(tmp_path: Path) -> None:

@@ -197,7 +197,7 @@ def test_nothing_is_overwritten(desk: Desk, tmp_path: Path) -> None:
     for name in ("full", "mine.zip"):
         with pytest.raises(Conflict, match="already; choose another name"):
             run(desk, tmp_path / name)
-    with pytest.raises(NotFound, match="make it first"):
+    with pytest.raises(NotFound, match="create it first"):
         run(desk, tmp_path / "nowhere" / "out")
     assert (tmp_path / "mine.zip").read_text() == "mine" and len(list(tmp_path.iterdir())) == 2
     (tmp_path / "empty").mkdir()
