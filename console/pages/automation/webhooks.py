@@ -64,7 +64,7 @@ NEW = RecordForm(
             N_("Automation"),
             kind="choice",
             is_own=True,
-            hint=N_("Automations started by svc.trigger.webhook.respond. You can choose one later, too."),
+            hint=N_("Automations that run when a webhook receives a request. You can also choose one later."),
         ),
     ),
 )
