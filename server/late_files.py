@@ -1,7 +1,8 @@
 """Unpacks parts of the executable on demand. Everything else is written to a temporary folder at each start; these
 parts, a thousand files and rarely used libraries, would take longer than the start itself.
 
-build/late_archive.py creates the archives. Without them, as in a checkout, this module does nothing."""
+build/late_archive.py creates the archives. Without them, as in a checkout, this module does nothing. PyInstaller, which
+packs the executable, unpacks all files or none."""
 
 import importlib
 import os

@@ -1,4 +1,5 @@
-"""Controls how the C library allocates and returns the memory of this process."""
+"""Controls how the C library allocates and returns the memory of this process, by two of its functions. Not by another
+allocator, such as jemalloc, which would have to be packed for each system."""
 
 import gc
 import sys

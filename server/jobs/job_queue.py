@@ -1,6 +1,7 @@
 """Jobs as rows: added within the transaction that causes them, and claimed before they run.
 
-Functions register for a kind of job. The scheduler (scheduler.py) decides when jobs run."""
+Functions register for a kind of job. The scheduler (scheduler.py) decides when jobs run. Not a library such as Huey or
+APScheduler: these store jobs by another connection, outside the transaction that causes them."""
 
 import json
 import secrets

@@ -2,7 +2,7 @@
 trusted.
 
 Values are maps, lists, text, numbers, booleans and null; a template cannot reach Python objects. Everything that
-repeats or grows is charged to a budget.
+repeats or grows is charged to a budget. Not the sandbox of Jinja2, which bounds neither time nor memory.
 
     template_tokens.py            text to pieces and tokens
     tag_parser.py                 tags
@@ -29,7 +29,7 @@ from server.template.template_tokens import PACKAGE, SCRIPT, Delimiters, error, 
 __all__ = ["PACKAGE", "SCRIPT", "Budget", "Surroundings", "Template", "compile", "filters", "functions", "tests"]
 
 GIVE_BACK_BYTES = 32 * 1024 * 1024  # memory used by a rendering, above which it is returned to the system at once
-MAX_CACHED = 1024  # compiled templates
+MAX_CACHED = 1024  # compiled templates; compiling a short one takes 70 microseconds, a tenth of a webhook's request
 MAX_CACHED_CHARS = 16 * 1024  # length of a cached template; compiled, it takes a hundred times its size
 
 

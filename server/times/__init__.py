@@ -1,7 +1,8 @@
 """Reads times in words: instants, ranges, durations and parts of the calendar.
 
 Pure: the caller passes the clock (`now`, Unix seconds) and the time zone. Does not format times (templates and the
-console do), and reads single date values, not whole search terms.
+console do), and reads single date values, not whole search terms. Not dateutil, which reads no phrases such as
+`2 weeks ago`, nor parsedatetime, which skips the words that it does not know, where a search must be refused.
 
     instants.py        a text as an instant
     spans.py           date values of searches

@@ -1,4 +1,6 @@
-"""The OpenAPI 3.1 document of the REST API, built from the record types and the endpoints."""
+"""The OpenAPI 3.1 document of the REST API, built from the record types and the endpoints.
+
+Not by apispec, which reads schemas of marshmallow: every record type would have to be declared a second time."""
 
 from collections.abc import Iterable
 from operator import attrgetter
