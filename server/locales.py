@@ -1,7 +1,6 @@
 """How numbers and dates are written where a worker lives, by the language of their profile, such as de_CH."""
 
 from datetime import datetime
-from functools import lru_cache
 
 from server.dataclass import dataclass
 from server.translation import N_, _, shown
@@ -82,7 +81,6 @@ class Locale:
         return f"{at.hour % 12 or 12}:{at:%M} {'AM' if at.hour < 12 else 'PM'}" if self.has_noon else f"{at:%H:%M}"
 
 
-@lru_cache(256)
 def of(language: str) -> Locale:
     """The habits of a language with its country; those of the language alone, or the usual ones, where it has none.
 

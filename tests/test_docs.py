@@ -79,7 +79,7 @@ INTERNAL = {
         store.sqlite.MAX_FREE store.sqlite.MAX_WARM store.postgresql.connection.MAX_PREPARED
         store.postgresql.connection.MAX_HELD store.postgresql.connection.MAX_PENDING
         store.postgresql.connection.MAX_UNSENT_BYTES
-        store.known_rows.MAX_ROWS store.transaction.MAX_BUILDERS store.postgresql.small_reads.MAX_SLOW
+        store.known_rows.MAX_ROWS store.postgresql.small_reads.MAX_SLOW
         store.postgresql.schema.MAX_NAME store.postgresql.store.MAX_FREE store.postgresql.store.MAX_READING
         store.postgresql.tsvectors.MAX_PLACE store.statements.MAX_CHARS store.statements.MAX_STATEMENTS
         template.__init__.MAX_CACHED template.__init__.MAX_CACHED_CHARS template.script_patterns.MAX_CACHED

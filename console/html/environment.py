@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from functools import cache, lru_cache
+from functools import cache
 from keyword import iskeyword
 from pathlib import Path
 from typing import Any
@@ -129,15 +129,11 @@ def environment(compiled: Path = COMPILED) -> Environment:
 
 def script_messages() -> Markup:
     """The messages of scripts in the language of the request as JSON for a page: {English: translated}."""
-    return _as_json(translation.spoken().script_messages)
+    messages = dict(translation.spoken().script_messages)
+    return Markup(json.dumps(messages, ensure_ascii=False).replace("<", "\\u003c"))
 
 
 GLOBALS["script_messages"] = script_messages
-
-
-@lru_cache(64)
-def _as_json(messages: tuple[tuple[str, str], ...]) -> Markup:
-    return Markup(json.dumps(dict(messages), ensure_ascii=False).replace("<", "\\u003c"))
 
 
 def fragment(template: str, **values: Any) -> Markup:

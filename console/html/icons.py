@@ -2,8 +2,6 @@
 
 They are decorative: words say the same, or the label of the button."""
 
-from functools import cache
-
 from markupsafe import Markup
 
 
@@ -75,7 +73,6 @@ MARK = Markup(
 )
 
 
-@cache
 def icon(name: str) -> Markup:
     """An icon as SVG.
 

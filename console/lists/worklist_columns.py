@@ -1,7 +1,6 @@
 """The columns of lists: those that a page declares, and one for every key of the record type."""
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from typing import Any
 
 from console.html import sheet, ui
@@ -61,7 +60,6 @@ def by_key(own: tuple[ListColumn, ...]) -> dict[str, ListColumn]:
     return {each.key: each for each in own}
 
 
-@lru_cache(256)
 def _of_type(record_type: RecordType) -> tuple[ListColumn, ...]:
     sorts = _sorts(record_type)
     columns: list[ListColumn] = []

@@ -7,7 +7,6 @@ import codecs
 import re
 import unicodedata
 from encodings.aliases import aliases
-from functools import lru_cache
 
 LABEL_CHARACTERS = 60  # no registered charset name is longer
 BASE64_PIECES = 1_000  # padded pieces joined in one part; honest mail has fewer
@@ -153,7 +152,6 @@ def is_utf8(content: bytes) -> bool:
     return _strictly(content, "utf_8") is not None
 
 
-@lru_cache(maxsize=512)
 def codec_of(label: str) -> str | None:
     """Returns Python's name of the text codec for a charset label, None for an unknown or useless label.
 
@@ -226,7 +224,6 @@ def _unpadded(piece: bytes) -> bytes:
     return binascii.a2b_base64(whole + b"=" * (-len(whole) % 4))
 
 
-@lru_cache(maxsize=256)
 def _reads_ascii(codec: str) -> bool:
     return _strictly(_PRINTABLE, codec) == _PRINTABLE.decode("ascii")
 

@@ -6,7 +6,6 @@ import re
 import secrets
 import unicodedata
 from datetime import date
-from functools import lru_cache
 from typing import Protocol
 
 from server.errors import Invalid
@@ -105,7 +104,6 @@ def matches(mask: str, pattern: str = DEFAULT_PATTERN) -> bool:
     return re.fullmatch(source, mask.strip().upper()) is not None
 
 
-@lru_cache(maxsize=16)  # a service draws by one pattern all the time
 def _tokens(pattern: str) -> tuple[tuple[str, bool], ...]:
     tokens: list[tuple[str, bool]] = []
     position = 0
@@ -122,7 +120,6 @@ def _tokens(pattern: str) -> tuple[tuple[str, bool], ...]:
     return tuple(tokens)
 
 
-@lru_cache(maxsize=16)  # cached as above; the date changes once a day
 def _choices(tokens: tuple[tuple[str, bool], ...], day: date) -> tuple[tuple[str, int], ...]:
     """For each place the characters that may be drawn and how many they are; 1 for a text that stands there."""
     dates = {"Y": f"{day.year:04}", "M": f"{day.month:02}", "D": f"{day.day:02}"}

@@ -1,7 +1,6 @@
 """What SQLite lacks and our statements use: functions added to each connection. Another database would have its own."""
 
 import datetime
-import functools
 import zoneinfo
 
 import apsw
@@ -27,7 +26,7 @@ def date_part(at: int | None, zone: str, part: str) -> int | None:
     if not at:
         return None
     try:
-        local = datetime.datetime.fromtimestamp(at, _zone(zone))
+        local = datetime.datetime.fromtimestamp(at, zoneinfo.ZoneInfo(zone))
     except (OverflowError, ValueError, OSError):
         return None
     if part == "weekday":
@@ -41,8 +40,3 @@ def date_part(at: int | None, zone: str, part: str) -> int | None:
     if part == "hour":
         return local.hour
     return local.hour * 60 + local.minute
-
-
-@functools.lru_cache(maxsize=64)
-def _zone(name: str) -> datetime.tzinfo:
-    return zoneinfo.ZoneInfo(name)

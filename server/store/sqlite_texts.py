@@ -6,7 +6,6 @@ when the writer is idle, at the stop, or before a search. A search sees in its o
 (Texts.has_waiting)."""
 
 from collections.abc import Iterable
-from functools import lru_cache
 
 from server.store.fulltext import TextIndex
 from server.store.transaction import Transaction
@@ -114,7 +113,6 @@ def _waiting(name: str) -> str:
     return f"{name}_waiting"
 
 
-@lru_cache(maxsize=64)
 def _insert(table: str, key: str, columns: tuple[str, ...]) -> str:
     names = ", ".join(f'"{name}"' for name in (key, *columns))
     marks = ", ".join("?" * (names.count(",") + 1))

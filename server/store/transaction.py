@@ -4,7 +4,6 @@ Store.read and Store.write begin and end transactions."""
 
 import json
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import peewee
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from server.store.database import Store
 
 MAX_QUICK_VALUES = 200  # bound by one statement; composing and compiling longer ones blocks the event loop for too long
-MAX_BUILDERS = 2048  # cached per kind
 
 UNKNOWN: dict[str, Any] = {}
 _VERSION = table_named("version")
@@ -383,7 +381,7 @@ class Transaction:
         return callbacks
 
 
-# Builders of frequent statements, cached so that each is created once.
+# Builders of frequent statements.
 
 
 def _one_version() -> Any:
@@ -394,33 +392,27 @@ def _every_version() -> Any:
     return _VERSION.select(_VERSION.c.name, _VERSION.c.value)
 
 
-@lru_cache(MAX_BUILDERS)
 def _getting(table: Table) -> Builder:
     return lambda: table.sql.select(*table.all_columns).where(table.sql.id == slot(0))
 
 
-@lru_cache(MAX_BUILDERS)
 def _finding(table: Table, names: tuple[str, ...]) -> Builder:
     return lambda: _found(table, names)
 
 
-@lru_cache(MAX_BUILDERS)
 def _finding_first(table: Table, names: tuple[str, ...]) -> Builder:
     return lambda: _found(table, names).limit(1)
 
 
-@lru_cache(MAX_BUILDERS)
 def inserting(table: Table, names: tuple[str, ...]) -> Builder:
     """Builds an insert with values for these columns."""
     return lambda: table.sql.insert(slots(table, names))
 
 
-@lru_cache(MAX_BUILDERS)
 def _adding(table: Table, names: tuple[str, ...]) -> Builder:
     return lambda: table.sql.insert(slots(table, names)).on_conflict_ignore()
 
 
-@lru_cache(MAX_BUILDERS)
 def _updating(table: Table, names: tuple[str, ...]) -> Builder:
     return lambda: table.sql.update(slots(table, names)).where(table.sql.id == slot(len(names)))
 

@@ -6,7 +6,6 @@ matters: amounts before dates ('1000.5 hours'), dates before clock times, longer
 
 import re
 from collections.abc import Callable
-from functools import lru_cache
 
 from server.late_pattern import late_pattern
 from server.times import phrases
@@ -29,10 +28,8 @@ Say = Callable[[TimeParts, re.Match[str]], None]
 Rule = tuple[re.Pattern[str], Say]
 
 
-@lru_cache(maxsize=512)
 def read(text: str) -> TimeParts:
-    """Returns the parts of `text`, in any letter case. The caller limits its length and must not change the result,
-    which is cached.
+    """Returns the parts of `text`, in any letter case. The caller limits its length.
 
     Raises ValueError if a phrase is not understood or contradicts an earlier one, Invalid for an unknown zone name."""
     text = " ".join(text.lower().split())

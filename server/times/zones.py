@@ -2,7 +2,7 @@
 
 import zoneinfo
 from datetime import timedelta, timezone, tzinfo
-from functools import cache, lru_cache
+from functools import cache
 from importlib import resources
 
 from server.errors import Invalid, nearest
@@ -14,7 +14,6 @@ CONTINENTS = frozenset(
 MAX_NAME = 64  # characters; the longest existing name has 32
 
 
-@lru_cache(maxsize=256)
 def zone(name: str) -> tzinfo:
     """Returns the time zone of an IANA name such as 'Europe/Berlin', in any letter case.
 

@@ -10,9 +10,9 @@ import time
 from server import memory, passwords
 from server.context import Service
 from server.web.bodies import BodyMeter
-from server.web.hosts import host_name, known_hosts, networks, require_host
+from server.web.hosts import host_name, known_hosts, networks
 from server.web.meter import Meter
-from server.web.site import Pool, Request, Site
+from server.web.site import Pool, Site
 from server.web.streams import Streams
 from server.web.thread_results import ThreadResults
 
@@ -43,7 +43,6 @@ class Front:
         self.logs_requests = settings.request_log
         self.errors_as_200 = rest_errors_as_200
         self._hosts = (service.base_url, known_hosts(service))
-        self._heard: tuple[frozenset[str], list[str]] = (frozenset(), [])
         self.webhook_host = settings.webhook_host
         self.proxies = networks(settings.trusted_proxies)
         self.is_stopping = False
@@ -80,13 +79,6 @@ class Front:
             if path.startswith(prefix) and (site.is_apart or not is_apart):
                 return prefix, site
         return "", None
-
-    def require_host(self, request: Request) -> None:
-        """Raises Malformed for an unknown host. The last Host is cached, since most clients send the same."""
-        hosts = (self.hosts, request.headers.get_list("Host"))
-        if hosts != self._heard or not hosts[1]:
-            require_host(request, hosts[0])
-            self._heard = hosts
 
     def _give_back_soon(self) -> None:
         """Schedules the return of memory of large bodies to the system, unless it is scheduled."""

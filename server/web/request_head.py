@@ -4,7 +4,7 @@ from tornado.httputil import HTTPHeaders, RequestStartLine
 
 from server.errors import NotFound, TooLarge
 from server.web.front import Front
-from server.web.hosts import client_of
+from server.web.hosts import client_of, require_host
 from server.web.site import Request, Site
 
 MAX_TARGET_CHARS = 16 * 1024
@@ -33,7 +33,7 @@ def require_lengths(line: RequestStartLine, headers: HTTPHeaders, head_chars: in
 
 def require_site(front: Front, request: Request) -> Site:
     """Returns the site of a request. Raises Malformed for an unknown host, NotFound for an unknown path."""
-    front.require_host(request)
+    require_host(request, front.hosts)
     if request.site is None:
         raise NotFound(f"there is nothing at {request.path[:200]}")
     return request.site

@@ -60,7 +60,7 @@ def front(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     monkeypatch.setattr(bodies, "SHARES", 1)
     store = SimpleNamespace(take_queries=lambda: 0)
     made = SimpleNamespace(
-        bodies=BodyMeter(), proxies=(), require_host=lambda request: None, steps=1, is_stopping=False, reads_wait=False,
+        bodies=BodyMeter(), proxies=(), hosts=frozenset({"localhost"}), steps=1, is_stopping=False, reads_wait=False,
         logs_requests=False, errors_as_200=False, closes=False, meter=Meter(),
         service=SimpleNamespace(store=store, base_url=""),
         site_of=lambda path, host: ("/", Taking()),

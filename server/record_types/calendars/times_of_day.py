@@ -4,7 +4,6 @@ Pure functions.
 Seconds count from the midnight before the event, so that an end may be on a later day."""
 
 from datetime import UTC
-from functools import lru_cache
 
 from server import times
 from server.errors import Invalid
@@ -15,7 +14,6 @@ MAX_LENGTH_DAYS = 31  # days of one occurrence; longer ones must be single event
 _SOME_DAY = 1795132800  # a midnight in UTC, as the reference of relative times
 
 
-@lru_cache(maxsize=2048)
 def seconds_between(start: str, end: str) -> tuple[int, int]:
     """Returns (first second, second after the last) of an event, counted from the midnight before it.
 

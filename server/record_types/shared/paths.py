@@ -1,7 +1,6 @@
 """Paths of the console's pages for records and files. Programs use `/rest/...`."""
 
 import re
-from functools import lru_cache
 from urllib.parse import quote
 
 OWN_FILE = re.compile(r"/files/[0-9]{1,19}")  # the path of a file without its name, as in stored HTML
@@ -14,7 +13,6 @@ def record(uri: str, id: int) -> str:
     return f"/records/{uri}/{id}"
 
 
-@lru_cache(maxsize=2048)  # lists show the same tickets repeatedly
 def ticket(mask: str) -> str:
     """The page of a ticket.
 

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from typing import Any
 
 from server.store.statement_shapes import Builder
@@ -120,7 +119,6 @@ class PostgresqlTransaction(Transaction):
         self.run_many(lambda: _replacing(table, columns), rows)
 
 
-@lru_cache(maxsize=4096)
 def _has_own_ids(sql: str) -> bool:
     """Returns whether a statement is not an insert, or inserts rows with ids."""
     return not sql.startswith("INSERT") or _HAS_ID.match(sql) is not None

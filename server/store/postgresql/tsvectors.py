@@ -7,7 +7,6 @@ to read each tsvector that its index finds."""
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 
 from server.store.fulltext import MAX_WORD
 from server.store.words import split
@@ -72,7 +71,6 @@ def _terms(text: str, names: Sequence[str] | None, columns: Sequence[str]) -> li
     return terms
 
 
-@lru_cache(maxsize=256)
 def _ways(names: tuple[str, ...], columns: tuple[str, ...]) -> list[tuple[str, str]]:
     """Returns [(prefix of the words, weights)] for a search in these parts, or in all for ()."""
     numbers = sorted(columns.index(name) for name in names or columns)

@@ -1,6 +1,5 @@
 """Tables as CSV text."""
 
-import functools
 import re
 from typing import Any
 
@@ -68,7 +67,6 @@ def _mark(text: str, name: str) -> str:
     return re.escape(text)
 
 
-@functools.lru_cache(maxsize=16)
 def _pattern(separator: str, quote: str, escape: str) -> re.Pattern[str]:
     """Returns the pattern of a cell and its end; the marks are escaped. Repetitions are possessive, so it runs in
     linear time."""
