@@ -86,6 +86,7 @@ def version(tx: Transaction) -> int:
     return tx.version("access")
 
 
+# Saves each page 24 microseconds with a file, and three round trips of 90 with PostgreSQL.
 ACTORS: VersionedLocal[dict[int, Actor | None]] = VersionedLocal()
 
 

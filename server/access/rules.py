@@ -38,7 +38,8 @@ from server.translation import lazy_gettext
 
 NOTHING = ("",)  # the context of a pair that points nowhere
 MAX_DEPTH = 3  # files on comments on files: deeper ones are readable only by administrators
-MAX_CACHED = 32  # cached sets of conditions; each takes up to a megabyte
+# Cached sets of conditions; each takes up to a megabyte. That for attachments takes 2.5 milliseconds to compose.
+MAX_CACHED = 32
 Conditions = dict[tuple[RecordType, int], Condition]
 
 

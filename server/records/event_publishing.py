@@ -54,7 +54,8 @@ BOUND: VersionedLocal[frozenset[str]] = VersionedLocal()
 
 
 def bound(tx: Transaction) -> frozenset[str]:
-    """The names of the events that have automations. Read on every write, therefore cached by version."""
+    """The names of the events that have automations. Read on every write, therefore cached by version: that saves 6
+    microseconds with a file, and with PostgreSQL a round trip of 90 during which no other process writes."""
     names: frozenset[str] | None = tx.memo.get("events bound")
     if names is None:
         names = tx.memo["events bound"] = _bound(tx)

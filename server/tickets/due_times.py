@@ -78,6 +78,7 @@ class Targets:
         return availability.seconds(hours, start, end)
 
 
+# Saves 8 microseconds without a target; with one, the hours of its calendar on hundreds of days.
 CACHE: VersionedLocal[Targets] = VersionedLocal()
 
 

@@ -14,7 +14,7 @@ from server.wildcards import fits
 METHODS = ("GET", "PATCH", "POST", "PUT", "DELETE")
 MAX_CHARS = 65_536
 MAX_SCOPES = 200
-MAX_KEPT = 64  # cached texts: parsed before a write and read inside it, and used by requests
+MAX_KEPT = 64  # cached texts: requests use them, and parsing YAML takes a millisecond, five times a small read
 MAX_ENDPOINTS = 1000  # endpoints of one scope
 MAX_LABEL_CHARS = 255
 MAX_BRACKETS = 50  # nesting depth; the YAML parser takes seconds for thousands

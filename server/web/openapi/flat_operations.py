@@ -13,7 +13,8 @@ from server.web.openapi.document import document
 from server.web.openapi.parameters import FORM
 from server.web.routes import ENDPOINTS
 
-MAX_KEPT = 2  # documents in memory: the present one, and one that was built meanwhile
+# Documents in memory: the current one, and one that another request still uses. Each takes a quarter of a second.
+MAX_KEPT = 2
 Pairs = list[tuple[str, str]]
 
 
