@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import apsw
@@ -72,6 +73,21 @@ _begun: dict[str, Any] = {"is_kept": False, "number": 0}
 
 def is_postgresql() -> bool:
     return VARIABLE in os.environ
+
+
+def begin_empty(file: Path) -> None:
+    """Copies a database with all tables and no record to a file, unless there is one. A copy takes a tenth of the time
+    of creating the tables. In PostgreSQL databases are copied anyway."""
+    if not is_postgresql() and not file.exists():
+        file.write_bytes(_new_file())
+
+
+@cache
+def _new_file() -> bytes:
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / FILE
+        _create(file)
+        return file.read_bytes()
 
 
 def environment(data: Path) -> Mapping[str, str]:
@@ -271,11 +287,12 @@ def start() -> Guarded:
         connection.execute(f"CREATE DATABASE {TEMPLATE}")
     with _administrator(BLANK) as connection:
         connection.execute("CREATE EXTENSION citext")
-    _fill_template()
+    _create(_address(TEMPLATE))
     return server
 
 
-def _fill_template() -> None:
+def _create(where: Path | str) -> None:
+    """Creates all tables in a file, or in the PostgreSQL database of an address."""
     from server import app
     from server.automation import saving
     from server.record_types.registry import load
@@ -283,7 +300,7 @@ def _fill_template() -> None:
 
     registry = load()
     saving.register()
-    open_store(_address(TEMPLATE), app.all_tables(registry), registry.texts()).close()
+    open_store(where, app.all_tables(registry), registry.texts()).close()
 
 
 def opened_in_place(opened: Callable[..., Any]) -> Callable[..., Any]:

@@ -27,6 +27,7 @@ from server.settings import load
 from server.store import schema
 from server.store.transaction import Transaction
 from server.tickets import reopening, requesters
+from tests import databases
 from tests.smtp_server import SmtpServer
 
 SCANS = (
@@ -43,7 +44,8 @@ class Post:
     moved. Unless stated otherwise, nora acts. Workers get no notification mail unless they choose it."""
 
     def __init__(self, folder: Path, registry: Registry) -> None:
-        store = schema.open_store(folder / "helpdesk.db", app.all_tables(registry), registry.texts())
+        databases.begin_empty(folder / databases.FILE)
+        store = schema.open_store(folder / databases.FILE, app.all_tables(registry), registry.texts())
         settings = load({}, {}, folder).replace(base_url=BASE_URL, notification_mail=())
         self.service = Service(store, registry, settings, BASE_URL, "0" * 32, automations=ServiceAutomations())
         self.now = NOW

@@ -7,24 +7,20 @@ from datetime import UTC
 from pathlib import Path
 from typing import Any
 
-from server import mailroom
+from server import app, mailroom
 from server.access.actor import system
 from server.automation.service_automations import ServiceAutomations
 from server.context import Context, Service
 from server.first_start import setup
-from server.jobs.job_queue import JOB
-from server.mailroom import Receipt, flood, mail_import, repeats
+from server.mailroom import Receipt
 from server.record_types.record_type import Record
-from server.record_types.registry import Registry
 from server.record_types.registry import load as load_types
 from server.record_types.shared.relation_tables import ATTACHED, REQUESTER
-from server.records import notification_mail, service_settings
 from server.records.writing import RecordWriter
 from server.settings import load
 from server.store import blobs, schema
-from server.store.tables import Table
 from server.store.transaction import Transaction
-from server.tickets import spam
+from tests import databases
 
 NOW = 1_795_000_000  # 2026-11-18
 
@@ -44,19 +40,15 @@ def multipart(*parts: str, kind: str = "mixed", **headers: str) -> bytes:
     return mail(body, MIME_Version="1.0", Content_Type=f"multipart/{kind}; boundary=b0", **headers)
 
 
-def tables(registry: Registry) -> list[Table]:
-    own = (service_settings.SERVICE_SETTING, mail_import.IMPORTED, flood.AUTOMATIC_MAIL, repeats.MAIL_WITHOUT_ID)
-    told = (notification_mail.CHOICE, notification_mail.TO_MAIL, JOB)
-    return [*registry.tables(), *own, *told, *spam.TABLES]
-
-
 class Desk:
     """An open database. `now`: the second at which mail arrives."""
 
     def __init__(self, folder: Path, **settings: Any) -> None:
         registry = load_types()
         folder.mkdir(exist_ok=True)
-        store = schema.open_store(folder / "test.db", tables(registry), registry.texts())
+        file = folder / databases.FILE
+        databases.begin_empty(file)
+        store = schema.open_store(file, app.all_tables(registry), registry.texts())
         chosen = load({}, {}, folder).replace(base_url="https://desk.example", **settings)
         self.service = Service(store, registry, chosen, chosen.base_url, "0" * 32, automations=ServiceAutomations())
         self.now = NOW
@@ -142,7 +134,7 @@ class Desk:
 
     def counts(self) -> dict[str, int]:
         """Returns the number of rows of every table."""
-        names = [table.name for table in tables(self.service.registry)]
+        names = [table.name for table in app.all_tables(self.service.registry)]
 
         def count(tx: Transaction) -> dict[str, int]:
             execute = tx.connection.execute

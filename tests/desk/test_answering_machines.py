@@ -21,6 +21,7 @@ from server.record_types.record_type import Record
 from server.records import records
 from server.tickets.mail_loops import NOTE
 from server.web.mail_listener import MailListener
+from tests import databases
 from tests.automation.told import MAY_ALL
 from tests.smtp_server import HOST
 
@@ -94,6 +95,8 @@ class Machine:
 
     def __init__(self, folder: Path, name: str, way: Way) -> None:
         given = {"lmtp_host": HOST, "lmtp_port": "0", "lmtp_protocol": "smtp", "starter_package": "no"}
+        folder.mkdir()
+        databases.begin_empty(folder / databases.FILE)
         self.service = app.open_service(settings.load(given, {}, folder))
         self.listener = MailListener(self.service)
         mail_listening.watch(self.service, self.listener)

@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
+from server import app
 from server.errors import Conflict, NotFound
 from server.export import Summary, export
 from server.export.secret import PLAIN_TABLES, SECRETS
 from server.export.target import PART
 from server.record_types.registry import load as load_types
 from server.record_types.shared.relation_tables import CUSTOM_VALUE
-from tests.desk.mailroom import Desk, mail, multipart, tables
+from tests.desk.mailroom import Desk, mail, multipart
 from tests.service import command
 
 PNG = "iVBORw0KGgo="
@@ -54,7 +55,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
 
 
 def run(desk: Desk, place: Path, **options: Any) -> Summary:
-    return export(desk.ctx, place, tables(desk.service.registry), lambda done, total: None, **options)
+    return export(desk.ctx, place, app.all_tables(desk.service.registry), lambda done, total: None, **options)
 
 
 @pytest.fixture(scope="module")
@@ -161,7 +162,7 @@ def test_an_export_is_a_snapshot(desk: Desk, tmp_path: Path) -> None:
         if not came:
             came.append(desk.receive(mail(Subject="Later")).ticket_id)
 
-    export(desk.ctx, tmp_path / "out", tables(desk.service.registry), progress)
+    export(desk.ctx, tmp_path / "out", app.all_tables(desk.service.registry), progress)
     assert len(lines(tmp_path / "out", "records/ticket")) == before["ticket"] == desk.counts()["ticket"] - 1
     assert len(lines(tmp_path / "out", "records/message")) == before["message"]
     desk.write(lambda writing: writing.delete("ticket", came[0]))
@@ -174,7 +175,7 @@ def test_an_interrupted_export_leaves_nothing(desk: Desk, tmp_path: Path, name: 
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        export(desk.ctx, tmp_path / name, tables(desk.service.registry), progress)
+        export(desk.ctx, tmp_path / name, app.all_tables(desk.service.registry), progress)
     assert list(tmp_path.iterdir()) == []
 
 
