@@ -1,7 +1,7 @@
 """What pages with lists of records share: searching, choosing, one record."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
@@ -18,24 +18,21 @@ MAX_CHOICES = 500  # choices of a list
 MAX_LISTED_CHOICES = 60  # choices in the page; with more, the server searches
 MAX_NAMED_WORDS = 6  # words of a text that records are searched by
 LABEL = "_label"  # requested by name, since some types show it only then
+EMPTY_PAGE: dict[str, Any] = {"results": [], "total": 0, "page": 1}
 
 Row = TypeVar("Row")
 
 _NUMBERED = re.compile(r"(?:^|#)([0-9]{1,18})\s*\Z")  # the id in the text of a chooser
 
 
-def found(visit: Visit, uri: str, sort: str = "", expand: str = "") -> tuple[dict[str, Any], str]:
-    """Reads the page of results that the address requests, with the error of its query, "" for none."""
+def requested_page(visit: Visit, read: Callable[[int, int], dict[str, Any]], limit: int) -> dict[str, Any]:
+    """Reads the page of results that the address requests, the last one if rows were deleted meanwhile. read: called
+    with the limit and the number of the page."""
     page = visit.query.integer("page", 1, 1, records.MAX_PAGE)
-    q = f"{visit.query.text('q', '')} {sort}".strip()
-    try:
-        results = records.search(visit.ctx, uri, SearchRequest(q, PAGE_ROWS, page, expand))
-        if results["total"] and not results["results"] and page > 1:  # rows were deleted meanwhile: show the last page
-            page = -(-results["total"] // PAGE_ROWS)
-            results = records.search(visit.ctx, uri, SearchRequest(q, PAGE_ROWS, page, expand))
-        return results, ""
-    except BadQuery as error:
-        return {"results": [], "total": 0, "page": 1}, error.message
+    results = read(limit, page)
+    if results["total"] and not results["results"] and page > 1:
+        return read(limit, -(-results["total"] // limit))
+    return results
 
 
 def part(visit: Visit, rows: Sequence[Row], name: str = "page") -> tuple[list[Row], int]:
@@ -62,7 +59,7 @@ def search_names(visit: Visit, uri: str, text: str, limit: int, q: str = "") -> 
     try:
         return records.search(visit.ctx, uri, SearchRequest(q, limit, expand=LABEL))
     except BadQuery:
-        return {"results": [], "total": 0, "page": 1}
+        return EMPTY_PAGE
 
 
 def count(visit: Visit, uri: str, q: str) -> int:

@@ -7,7 +7,7 @@ not records: see row_view.py."""
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -25,7 +25,7 @@ from console.lists.worklist_columns import ListColumn
 from server import times
 from server.context import Context
 from server.dataclass import dataclass
-from server.errors import BadQuery, Invalid, nearest
+from server.errors import BadQuery, HelpdeskError, Invalid, nearest
 from server.people import list_columns
 from server.record_types.record_type import RecordType
 from server.records import records
@@ -170,70 +170,51 @@ def available(visit: Visit, worklist: Worklist) -> dict[str, ListColumn]:
 
 
 class TableView(ABC):
-    """The view of a list in one request, which templates read; its rows may be anything."""
+    """The view of a list in one request, which templates read; its rows may be anything.
+
+    title: the name of the list in the audit log. found: the results of the page; more: what its columns need to know of
+    them. error: why nothing could be searched. q: the typed search; by: the field that rows are counted by. groupings:
+    the fields that they can be counted by; shares: label, hits, and the address of the list filtered by it.
+    filter_names: further parameters that filter the list; is_filtered: whether there may be more rows than are found;
+    searched: the query, as an empty list quotes it; cleared: the address of the whole list. sample: the API request
+    that returns the list."""
 
     most_matching = MAX_MATCHING
+    error: HelpdeskError | None = None
+    q = by = wrong = ""
+    followed = 0
+    groupings: Sequence[Option] = ()
+    shares: Sequence[tuple[str, int, str]] = ()
+    filter_names: Sequence[str] = ()
+    is_filtered: bool
+    searched: str
+    cleared: str
+    sample: Sample | None
 
-    def __init__(self, visit: Visit, worklist: Worklist) -> None:
-        self.visit, self.of, self.available = visit, worklist, available(visit, worklist)
-        query = visit.query
-        self.limit = query.integer("limit", worklist.limit, 1, PAGE_SIZES[-1])
-        self.sort = query.text("sort", "")
+    def __init__(self, visit: Visit, worklist: Worklist, title: str) -> None:
+        self.visit, self.of, self.available, self.title = visit, worklist, available(visit, worklist), title
+        self.limit = visit.query.integer("limit", worklist.limit, 1, PAGE_SIZES[-1])
+        self.sort = visit.query.text("sort", "")
         self.columns = self._chosen()
-        self.q = self.by = self.wrong = ""
-        self.found: dict[str, Any] = {}
-        self.rows: list[dict[str, Any]] = []
-        self.more: Any = None
-        self.followed = 0
-
-    @property
-    def groupings(self) -> list[Option]:
-        """The fields that the list can be counted by."""
-        return []
-
-    @property
-    def shares(self) -> list[tuple[str, int, str]]:
-        """The rows of the subtotal: label, hits, and where the list is filtered by it."""
-        return []
-
-    @property
-    def filter_names(self) -> tuple[str, ...]:
-        """What else the list is narrowed down by, in the address."""
-        return ()
-
-    @property
-    @abstractmethod
-    def is_filtered(self) -> bool:
-        """Whether there may be more rows than are found."""
-
-    @property
-    @abstractmethod
-    def searched(self) -> str:
-        """The query, as an empty list quotes it."""
-
-    @property
-    @abstractmethod
-    def cleared(self) -> str:
-        """The address of the whole list."""
-
-    @property
-    @abstractmethod
-    def sample(self) -> Sample | None:
-        """The API request that returns the list."""
-
-    @property
-    @abstractmethod
-    def export_name(self) -> str:
-        """What files of the list are called."""
-
-    @property
-    @abstractmethod
-    def title(self) -> str:
-        """The name of the list in the audit log."""
 
     @abstractmethod
+    def read(self, limit: int, page: int) -> dict[str, Any]:
+        """Reads a page of rows: {results, total, page}."""
+
+    def show(self, found: dict[str, Any]) -> None:
+        """Sets the rows of the page."""
+        self.found, self.rows = found, found["results"]
+        self.more = self.loaded(self.rows)
+
     def batches(self) -> Iterator[list[dict[str, Any]]]:
-        """All rows, PART at a time, at most MAX_EXPORTED."""
+        """All rows, PART at a time, at most MAX_EXPORTED. Raises `error`."""
+        if self.error is not None:
+            raise self.error
+        for number in range(1, MAX_EXPORTED // PART + 1):
+            rows = self.read(PART, number)["results"]
+            yield rows
+            if len(rows) < PART:
+                return
 
     def loaded(self, rows: list[dict[str, Any]]) -> Any:
         """Reads what the columns need to know of some rows."""
@@ -297,69 +278,42 @@ class ListView(TableView):
 
     def __init__(self, visit: Visit, worklist: Worklist) -> None:
         self.type: RecordType = visit.service.registry.type(worklist.uri)
-        super().__init__(visit, worklist)
-        self.q = visit.query.text("q", "")
+        super().__init__(visit, worklist, self.type.label_names[1])
+        self.q = self.searched = visit.query.text("q", "")
         self.by = visit.query.text("by", "")
+        self.query = sorted_query(worklist.sort, self.sort, worklist.own_query, self.q)  # as the API takes it
+        expanded = (lookup.LABEL, worklist.expand, *(each.expand for each in self.columns))
+        self.expand = ",".join(filter(None, expanded))
         self.help = QueryHelp(visit.ctx, self.type)
         self.mistake: QueryMistake | None = None
-        self.counted: list[dict[str, Any]] = []
-        self.found = self._found()
-        self.rows = self.found["results"]
-        self.more = self.loaded(self.rows)
+        self.cleared = self.link(q="", by="")
+        self.groupings = [(name, name) for name in worklist.by or self.type.subtotals.search if "<" not in name]
+        self.show(self._found())
+        self.is_filtered = bool(self.q or self.wrong)
+        fields = (("expand", worklist.expand), ("subtotals[]", self.by))
+        path = f"/rest/records/{self.type.uri}/search.json"
+        self.sample = Sample("GET", path, [("q", self.query), *((name, text) for name, text in fields if text)])
         self.followed = following.cursor(visit.ctx) if worklist.is_followed else 0
 
-    # -- what was asked for ----------------------------------------------------------------------------------------
+    def read(self, limit: int, page: int, by: tuple[str, ...] = ()) -> dict[str, Any]:
+        return records.search(self.visit.ctx, self.of.uri, SearchRequest(self.query, limit, page, self.expand, by))
 
     def _found(self) -> dict[str, Any]:
         """The results on this page. A mistake in the query is shown beside it."""
-        expand = ",".join(filter(None, (lookup.LABEL, self.of.expand, *(each.expand for each in self.columns))))
-        page = self.visit.query.integer("page", 1, 1, records.MAX_PAGE)
+        by = (self.by,) if self.by else ()
         try:
-            response = self._search(page, expand)
-            if (
-                response["total"] and not response["results"] and page > 1
-            ):  # rows were deleted meanwhile: show the last page
-                response = self._search(-(-response["total"] // self.limit), expand)
+            found = lookup.requested_page(self.visit, partial(self.read, by=by), self.limit)
         except BadQuery as error:
             # What was typed is looked at alone, or its place would be that in the search with the list's own.
             self.mistake = self.help.mistake(self.q) if self.q else None
             self.wrong = self.mistake.message if self.mistake is not None else error.message
-            return {"results": [], "total": 0, "page": 1}
-        self.counted = (response.get("subtotals") or {}).get(self.by, [])
-        return response
-
-    def _search(self, page: int, expand: str) -> dict[str, Any]:
-        request = SearchRequest(self.query, self.limit, page, expand, (self.by,) if self.by else ())
-        return records.search(self.visit.ctx, self.of.uri, request)
-
-    @cached_property
-    def query(self) -> str:
-        """The search as the API takes it."""
-        return sorted_query(self.of.sort, self.sort, self.of.own_query, self.q)
+            self.error = BadQuery(self.wrong)
+            return lookup.EMPTY_PAGE
+        counted = (found.get("subtotals") or {}).get(self.by, [])[:MAX_SUBTOTAL_ROWS]
+        self.shares = [(str(each["label"]), each["hits"], self.link(q=self._narrowed(each))) for each in counted]
+        return found
 
     # -- what templates show -----------------------------------------------------------------------------------------
-
-    @property
-    def is_filtered(self) -> bool:
-        return bool(self.q or self.wrong)
-
-    @property
-    def searched(self) -> str:
-        return self.q
-
-    @property
-    def cleared(self) -> str:
-        return self.link(q="", by="")
-
-    @property
-    def groupings(self) -> list[Option]:
-        names = self.of.by or self.type.subtotals.search
-        return [(name, name) for name in names if "<" not in name]
-
-    @property
-    def shares(self) -> list[tuple[str, int, str]]:
-        rows = self.counted[:MAX_SUBTOTAL_ROWS]
-        return [(str(each["label"]), each["hits"], self.link(q=self._narrowed(each))) for each in rows]
 
     @cached_property
     def saved(self) -> list[SavedSearchLink]:
@@ -397,33 +351,6 @@ class ListView(TableView):
         shown_value = value if _PLAIN.fullmatch(value) else '"{}"'.format(value.replace('"', ""))
         term = f"{self.by}:{shown_value}"
         return self.q if term in self.q.split() else f"{self.q} {term}".strip()
-
-    @property
-    def sample(self) -> Sample:
-        fields = [("q", self.query), *([("expand", self.of.expand)] if self.of.expand else [])]
-        fields += [("subtotals[]", self.by)] if self.by else []
-        path = f"/rest/records/{self.type.uri}/search.json"
-        return Sample("GET", path, [(name, text) for name, text in fields if text or name == "q"])
-
-    @property
-    def export_name(self) -> str:
-        return self.type.uri
-
-    @property
-    def title(self) -> str:
-        return self.type.label_names[1]
-
-    def batches(self) -> Iterator[list[dict[str, Any]]]:
-        """Raises BadQuery."""
-        if self.wrong:
-            raise BadQuery(self.wrong)
-        expand = ",".join(filter(None, (lookup.LABEL, self.of.expand, *(each.expand for each in self.columns))))
-        for number in range(1, MAX_EXPORTED // PART + 1):
-            request = SearchRequest(self.query, PART, number, expand)
-            rows = records.search(self.visit.ctx, self.of.uri, request)["results"]
-            yield rows
-            if len(rows) < PART:
-                return
 
 
 def page(
@@ -484,7 +411,7 @@ def exported(visit: Visit, view: TableView) -> PageResponse:
         log_export(visit.ctx, f"the list of {view.title.lower()}")
     names = ["id", *(each.key for each in view.columns)]
     times_of = [each.key for each in view.columns if each.is_time]
-    return exports.file(visit, format, view.export_name, names, rows, times_of)
+    return exports.file(visit, format, view.of.uri, names, rows, times_of)
 
 
 def _line(view: TableView, row: dict[str, Any], more: Any) -> dict[str, Any]:
