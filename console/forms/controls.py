@@ -3,7 +3,7 @@ record_form.py combines them."""
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any
 
@@ -12,7 +12,7 @@ from markupsafe import Markup
 from console.forms import owners
 from console.html import ui
 from console.html.form import Form
-from console.html.ui import Option
+from console.html.ui import ChooserOptions, Option
 from console.http.visit import Visit
 from console.lists import lookup
 from server.contexts import WORKER
@@ -248,52 +248,20 @@ def html(visit: Visit, control: Control, form: Form) -> Markup:
     """The control as HTML, with its value in the form."""
     hints = (control.hint, KEPT if control.is_kept and control.kind != "password" else "")
     hint = " ".join(shown(each) for each in hints if each)
-    return _SHOWN.get(control.kind, _line)(visit, control, form, hint)
+    return ui.control_field(form, control, hint, _choices(visit, control, form))
 
 
-def _line(visit: Visit, each: Control, form: Form, hint: Words) -> Markup:
-    type = each.kind if each.kind in ("email", "url", "number", "date", "password", "tel") else "text"
-    more = {"autocomplete": "new-password"} if type == "password" else {}
-    return ui.field(form, each.name, each.label, type, hint, **{**more, **each.attributes})
-
-
-def _area(visit: Visit, each: Control, form: Form, hint: Words) -> Markup:
-    rows = 4 if each.kind in ("area", "lines") else 8
-    plain = {} if each.kind == "area" else {"spellcheck": "false", "autocapitalize": "off"}
-    attributes = {**plain, **each.attributes}
-    return ui.area(form, each.name, each.label, attributes.pop("rows", rows), hint, **attributes)
-
-
-def _chooser(visit: Visit, each: Control, form: Form, hint: Words) -> Markup:
-    options = lookup.choosable(visit, each.target, each.query, form.get(each.name))
-    none = each.none or ("" if form.get(each.name) else N_("Choose one"))
-    return ui.chooser(form, each.name, each.label, options, hint, none, **each.attributes)
-
-
-def _owner_chooser(visit: Visit, each: Control, form: Form, hint: Words) -> Markup:
-    options = owners.choosable(visit, form.get(each.name))
-    return ui.chooser(form, each.name, each.label, options, hint, each.none or "", **each.attributes)
-
-
-def _choice(visit: Visit, each: Control, form: Form, hint: Words) -> Markup:
-    present = form.get(each.name)
-    labels = dict(each.options)
-    first = [("", each.none)] if each.none and "" not in labels else []
-    other = [(present, present)] if present and present not in labels else []  # or the form would choose another
-    return ui.choice(form, each.name, each.label, [*first, *each.options, *other], hint, **each.attributes)
-
-
-_SHOWN: dict[str, Callable[[Visit, Control, Form, Words], Markup]] = {
-    **dict.fromkeys(SEVERAL_LINES, _area),
-    "hidden": lambda visit, each, form, hint: ui.hidden(each.name, form.get(each.name)),
-    "tick": lambda visit, each, form, hint: ui.tick(form, each.name, each.label, hint),
-    "ticks": lambda visit, each, form, hint: ui.ticks(form, each.name, each.label, each.ticks, hint),
-    "time": lambda visit, each, form, hint: ui.time_field(form, each.name, each.label, hint, **each.attributes),
-    "zone": lambda visit, each, form, hint: ui.zone_field(form, each.name, each.label, hint, **each.attributes),
-    "choice": _choice,
-    "chooser": _chooser,
-    "owner": _owner_chooser,
-}
+def _choices(visit: Visit, control: Control, form: Form) -> ChooserOptions | Sequence[Option]:
+    """What may be chosen in the control."""
+    present = form.get(control.name)
+    if control.kind == "chooser":
+        return lookup.choosable(visit, control.target, control.query, present)
+    if control.kind == "owner":
+        return owners.choosable(visit, present)
+    values = {value for value, _label in control.options}
+    first = [("", control.none)] if control.none and "" not in values else []
+    other = [(present, present)] if present and present not in values else []  # or the form would choose another
+    return [*first, *control.options, *other]
 
 
 # -- what is sent ------------------------------------------------------------------------------------------------------
@@ -319,19 +287,17 @@ def values_of(visit: Visit, control: Control, form: Form) -> dict[str, Any]:
     return {name: text if control.kind == "password" else text.strip() or control.blank}
 
 
-def is_same(control: Control, form: Form, before: Form) -> bool:
-    """Whether nothing else was typed than what stood there."""
+def typed(control: Control, form: Form) -> object:
+    """What was typed or chosen, the same however a browser sends it."""
     if control.is_several:
-        return set(form.several.get(control.name, [])) == set(before.several.get(control.name, []))
-    now, was = ((each.get(control.name)).replace("\r\n", "\n").strip() for each in (form, before))
-    return now == was or (control.kind == "tick" and (now == "1") == (was == "1"))
+        return sorted(form.several.get(control.name, []))
+    text = form.get(control.name).replace("\r\n", "\n").strip()
+    return text == "1" if control.kind == "tick" else text
 
 
 def is_blank(control: Control, form: Form) -> bool:
     """Whether nothing was typed or chosen; a tick always says something."""
-    if control.is_several:
-        return not form.several.get(control.name)
-    return control.kind != "tick" and not form.get(control.name).strip()
+    return control.kind != "tick" and not typed(control, form)
 
 
 def first_owner(visit: Visit) -> str:

@@ -136,7 +136,7 @@ class OpenForm:
         digests = dict(each.rpartition(":")[::2] for each in self.visit.form.text_list(SHOWN))
         for each in self.controls:
             digest, before = digests.get(each.name), self._digest(each, self.before)
-            if digest is None or digest == before or controls.is_same(each, self.values, self.before):
+            if digest is None or digest == before or self._is_same(each):
                 continue
             if self._digest(each, self.values) != digest:
                 self._clashes.append(each)
@@ -147,11 +147,7 @@ class OpenForm:
 
     def _digest(self, control: Control, form: Form) -> str:
         """A digest of the value of a control, the same however a browser sends it."""
-        value: object = sorted(form.several.get(control.name, []))
-        if control.kind == "tick":
-            value = form.get(control.name) == "1"
-        elif not control.is_several:
-            value = form.get(control.name).replace("\r\n", "\n").strip()
+        value = controls.typed(control, form)
         if control.kind in CHOSEN_BY_NAME:
             with suppress(HelpdeskError):
                 value = controls.values_of(self.visit, control, form)
@@ -231,7 +227,11 @@ class OpenForm:
     def _is_sent(self, control: Control) -> bool:
         if controls.is_blank(control, self.values) and (control.is_kept or (not self.id and not self._needs(control))):
             return False
-        return not self.id or not controls.is_same(control, self.values, self.before)
+        return not self.id or not self._is_same(control)
+
+    def _is_same(self, control: Control) -> bool:
+        """Whether nothing else was typed than what stood there."""
+        return controls.typed(control, self.values) == controls.typed(control, self.before)
 
     def _needs(self, control: Control) -> bool:
         """Whether a blank is stored for a new record: for a required text, or one whose default is not blank."""

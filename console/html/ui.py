@@ -62,7 +62,7 @@ KEYS = (
 )
 # The macros of each file of console/templates/macros.
 MACROS = {
-    "fields": "token hidden summary field time_field zone_field area editor choice chooser ticks tick",
+    "fields": "token hidden summary field time_field zone_field area editor choice chooser ticks tick control_field",
     "buttons": "button undo asks draft copy",
     "texts": "badge state when breakable code_parts copied avatar snippet secret diff",
     "lists": "empty pager tabs findings",
