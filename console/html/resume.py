@@ -34,19 +34,17 @@ def again(visit: Visit, reason: str, form: Form | None = None) -> PageResponse:
     is_ours = visit.session is not None and visit.has_form_token()
     if not is_ours and headers.get("Sec-Fetch-Site") is None and headers.get("Origin") is None:
         raise Forbidden(_("This form does not belong to your session. Open its page again, and send it from there."))
-    sent = _sent(visit)
-    plain = [(name, value) for name, value in sent if isinstance(value, str) and not form_drafts.is_secret(name)]
     form = form or Form()
+    fields, secrets, uploads = _fields_by_kind(visit)
     return render(
         visit,
         "again.html",
         form.status if form.is_wrong else 403,
         reason=reason,
         form=form,
-        fields=plain,
-        secrets=[name for name, value in sent if value and isinstance(value, str) and form_drafts.is_secret(name)],
-        uploads=[name for name, value in sent if isinstance(value, Upload)],
-        target=visit.shown_path,
+        fields=fields,
+        secrets=secrets,
+        uploads=uploads,
         asks=_asks(visit, reason),
         email_field=EMAIL,
         proof_field=PROOF,
@@ -56,19 +54,8 @@ def again(visit: Visit, reason: str, form: Form | None = None) -> PageResponse:
 
 def repeat(visit: Visit, reason: Words, answer: str) -> PageResponse:
     """A page that offers to submit an accepted form again. answer: the field that confirms it."""
-    sent = _sent(visit)
-    plain = [(name, value) for name, value in sent if isinstance(value, str) and not form_drafts.is_secret(name)]
-    return render(
-        visit,
-        "repeat.html",
-        409,
-        reason=shown(reason),
-        form=Form(),
-        fields=[*plain, (answer, "1")],
-        uploads=[name for name, value in sent if isinstance(value, Upload)],
-        target=visit.shown_path,
-        back=visit.referring_path,
-    )
+    fields, _secrets, uploads = _fields_by_kind(visit)
+    return render(visit, "repeat.html", 409, reason=shown(reason), fields=[*fields, (answer, "1")], uploads=uploads)
 
 
 def ask(visit: Visit) -> PageResponse:
@@ -134,6 +121,15 @@ def _has_code(visit: Visit) -> bool:
 def _sent(visit: Visit) -> list[tuple[str, str | Upload]]:
     """The submitted fields without those of these pages."""
     return [(name, value) for name, value in flat(visit.form.tree) if name not in (FORM_TOKEN, EMAIL, PROOF)]
+
+
+def _fields_by_kind(visit: Visit) -> tuple[list[tuple[str, str]], list[str], list[str]]:
+    """The submitted texts that may be shown, and the names of submitted secrets and of files."""
+    sent = _sent(visit)
+    texts = [(name, value) for name, value in sent if isinstance(value, str)]
+    plain = [(name, text) for name, text in texts if not form_drafts.is_secret(name)]
+    secrets = [name for name, text in texts if text and form_drafts.is_secret(name)]
+    return plain, secrets, [name for name, value in sent if isinstance(value, Upload)]
 
 
 def flat(tree: dict[str, Any], inside: str = "") -> Iterator[tuple[str, str | Upload]]:

@@ -155,9 +155,9 @@ def _pages(visit: Visit, q: str) -> list[JumpTarget]:
         if _fits(words, f"{each.label} {shown(each.label)} {each.words} {shown(each.words)}")
     ]
     hits += [
-        JumpTarget(shown(label), _("List"), f"{inbox.PATH}?v={name}")
-        for name, (label, _icon, _query) in inbox.VIEWS.items()
-        if words and _fits(words, f"{label} {shown(label)}")
+        JumpTarget(shown(each.label), _("List"), each.path)
+        for each in inbox.VIEWS.values()
+        if words and _fits(words, f"{each.label} {shown(each.label)}")
     ]
     hits += [
         JumpTarget(label, _("List"), f"/search/{each.uri}")

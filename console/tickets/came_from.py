@@ -4,18 +4,17 @@ ticket."""
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
+from console.html import ui
 from console.html.environment import fragment
 from console.http.page_response import PageResponse
 from console.http.routes import page
 from console.http.visit import Visit, own_path
 from console.tickets import inbox, list_place
 from console.tickets.list_place import ListPart
-from server.dataclass import dataclass
 from server.errors import BadQuery
 from server.records import records
 from server.records.records import SearchRequest
 from server.tickets.masks import ticket_id
-from server.translation import Words
 
 TICKET = "ticket"
 PATH = "/-/beside"
@@ -26,33 +25,10 @@ AROUND = 10  # tickets read at once to find neighbours
 REACH = 3  # places of the list that are read on either side of a ticket
 
 
-@dataclass(frozen=True, slots=True)
-class Neighbours:
-    """The place of a ticket in a list. at, total: its position, from 1, and the length of the list. before, after: the
-    paths of its neighbours, "" for none. back: the path of the list. rows: the path of the list for a wide screen."""
-
-    at: int
-    total: int
-    before: str
-    after: str
-    back: str
-    rows: str
-
-
-@dataclass(frozen=True, slots=True)
-class RowBeside:
-    """A ticket of the list. who: its requesters. badge: of its status unless it is open."""
-
-    path: str
-    subject: str
-    who: str
-    updated: int
-    badge: tuple[str, Words] | None
-    is_shown: bool
-
-
-def neighbours(visit: Visit, mask: str) -> Neighbours | None:
-    """Returns the neighbours of the ticket in the list in the address, None without a list.
+def neighbours(visit: Visit, mask: str) -> dict[str, Any] | None:
+    """Returns the neighbours of the ticket in the list in the address, None without a list. at, total: its position,
+    from 1, and the length of the list. before, after: the paths of its neighbours, "" for none. back: the path of the
+    list. rows: the path of the list for a wide screen.
 
     They are the neighbours from when the worker saw the list: a ticket that was closed or assigned since may have left
     the list or moved in it, but the next one stays the same."""
@@ -70,9 +46,14 @@ def neighbours(visit: Visit, mask: str) -> Neighbours | None:
     place = part.place(mask) or at
     onward = _path(visit, q, part.place(after) or at + 1, after, mask, part.after(after, mask)) if after else ""
     back = _path(visit, q, part.place(before) or max(at - 1, 1), before, part.before(before, mask), mask)
-    return Neighbours(
-        place, part.total, back if before else "", onward, _back(visit, q), f"{PATH}?{_query(visit, q, at)}"
-    )
+    return {
+        "at": place,
+        "total": part.total,
+        "before": back if before else "",
+        "after": onward,
+        "back": _back(visit, q),
+        "rows": ui.address(PATH, **{"in": q, "at": at, "from": visit.query.text("from", "")}),
+    }
 
 
 @page("GET", PATH)
@@ -84,10 +65,17 @@ def rows(visit: Visit) -> PageResponse:
     first = number * ROWS + 1
     around = list_place.beside([str(each["mask"]) for each in result["results"]])
     rows_beside = [
-        _row(visit, q, each, place, at, ends)
+        (_path(visit, q, place, str(each["mask"]), *ends), each, place == at)
         for place, (each, ends) in enumerate(zip(result["results"], around, strict=True), first)
     ]
-    html = fragment("parts/beside.html", visit=visit, rows=rows_beside, total=result["total"], back=_back(visit, q))
+    html = fragment(
+        "parts/beside.html",
+        visit=visit,
+        rows=rows_beside,
+        badges=inbox.STATUS_BADGES,
+        total=result["total"],
+        back=_back(visit, q),
+    )
     return PageResponse(html)
 
 
@@ -98,13 +86,6 @@ def path_with_list(visit: Visit, here: str, **more: str) -> str:
     list_params = [(name, value) for name, value in parse_qsl(query) if name in LIST] if path == here else []
     params = urlencode([*list_params, *more.items()])
     return f"{here}?{params}" if params else here
-
-
-def _row(visit: Visit, q: str, row: dict[str, Any], place: int, at: int, ends: tuple[str, str]) -> RowBeside:
-    who = [each.get("name") or each["email"] for each in list((row.get("requesters") or {}).values())[:2]]
-    badge = inbox.STATUS_BADGES[row["status"]] if row["status"] != "open" else None
-    path = _path(visit, q, place, str(row["mask"]), *ends)
-    return RowBeside(path, str(row["subject"]), ", ".join(who), row["updated"], badge, place == at)
 
 
 def _part(visit: Visit, q: str, at: int) -> ListPart:
@@ -129,12 +110,6 @@ def _seen(visit: Visit, name: str) -> str:
 def _path(visit: Visit, q: str, place: int, mask: str, before: str, after: str) -> str:
     """Returns the path of a ticket at a place of the list, with its neighbours."""
     return list_place.path(mask, q, place, visit.query.text("from", ""), before, after)
-
-
-def _query(visit: Visit, q: str, at: int) -> str:
-    """Returns the parameters of an address that describe the list."""
-    come_from = visit.query.text("from", "")
-    return urlencode({"in": q, "at": at, **({"from": come_from} if come_from else {})})
 
 
 def _back(visit: Visit, q: str) -> str:

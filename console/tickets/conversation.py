@@ -205,16 +205,24 @@ def _files(keys: dict[str, Any]) -> list[File]:
 
 
 def _note(keys: dict[str, Any]) -> Entry:
-    text = str(keys["comment"])
     is_worker = keys.get("author__context") == WORKER
+    author = str(keys.get("author__label") or "Helpdesk")
+    return _entry("note", keys, keys["created"], str(keys["comment"]), author, keys["author_id"] if is_worker else 0)
+
+
+def _entry(
+    kind: str, keys: dict[str, Any], at: int, text: str, who: str, who_id: Any, delivery: Delivery | None = None
+) -> Entry:
+    """An entry with a plain text."""
     return Entry(
-        "note",
+        kind,
         keys["id"],
-        keys["created"],
-        str(keys.get("author__label") or "Helpdesk"),
-        int(keys["author_id"]) if is_worker else 0,
+        at,
+        who,
+        int(who_id or 0),
         parts=(("said", text[:MAX_TEXT_CHARS]),),
         cut=max(len(text) - MAX_TEXT_CHARS, 0),
+        delivery=delivery,
         keys=keys,
     )
 
@@ -233,20 +241,8 @@ def _drafts(visit: Visit, ticket_id: int, waiting: list[Delivery]) -> list[Entry
         in_form |= {keys["type"]} if is_own else set()
         if (queued is not None and queued.message_id) or (queued is None and is_own):
             continue
-        text = str(keys.get("content") or "")
-        entries.append(
-            Entry(
-                "draft",
-                keys["id"],
-                keys["updated"],
-                str(keys.get("worker__label") or ""),
-                int(keys["worker_id"] or 0),
-                parts=(("said", text[:MAX_TEXT_CHARS]),),
-                cut=max(len(text) - MAX_TEXT_CHARS, 0),
-                delivery=queued,
-                keys=keys,
-            )
-        )
+        text, who = str(keys.get("content") or ""), str(keys.get("worker__label") or "")
+        entries.append(_entry("draft", keys, keys["updated"], text, who, keys["worker_id"], queued))
     return entries
 
 

@@ -36,15 +36,6 @@ GROUPS = 12  # groups in the menu, with the most open tickets
 PASSING_SECONDS = 0.1  # seconds that counting a saved search may take
 SLOW_SECONDS = 600  # seconds until a search that took longer is counted again
 TOO_SLOW: StoreLocal[dict[str, int]] = StoreLocal()  # {search: Unix second until which it is not counted}
-# {name: (label, icon, query)} of the standard lists.
-VIEWS = {
-    "mine": (N_("My open"), "ticket", "status:open owner.id:me"),
-    "unassigned": (N_("Unassigned"), "inbox", "status:open owner.id:none"),
-    "waiting": (N_("Waiting"), "clock", "status:waiting owner.id:me"),
-    "open": (N_("All open"), "list", "status:open"),
-    "all-waiting": (N_("All waiting"), "clock", "status:waiting"),
-}
-LATE, LATE_QUERY = "late", "status:open due:<now"  # shown if there are service targets
 STATUS_BADGES = {
     "open": ("ok", N_("open")),
     "waiting": ("warn", N_("waiting")),
@@ -74,21 +65,38 @@ class TicketView:
         return self.name.startswith("saved.")
 
 
+VIEWS = {  # the standard lists by name
+    each.name: each
+    for each in (
+        TicketView(FIRST, N_("My open"), "ticket", "status:open owner.id:me"),
+        TicketView("unassigned", N_("Unassigned"), "inbox", "status:open owner.id:none"),
+        TicketView("waiting", N_("Waiting"), "clock", "status:waiting owner.id:me"),
+        TicketView("open", N_("All open"), "list", "status:open"),
+        TicketView("all-waiting", N_("All waiting"), "clock", "status:waiting"),
+    )
+}
+LATE = TicketView("late", N_("Overdue"), "clock", "status:open due:<now")  # shown if there are service targets
+
+
 def views(visit: Visit) -> list[TicketView]:
     """Returns the lists of a worker, with the number of tickets in each."""
     ctx = visit.ctx
-    all_views = [
-        TicketView(name, shown(label), icon, q, lookup.count(visit, URI, q)) for name, (label, icon, q) in VIEWS.items()
-    ]
-    if target_alerts.are_there(ctx):
-        all_views.append(TicketView(LATE, _("Overdue"), "clock", LATE_QUERY, lookup.count(visit, URI, LATE_QUERY)))
+    standard = [*VIEWS.values(), *([LATE] if target_alerts.are_there(ctx) else [])]
     request = SearchRequest("status:open", 1, subtotals=("group.id",), show_results=False)
     by_group = records.search(ctx, URI, request)["subtotals"]["group.id"][:GROUPS]
-    for each in by_group if len(by_group) > 1 else []:
-        query = f"status:open group.id:{each['key']}" if each.get("key") else ""
-        if query:
-            all_views.append(TicketView(f"group.{each['key']}", str(each["label"]), "group", query, each["hits"]))
-    return [*all_views, *(replace(each, count=_passing_count(visit, each.query)) for each in _saved(visit))]
+    return [
+        *(replace(each, label=shown(each.label), count=lookup.count(visit, URI, each.query)) for each in standard),
+        *(
+            _of_group(each["key"], str(each["label"]), each["hits"])
+            for each in by_group
+            if len(by_group) > 1 and each.get("key")
+        ),
+        *(replace(each, count=_passing_count(visit, each.query)) for each in _saved(visit)),
+    ]
+
+
+def _of_group(id: int | str, label: str, count: int | None = None) -> TicketView:
+    return TicketView(f"group.{id}", label, "group", f"status:open group.id:{id}", count)
 
 
 def _passing_count(visit: Visit, query: str) -> int | None:
@@ -109,20 +117,16 @@ def _passing_count(visit: Visit, query: str) -> int | None:
 
 def view_of(visit: Visit) -> TicketView:
     """Returns the list that the address requests; the first one if there is none or it was deleted."""
-    name = visit.query.text("v", "") or FIRST
-    if name in VIEWS:
-        label, icon, query = VIEWS[name]
-        return TicketView(name, shown(label), icon, query)
-    if name == LATE:
-        return TicketView(LATE, _("Overdue"), "clock", LATE_QUERY)
+    name = visit.query.text("v", "")
     kind, _dot, id = name.partition(".")
     if kind == "group" and id.isdigit():
-        groups = records.search(visit.ctx, "group", SearchRequest(f"id:{id}", 1, 1, lookup.LABEL))["results"]
-        if groups:
-            return TicketView(name, str(groups[0][lookup.LABEL]), "group", f"status:open group.id:{id}")
-    saved = {each.name: each for each in _saved(visit)} if kind == "saved" else {}
-    label, icon, query = VIEWS[FIRST]
-    return saved.get(name) or TicketView(FIRST, shown(label), icon, query)
+        for _id, label in lookup.choices(visit, "group", f"id:{id}"):
+            return _of_group(id, label)
+    for each in _saved(visit) if kind == "saved" else ():
+        if each.name == name:
+            return each
+    standard = LATE if name == LATE.name else VIEWS.get(name, VIEWS[FIRST])
+    return replace(standard, label=shown(standard.label))
 
 
 def _saved(visit: Visit) -> list[TicketView]:
@@ -190,10 +194,6 @@ def _workers(visit: Visit) -> list[Option]:
     return [("0", N_("Nobody")), *lookup.choices(visit, "worker", "isDisabled:no")[: lookup.MAX_LISTED_CHOICES]]
 
 
-def _places(visit: Visit) -> list[Option]:
-    return buckets(visit)
-
-
 STATE = ("status_id", "reopen_date")
 # The message after an action, for one ticket and for `{count}`.
 SAYS = {
@@ -222,7 +222,7 @@ ACTIONS = (
                is_rare=True,
                says=SAYS["assign"],
                says_none=SAYS["unassign"]),
-    BulkAction("move", N_("Move"), {}, key="m", restores=("bucket_id",), field="bucket_id", choices=_places,
+    BulkAction("move", N_("Move"), {}, key="m", restores=("bucket_id",), field="bucket_id", choices=buckets,
                is_rare=True,
                says=SAYS["move"]),
     BulkAction("set", N_("Set a field"), {}, key="f", page=f"/records/{URI}/set", is_rare=True),
