@@ -101,8 +101,8 @@ INTERNAL = {
         console.pages.apps.MAX_NAMED console.pages.apps.MAX_SHOWN_CALLS
         console.pages.jump.MAX_CHOSEN_FROM console.pages.jump.MAX_HITS console.pages.jump.MAX_OF_KIND
         console.pages.record.show.MAX_TEXT_CHARS console.pages.record.show.MAX_TICKETS
-        console.tickets.conversation.MAX_TEXT_CHARS console.tickets.conversation.MAX_RECIPIENTS_CHARS
-        console.tickets.conversation.MAX_DRAFTS console.tickets.conversation.MAX_EVENTS
+        tickets.conversation.MAX_TEXT_CHARS tickets.conversation.MAX_RECIPIENTS_CHARS
+        tickets.conversation.MAX_DRAFTS tickets.conversation.MAX_EVENTS
         console.tickets.reply.MAX_ADDRESSES people.presence.MAX_WORKERS
         tickets.types.ticket_parts.merges.MAX_MERGES
         console.pages.automation.webhooks.MAX_SHOWN_CHARS console.pages.automation.webhooks.MAX_SHOWN_INPUTS
@@ -144,7 +144,7 @@ INTERNAL = {
         console.http.visit.MAX_TOLD_CHARS console.lists.selection.MAX_UNDO_BYTES console.http.visit.MAX_UNDO_CHARS
         console.http.visit.MAX_NEXT_CHARS queries.numbers.MAX_MAGNITUDE
         people.form_drafts.MAX_KEY_CHARS console.lists.lookup.MAX_NAMED_WORDS console.lists.lookup.MAX_LISTED_CHOICES
-        digits.MAX_ID_DIGITS console.tickets.conversation.MAX_BACK
+        digits.MAX_ID_DIGITS tickets.conversation.MAX_BACK
         fields.number.MAX_NUMBER fields.number.MAX_UINT
         markup.html_tokens.MAX_REFERENCE_DIGITS outbound.client_tokens.MAX_TOKEN_BYTES
         outbound.urls.MAX_HOST_CHARS search.values.MAX_INTEGER template.filters.address_filters.MAX_PORT

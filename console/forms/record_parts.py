@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from console.html import ui
-from console.html.sheet import Fact, File
 from console.http.visit import Visit
 from server.outbox.delivery import Delivery, State
 from server.record_types.shared import paths
+from server.records.sheet import Fact, File
 from server.translation import N_, _
 
 SOON_SECONDS = 60

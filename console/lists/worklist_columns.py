@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from console.html import sheet, ui
+from console.html import ui
 from console.http.visit import Visit
 from server.context import Context
 from server.dataclass import dataclass
@@ -12,7 +12,7 @@ from server.record_types.field_labels import field_label
 from server.record_types.record_type import RecordType
 from server.record_types.shared import custom, paths
 from server.record_types.shared.custom import FieldDefinition
-from server.records import records
+from server.records import records, sheet
 from server.translation import N_, Words
 
 MAX_CELL_CHARS = 120  # characters of a cell; the page of the record shows the whole text

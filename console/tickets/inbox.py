@@ -15,7 +15,7 @@ from console.http.visit import Visit
 from console.lists import lookup, saved_searches
 from console.lists.worklist import BulkAction, Worklist, declare, sorted_query
 from console.lists.worklist_columns import ListColumn
-from console.tickets import due_time, list_place
+from console.tickets import list_place
 from console.tickets.reply_choices import buckets
 from server.automation import macros
 from server.automation.macros.running import UNDONE
@@ -174,9 +174,7 @@ def here(visit: Visit, ticket_id: int) -> str:
 
 def _status(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
     badge, later = ui.badge(*STATUS_BADGES[row["status"]]), row.get("reopen_date")
-    return Markup("{} {}").format(
-        badge, ui.when(visit, later) if later else due_time.due_html(visit, row.get("due_at") or 0)
-    )
+    return Markup("{} {}").format(badge, ui.when(visit, later) if later else ui.due(visit, row.get("due_at") or 0))
 
 
 def _place(visit: Visit, row: Mapping[str, Any], more: Any) -> str:

@@ -5,22 +5,21 @@ The options of its fields are read only where the form is shown (reply_choices.p
 from dataclasses import field, replace
 from typing import Any
 
-from console.html import sheet
 from console.html.form import Form
-from console.html.sheet import File, Sheet
 from console.http.visit import Visit
 from console.lists import lookup
-from console.tickets.conversation import Entry
 from console.tickets.reply_choices import NO_CHOICES, ReplyChoices, of_bucket, way_of_ticket
 from server import times
 from server.dataclass import dataclass
 from server.errors import HelpdeskError, Invalid, Required
 from server.people import form_drafts
 from server.record_types.shared.sending_addresses import UNTIL_ANSWERED
-from server.records import records, stored_files
+from server.records import records, sheet, stored_files
 from server.records.records import SearchRequest
+from server.records.sheet import File, Sheet
 from server.tickets import answer_drafts, reply_start
 from server.tickets.answer_drafts import AnswerDraft
+from server.tickets.conversation import Entry
 from server.tickets.reply_start import SIGNATURE, ReplyStart
 from server.translation import N_, N_pgettext, Words, _
 from server.web.form_data import Upload

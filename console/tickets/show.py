@@ -5,18 +5,16 @@ from typing import Any
 from urllib.parse import unquote, urlencode
 
 from console.forms import record_parts
-from console.html import sheet, ui
+from console.html import ui
 from console.html.form import Form
 from console.html.rendering import render
-from console.html.sheet import Sheet
 from console.html.ui import Sample
 from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import lookup
 from console.lists.link_types import linkable
-from console.tickets import came_from, conversation, due_time, inbox, reply_choices, reply_form, reply_samples
-from console.tickets.conversation import Conversation
+from console.tickets import came_from, inbox, reply_choices, reply_form, reply_samples
 from console.tickets.reply_choices import ReplyChoices
 from console.tickets.reply_form import ReplyForm
 from server.automation import macros
@@ -24,9 +22,11 @@ from server.digits import id_in
 from server.errors import Forbidden, NotFound
 from server.people import presence, profile
 from server.record_types.shared import paths
-from server.records import records
+from server.records import records, sheet
 from server.records.records import SearchRequest
-from server.tickets import answered, following, masks, unmerge, unseen
+from server.records.sheet import Sheet
+from server.tickets import answered, conversation, following, masks, unmerge, unseen
+from server.tickets.conversation import Conversation
 from server.tickets.unseen import Mark
 from server.translation import _
 
@@ -79,7 +79,6 @@ def render_ticket(visit: Visit, ticket: Sheet, form: ReplyForm | None = None) ->
         linkable=linkable(visit),
         relation_form=Form({"to": "task"}),
         followed=following.cursor(visit.ctx),
-        goals=due_time.goals(visit, keys),
         samples=_samples(visit, ticket, said, written),
         earlier=earlier,
         later=later,
@@ -192,7 +191,7 @@ def with_query(visit: Visit, path: str) -> str:
 
 def _conversation(visit: Visit, ticket: Sheet) -> Conversation:
     back = visit.query.integer("back", 0, 0, conversation.MAX_BACK)
-    return conversation.read_conversation(visit, ticket, back, _has_log(visit))
+    return conversation.read_conversation(visit.ctx, ticket, back, _has_log(visit))
 
 
 def _has_log(visit: Visit) -> bool:
@@ -240,7 +239,7 @@ def _with_message(visit: Visit, ticket: Sheet, id: int) -> str:
     messages = records.search(visit.ctx, "message", SearchRequest(f"ticket.id:{ticket.id} id:{id}"))["results"]
     if not messages:
         return paths.record("message", id)
-    back = conversation.back_to(visit, ticket.id, messages[0])
+    back = conversation.back_to(visit.ctx, ticket.id, messages[0])
     if back == visit.query.integer("back", 0, 0, conversation.MAX_BACK):
         return ""
     return f"{visit.path}?{urlencode({'back': back, 'message': id})}#message{id}"

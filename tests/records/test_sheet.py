@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from console.html import sheet
-from console.html.sheet import Fact, Link
 from server.errors import Forbidden, NotFound, NotOffered
+from server.records import sheet
+from server.records.sheet import Fact, Link
 from tests.records.desk import Desk
 
 

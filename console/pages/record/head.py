@@ -3,13 +3,12 @@
 from typing import Any
 
 from console.forms import record_parts
-from console.html import sheet
-from console.html.sheet import Sheet
 from console.http.visit import Visit
 from console.pages.jump import place_of
 from server.people import merging
 from server.record_types.shared import paths
-from server.records import records
+from server.records import records, sheet
+from server.records.sheet import Sheet
 from server.translation import _, pgettext
 
 TASK = "task"

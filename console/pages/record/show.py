@@ -4,10 +4,9 @@ import re
 from typing import Any
 from urllib.parse import unquote, urlencode
 
-from console.html import drafts, sheet
+from console.html import drafts
 from console.html.form import Form
 from console.html.rendering import render
-from console.html.sheet import Sheet
 from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
@@ -21,8 +20,9 @@ from server.outbox.delivery import Delivery
 from server.record_types import traits
 from server.record_types.record_type import RecordType
 from server.record_types.shared import paths
-from server.records import comments, records
+from server.records import comments, records, sheet
 from server.records.records import SearchRequest
+from server.records.sheet import Sheet
 from server.tickets import masks
 from server.translation import _
 

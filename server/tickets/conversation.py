@@ -4,10 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
-from console.html import sheet
-from console.html.sheet import File, Sheet
-from console.http.visit import Visit
-from console.lists import lookup
+from server.context import Context
 from server.contexts import WORKER
 from server.dataclass import dataclass
 from server.mail.addresses import parse_list
@@ -17,8 +14,9 @@ from server.outbox import delivery
 from server.outbox.delivery import Delivery
 from server.record_types.shared.entries import on_ticket
 from server.record_types.shared.sending_addresses import FORWARD, REPLY
-from server.records import records
+from server.records import records, sheet
 from server.records.records import SearchRequest
+from server.records.sheet import File, Sheet
 from server.tickets import answered
 from server.tickets.unseen import Mark
 from server.translation import N_, Words
@@ -90,30 +88,30 @@ class Conversation:
     answered: int
 
 
-def read_conversation(visit: Visit, ticket: Sheet, back: int = 0, has_events: bool = True) -> Conversation:
+def read_conversation(ctx: Context, ticket: Sheet, back: int = 0, has_events: bool = True) -> Conversation:
     """Reads STEP messages of a ticket and the other entries between them. back: number of steps before the newest
     messages. has_events: whether to include changes."""
     ticket_id, comments = ticket.id, ticket.comments
     request = SearchRequest(f"ticket.id:{ticket_id} sort:-created,-id", STEP, back + 1, MESSAGE_KEYS)
-    page = records.search(visit.ctx, "message", request)
+    page = records.search(ctx, "message", request)
     messages, total = page["results"], page["total"]
-    waiting = delivery.of_ticket(visit.ctx, ticket_id)
+    waiting = delivery.of_ticket(ctx, ticket_id)
     of_message = {each.message_id: each for each in waiting if each.message_id}
     later = min(back * STEP, total)
     earlier = total - later - len(messages)
     since = messages[-1]["created"] if earlier else 0
-    until = _first_after(visit, ticket_id, later) if later else visit.now + 1
-    entries = [_note(each) for each in comments] + (_events(visit, ticket) if has_events else [])
+    until = _first_after(ctx, ticket_id, later) if later else ctx.now + 1
+    entries = [_note(each) for each in comments] + (_events(ctx, ticket) if has_events else [])
     entries = [each for each in entries if since <= each.at < until]
     chars_left = MAX_TEXT_CHARS
     for each in messages:
         entries.append(_message(each, of_message.get(each["id"]), max(chars_left, LEAST_CHARS), ticket))
         chars_left -= sum(len(text) for _kind, text in entries[-1].parts)
-    entries += [] if later else _drafts(visit, ticket_id, waiting)
+    entries += [] if later else _drafts(ctx, ticket_id, waiting)
     entries.sort(key=lambda each: (each.kind == "draft", each.at, each.kind == "event", each.id))
     incoming = [each["id"] for each in messages if not (each["is_outgoing"] or each["is_notice"])] if not later else []
     return Conversation(
-        tuple(entries), earlier, later, total, incoming[0] if incoming else answered.newest(visit.ctx, ticket_id)
+        tuple(entries), earlier, later, total, incoming[0] if incoming else answered.newest(ctx, ticket_id)
     )
 
 
@@ -130,21 +128,22 @@ def newer(entries: Sequence[Entry], mark: Mark, worker_id: int) -> tuple[Entry, 
     )
 
 
-def back_to(visit: Visit, ticket_id: int, message: Mapping[str, Any]) -> int:
+def back_to(ctx: Context, ticket_id: int, message: Mapping[str, Any]) -> int:
     """Returns the number of steps back to a message."""
     id, created = message["id"], message["created"]
     own = f"ticket.id:{ticket_id}"
-    after = lookup.count(visit, "message", f'{own} created:"{created + 1} to now"')
+    later = SearchRequest(f'{own} created:"{created + 1} to now"', 1)
+    after = int(records.search(ctx, "message", later)["total"])
     at_once = SearchRequest(f'{own} created:"{created} to {created}"', 100)
-    after += sum(1 for each in records.search(visit.ctx, "message", at_once)["results"] if each["id"] > id)
+    after += sum(1 for each in records.search(ctx, "message", at_once)["results"] if each["id"] > id)
     return min(after // STEP, MAX_BACK)
 
 
-def _first_after(visit: Visit, ticket_id: int, later: int) -> int:
+def _first_after(ctx: Context, ticket_id: int, later: int) -> int:
     """Returns the time of the first of the later messages."""
     request = SearchRequest(f"ticket.id:{ticket_id} sort:-created,-id", 1, later)
-    messages = records.search(visit.ctx, "message", request)["results"]
-    return int(messages[0]["created"]) if messages else visit.now + 1
+    messages = records.search(ctx, "message", request)["results"]
+    return int(messages[0]["created"]) if messages else ctx.now + 1
 
 
 def _message(keys: dict[str, Any], delivery: Delivery | None, most: int, ticket: Sheet) -> Entry:
@@ -227,16 +226,16 @@ def _entry(
     )
 
 
-def _drafts(visit: Visit, ticket_id: int, waiting: list[Delivery]) -> list[Entry]:
+def _drafts(ctx: Context, ticket_id: int, waiting: list[Delivery]) -> list[Entry]:
     """Returns drafts and queued replies, except queued ones that are already shown as messages and the worker's own
     draft, which is in the form below."""
     request = SearchRequest(f"ticket.id:{ticket_id} sort:-updated", MAX_DRAFTS, 1, "content,worker_")
     of_draft = {each.draft_id: each for each in waiting}
     in_form: set[str] = set()  # kinds of which the newest draft is in the form
     entries = []
-    for keys in records.search(visit.ctx, "draft", request)["results"]:
+    for keys in records.search(ctx, "draft", request)["results"]:
         queued = of_draft.get(keys["id"])
-        is_own = keys.get("worker_id") == visit.actor.worker_id and keys["type"] in (REPLY, FORWARD)
+        is_own = keys.get("worker_id") == ctx.actor.worker_id and keys["type"] in (REPLY, FORWARD)
         is_own = is_own and queued is None and keys["type"] not in in_form
         in_form |= {keys["type"]} if is_own else set()
         if (queued is not None and queued.message_id) or (queued is None and is_own):
@@ -246,10 +245,10 @@ def _drafts(visit: Visit, ticket_id: int, waiting: list[Delivery]) -> list[Entry
     return entries
 
 
-def _events(visit: Visit, ticket: Sheet) -> list[Entry]:
+def _events(ctx: Context, ticket: Sheet) -> list[Entry]:
     """The newest entries of the activity log of a ticket."""
     request = SearchRequest(f"target.ticket:(id:{ticket.id}) sort:-created", MAX_EVENTS, 1, "params")
-    log_entries = records.search(visit.ctx, "activity_log", request)["results"]
+    log_entries = records.search(ctx, "activity_log", request)["results"]
     return [
         Entry("event", each["id"], each["created"], on_ticket(each["activity_point"], each["params"]), keys=each)
         for each in log_entries

@@ -1,4 +1,4 @@
-"""A record as its page shows it: its label, its keys with the labels of the records behind them, its files, comments
+"""A record in full for its readers: its label, its keys with the labels of the records behind them, its files, comments
 and links, within the rights of the caller."""
 
 import dataclasses
@@ -24,7 +24,7 @@ from server.translation import shown
 
 LABEL, FIELDSET = "_label", "custom_fieldset"
 BLOCK_CHARS = 160  # a text of more stands below its name
-# What the page says otherwise.
+# Keys whose values are elsewhere in the sheet.
 _SAID = frozenset((LABEL, "_context", "_type", "_image_url", "id", "record_url", "event_json", "message_html"))
 _BLANK: tuple[Any, ...] = ("", None, [], {})
 KINDS = {"timestamp": "time", "bit": "flag", "boolean": "flag", "url": "url", "object": "json"}
@@ -70,7 +70,7 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """A record with everything that its page shows. keys: the record as the API returns it, expanded. picture: the path
+    """A record in full. keys: the record as the API returns it, expanded. picture: the path
     of its picture, "" for none."""
 
     type: RecordType
