@@ -265,24 +265,12 @@ def bar_heights(values: Sequence[int]) -> list[tuple[int, float]]:
     return [(place * BAR_STEP, max(height, 1)) for place, height in enumerate(heights) if height]
 
 
-@dataclass(frozen=True)
-class Trouble:
-    """A problem behind an entry of the rail."""
-
-    state: str
-    text: str
-    sign: str
-
-
-def trouble(visit: Visit, path: str) -> Trouble | None:
-    """The problem behind an entry of the rail, None if there is none."""
-    if path not in MARKED:
-        return None
-    judged = visit.verdict.about(MARKED[path])
-    if judged.state == "ok":
-        return None
-    text = "; ".join(each.found for each in judged.wrong) if MARKED[path] else judged.text
-    return Trouble(judged.state, text, SIGNS[STATES[judged.state][0]])
+def trouble(visit: Visit, path: str) -> tuple[str, str]:
+    """The state and the problem behind an entry of the rail; both "" if there is none."""
+    judged = visit.verdict.about(MARKED[path]) if path in MARKED else None
+    if judged is None or judged.state == "ok":
+        return "", ""
+    return judged.state, "; ".join(each.found for each in judged.wrong) if MARKED[path] else judged.text
 
 
 def unread(visit: Visit) -> int:

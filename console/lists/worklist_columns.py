@@ -67,7 +67,7 @@ def _of_type(record_type: RecordType) -> tuple[ListColumn, ...]:
     for nested in record_type.nested:
         behind |= {f"{nested.prefix}_id", f"{nested.prefix}__context"}
         if nested.stub:
-            columns.append(_of_nested(nested.prefix, nested.target, sorts))
+            columns.append(_of_nested(nested.prefix, sorts))
     for key in describe.keys(record_type):
         name = str(key["key"])
         if key["returned"] == "default" and not name.startswith("_") and name not in behind:
@@ -137,7 +137,7 @@ def _value(visit: Visit, value: Any, kind: str) -> str:
     return ui.name(text if len(text) <= MAX_CELL_CHARS else f"{text[:MAX_CELL_CHARS]}…")
 
 
-def _of_nested(prefix: str, target: str, sorts: Mapping[str, str]) -> ListColumn:
+def _of_nested(prefix: str, sorts: Mapping[str, str]) -> ListColumn:
     def cell(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
         id = row.get(f"{prefix}_id")
         if not id:

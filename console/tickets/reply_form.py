@@ -84,19 +84,13 @@ class ReplyForm:
     def values(self) -> dict[str, Any]:
         """Returns the parameters of tickets.reply() or tickets.compose()."""
         get = self.form.text
-        values: dict[str, Any] = {
+        as_typed = ("to", "cc", "bcc", "subject", "status", "send_at", UNTIL_ANSWERED)
+        values: dict[str, Any] = {name: get(name) for name in as_typed} | {
             "content": reply_start.typed_text(self.form.get("content")),
             "content_format": "markdown",
-            "to": get("to"),
-            "cc": get("cc"),
-            "bcc": get("bcc"),
-            "subject": get("subject"),
-            "status": get("status"),
             "file_id": self.file_ids,
             "reopen_at": get("reopen_at") if get("status") in ("1", "2") else "",
-            "send_at": get("send_at"),
             "html_template_id": get("template"),
-            UNTIL_ANSWERED: get(UNTIL_ANSWERED),
             "owner_id": get("owner"),
         }
         if self.kind == "compose":
