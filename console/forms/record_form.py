@@ -12,6 +12,8 @@ from console.forms import controls
 from console.forms.controls import OWNER, Control
 from console.html import drafts, ui
 from console.html.form import Form
+from console.html.rendering import render
+from console.http.page_response import PageResponse
 from console.http.visit import Visit
 from console.lists import lookup
 from server.dataclass import dataclass
@@ -248,6 +250,10 @@ class OpenForm:
     def labels(self) -> Mapping[str, Words]:
         """For the summary of mistakes."""
         return {each.name: each.label for each in self.controls}
+
+    def render(self, template: str, status: int = 200, **values: Any) -> PageResponse:
+        """The page with the form. Its template knows it as `fields`, and its values as `form`."""
+        return render(self.visit, template, status, form=self.values, fields=self, **values)
 
     def html(self, *names: str) -> Markup:
         """These controls, in this order; all that are not shown yet for none."""

@@ -25,20 +25,22 @@ class RecordPages:
     """The declaration of the pages of a record type: list, new, create, show, save and delete.
 
     base: the path of the list. one: of a record, `<base>/{id}` by default. form: of a record, or a function that opens
-    it; new_form: of a new record, if that is different. show: renders a form; show_new: that of a new record, if that
-    is different. instead: a page in place of a form, or of storing it; None to go on.
+    it; new_form: of a new record, if that is different. show: the template of a form, or a function that renders it;
+    show_new: that of a new record, if that is different. instead: a page in place of a form, or of storing it;
+    None to go on.
 
     records: the list, None if another page has it. access: needed for the forms; list_access: for the list. form_bytes:
     as for `page`. takes_up: whether a form offers an unsaved draft. first: initial values of a new record.
 
     fill: adds values of no field to an opened form. more: values to store besides the fields. hold: a page to show
     before anything is stored, None to go on. after_create, after_save: the response afterwards; by default the texts
-    `created` and `saved` are shown on the list, or on the record if it stays_open. deleted: the text after a deletion,
-    "" for pages without deletion. back: the path of the list if another page has it."""
+    `created` and `saved` are shown on the list, or on the record if it stays_open, or on the page that `leave` names.
+    deleted: the text after a deletion, "" for pages without deletion. switched_off: the text after a record was
+    disabled, "" for pages without a switch. back: the path of the list if another page has it."""
 
     base: str
     form: RecordForm | Callable[[Visit, int], OpenForm]
-    show: Callable[[Visit, OpenForm], PageResponse]
+    show: str | Callable[[Visit, OpenForm], PageResponse]
     records: Worklist | None = None
     access: Access = "admin"
     list_access: Access = "admin"
@@ -46,17 +48,19 @@ class RecordPages:
     takes_up: bool = False
     first: Mapping[str, str] = field(default_factory=dict)
     new_form: RecordForm | None = None
-    show_new: Callable[[Visit, OpenForm], PageResponse] | None = None
+    show_new: str | Callable[[Visit, OpenForm], PageResponse] = ""
     instead: Callable[[Visit], PageResponse | None] = lambda visit: None
     fill: Callable[[Visit, OpenForm], OpenForm] = lambda visit, fields: fields
     more: Callable[[Visit, OpenForm, Form], dict[str, Any]] = lambda visit, fields, form: {}
     hold: Callable[[Visit, OpenForm], PageResponse | None] = lambda visit, fields: None
     after_create: Done | None = None
     after_save: Done | None = None
+    switched_off: Words = ""
     created: Words = N_("{name} created.")
     saved: Words = N_("{name} saved.")
     deleted: Words = N_("{name} deleted.")
     stays_open: bool = False
+    leave: Callable[[Visit, OpenForm, dict[str, Any]], str] | None = None
     one: str = ""
     back: str = ""
 
@@ -70,7 +74,8 @@ class RecordPages:
 
     def shown(self, visit: Visit, fields: OpenForm) -> PageResponse:
         """The page with a form."""
-        return (self.show if fields.id or self.show_new is None else self.show_new)(visit, fields)
+        show = (not fields.id and self.show_new) or self.show
+        return fields.render(show) if isinstance(show, str) else show(visit, fields)
 
     def show_list(self, visit: Visit) -> PageResponse:
         assert self.records is not None
@@ -94,11 +99,25 @@ class RecordPages:
         after = self.after_save if fields.id else self.after_create
         if after is not None:
             return after(visit, fields, done)
+        values = {"name": done[lookup.LABEL], "label": done[lookup.LABEL], "id": done["id"]}
         if fields.id:
-            fields.flash_saved(_(self.saved, name=done[lookup.LABEL]))
+            fields.flash_saved(_(self.saved, **values))
         else:
-            visit.flash(_(self.created, name=done[lookup.LABEL]))
-        return see(f"{self.base}/{done['id']}" if self.stays_open else self.back or self.base)
+            visit.flash(_(self.created, **values))
+        return see(self.leave(visit, fields, done)) if self.leave is not None else self._leave(done["id"])
+
+    def switch(self, visit: Visit) -> PageResponse:
+        """Disables or enables a record."""
+        assert isinstance(self.form, RecordForm)
+        record, is_off = lookup.record(visit, self.form.uri, visit.id), visit.form.flag("off")
+        records.update(visit.ctx, self.form.uri, visit.id, {"is_disabled": "1" if is_off else "0"})
+        text = self.switched_off if is_off else N_("{name} switched on.")
+        visit.flash(_(text, name=record["name"]), visit.path, off="0" if is_off else "1")
+        return self._leave(visit.id)
+
+    def _leave(self, id: int) -> PageResponse:
+        """The page after a record was changed."""
+        return see(f"{self.base}/{id}" if self.stays_open else self.back or self.base)
 
     def delete(self, visit: Visit) -> PageResponse:
         """Deletes a record; an error is shown on its form."""
@@ -127,6 +146,8 @@ def declare_pages(pages: RecordPages) -> RecordPages:
     page("POST", new, pages.access, form_bytes=pages.form_bytes, creates=True)(store)
     page("GET", one, pages.access)(show_one)
     page("POST", one, pages.access, form_bytes=pages.form_bytes)(store)
+    if pages.switched_off:
+        page("POST", f"{one}/switch", pages.access)(pages.switch)
     if pages.deleted:
         page("POST", f"{one}/delete", pages.access)(pages.delete)
     return pages

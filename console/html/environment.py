@@ -143,8 +143,12 @@ def fragment(template: str, **values: Any) -> Markup:
 
 def macro(file: str, name: str) -> Callable[..., Markup]:
     """A macro of console/templates/macros."""
-    found: Callable[..., Markup] = getattr(environment().get_template(f"{MACROS}/{file}.html").module, name)
-    return found
+    return macros(f"{MACROS}/{file}.html")[name]
+
+
+def macros(template: str) -> dict[str, Callable[..., Markup]]:
+    """The macros of a template of console/templates, by name."""
+    return vars(environment().get_template(template).module)
 
 
 def compile_all(folder: Path) -> None:

@@ -31,8 +31,10 @@ OTHER_TITLE = N_("Request refused")
 
 
 def render(visit: Visit, template: str, status: int = 200, **values: Any) -> PageResponse:
-    """A page. headers: those that its forms ask for."""
-    headers = {name: value for form in _forms(values) for name, value in form.headers.items()}
+    """A page, with the headers of its forms. status: unless one of its forms has a mistake."""
+    forms = _forms(values)
+    headers = {name: value for form in forms for name, value in form.headers.items()}
+    status = max(status, *(form.status for form in forms)) if forms else status
     return PageResponse(fragment(template, visit=visit, **values), status, headers)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
-from console.html import ui
+from console.html import environment, ui
 from console.html.ui import PAGE_ROWS, ChooserOptions, Option
 from console.http.visit import Visit
 from server.digits import is_whole
@@ -111,6 +111,9 @@ def away(visit: Visit, worker: Mapping[str, Any]) -> str:
     """Until when a worker is away who is."""
     until = int(worker["away_until"])
     return _("away until {time}", time=ui.moment(visit, until)) if until else _("away until further notice")
+
+
+environment.GLOBALS["away"] = away
 
 
 def chosen_id(visit: Visit, uri: str, text: str, field: str = "") -> int:

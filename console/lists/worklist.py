@@ -35,7 +35,7 @@ from server.records.search_help.chips import Chip
 from server.records.search_help.mistakes import QueryMistake
 from server.records.search_help.query_help import QueryHelp
 from server.tickets import following
-from server.translation import Words, _, ngettext, shown, shown_mark
+from server.translation import N_, Words, _, ngettext, shown, shown_mark
 
 PAGE_SIZES = (25, 50, 100)
 MAX_SUBTOTAL_ROWS = 12  # values of a subtotal above a list, those with most hits
@@ -95,6 +95,14 @@ class BulkAction:
             return ui.soon(visit, times.ahead(value, visit.now, visit.ctx.tz))
         options = self.choices(visit) if self.choices is not None else ()
         return shown_mark(next((text for option, text in options if option == value), value))
+
+
+def switching(off: tuple[str, str], on: tuple[str, str]) -> tuple[BulkAction, BulkAction]:
+    """The actions that switch records off and on. off, on: the messages afterwards, as in BulkAction.says."""
+    return (
+        BulkAction("off", N_("Switch off"), {"is_disabled": "1"}, undo="on", says=off),
+        BulkAction("on", N_("Switch on"), {"is_disabled": "0"}, undo="off", says=on),
+    )
 
 
 @dataclass(frozen=True)
