@@ -74,6 +74,7 @@ from server.store.database import NO_FILE
 from server.store.recounting import recounted
 from server.store.tables import Table
 from server.store.transaction import Transaction
+from server.translation import N_
 from server.upkeep import verdict
 from server.upkeep.restoring import Exchange, Restores
 from server.warming import warmed
@@ -247,7 +248,7 @@ def _remove_left_folders() -> None:
     late_files.remove_left_folders()
 
 
-@periodic("tokens of no use", deletes=True)
+@periodic(N_("tokens of no use"), N_("Removes tokens that expired long ago."), deletes=True)
 def _forget_useless_tokens(service: Service, now: int) -> None:
     service.store.write(lambda tx: provider.forget_useless(tx, now - KEEP_EXPIRED_SECONDS))
 

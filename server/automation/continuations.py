@@ -10,6 +10,7 @@ from server.jobs.scheduler import periodic
 from server.store.statements import slot
 from server.store.tables import Column, Index, Table, table_named
 from server.store.transaction import Transaction
+from server.translation import N_
 
 KEPT_SECONDS = 7 * 86400  # retention after the time at which the run should have been resumed
 TOKEN_BYTES = 48  # gives a token of 64 characters
@@ -56,7 +57,7 @@ def drop(tx: Transaction, id: int) -> None:
         tx.delete(CONTINUATION, id=id)
 
 
-@periodic("old continuations", deletes=True)
+@periodic(N_("old continuations"), N_("Removes runs that nothing resumed."), deletes=True)
 def forget_old(service: Service, now: int) -> None:
     """Deletes states that were never resumed, except those that an enabled timer waits for: the service may have been
     down."""

@@ -19,12 +19,13 @@ from server.record_types.shared.triggers import PREFIX
 from server.records import event_publishing
 from server.store.store_local import VersionedLocal
 from server.store.transaction import Transaction
+from server.translation import N_
 
 LOG = log.get("automation")
 MAX_REPORTED = 200  # lost entries that are logged until bindings change
 
 
-@job(event_publishing.JOB)
+@job(event_publishing.JOB, N_("Runs automations that wait for an event"))
 def run_event(service: Service, payload: dict[str, Any], now: int) -> None:
     """Runs every automation bound to an event, even if an earlier one fails."""
     zone = payload.get("zone") or "UTC"

@@ -20,7 +20,7 @@ from server.store import blobs
 from server.store.statements import slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction
-from server.translation import lazy_gettext
+from server.translation import N_, lazy_gettext
 
 SCHEME, RESOURCE, DYNAMIC = "svc", "automation_resource", "resource"
 KINDS = ("attachment", RESOURCE, DYNAMIC)
@@ -91,7 +91,7 @@ def append(ctx: Context, uri: str, data: bytes) -> dict[str, Any]:
     return ctx.service.store.write(write)
 
 
-@periodic("automation resources that expired", deletes=True)
+@periodic(N_("automation resources that expired"), N_("Removes them."), deletes=True)
 def forget_expired(service: Service, now: int) -> None:
     """Removes a batch of expired automation resources."""
     ctx = own_context(service, now)

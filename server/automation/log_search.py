@@ -24,6 +24,7 @@ from server.store.expressions import by_place
 from server.store.statements import in_list, slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction
+from server.translation import N_
 
 URI = "automation_log"
 DOING = "read the automation log"  # completes the message of AdminOnly
@@ -231,7 +232,7 @@ def note(
     )
 
 
-@periodic("old automation log entries", deletes=True)
+@periodic(N_("old automation log entries"), N_("Removes them."), deletes=True)
 def forget_old(service: Service, now: int) -> None:
     """Removes entries older than the setting `automation_log_days`, and the oldest beyond MAX_KEPT, so that an
     automation that fails repeatedly cannot fill the disk."""

@@ -18,6 +18,7 @@ from server.errors import Invalid, NotFound, TooLarge, nearest
 from server.jobs.scheduler import periodic
 from server.store.statements import in_list, slot
 from server.store.transaction import Transaction
+from server.translation import N_
 
 MAX_PUSHED = 1000  # messages per push
 MAX_TAKEN = 250  # messages per pop
@@ -103,7 +104,9 @@ def settle(ctx: Context, consumer: str, *, is_done: bool) -> None:
     ctx.service.store.write(write)
 
 
-@periodic("messages that nobody gets", deletes=True)
+@periodic(
+    N_("messages that nobody gets"), N_("Removes old messages from queues, and returns others to them."), deletes=True
+)
 def forget_undeliverable(service: Service, now: int) -> None:
     """Deletes undeliverable messages after KEPT_DAYS."""
     table: Any = QUEUE_MESSAGE.sql

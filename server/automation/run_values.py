@@ -17,6 +17,7 @@ from server.store.statements import in_list, slot
 from server.store.store_local import StoreLocal
 from server.store.tables import Column, Table, table_named
 from server.store.transaction import Transaction
+from server.translation import N_
 
 MAX_CHARS = 64 * 1024  # length of the values of a run; longer ones are discarded
 
@@ -65,7 +66,11 @@ def last(ctx: Context, automation_id: int) -> RunValues | None:
     return RunValues(row[1], json.loads(row[2])) if row is not None else None
 
 
-@periodic("values of last runs", everywhere=True)
+@periodic(
+    N_("values of last runs"),
+    N_("Stores the input of the last run of each automation, so that you can try a change with it."),
+    everywhere=True,
+)
 def store_noted(service: Service, now: int) -> None:
     """Stores the values recorded since the last call."""
     recorded = NOTED.made(service.store, _Noted)

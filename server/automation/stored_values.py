@@ -12,6 +12,7 @@ from server.jobs.scheduler import periodic
 from server.store.statements import slot
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
+from server.translation import N_
 
 MAX_KEY_CHARS = 2048
 MAX_VALUE_CHARS = 1024 * 1024  # per value, as JSON
@@ -81,7 +82,7 @@ def delete(ctx: Context, key: str) -> None:
     ctx.service.store.write(lambda tx: tx.delete(STORED, key=key))
 
 
-@periodic("stored values that expired", deletes=True)
+@periodic(N_("stored values that expired"), N_("Removes them."), deletes=True)
 def forget_expired(service: Service, now: int) -> int | None:
     """Deletes expired values; returns when the next one expires."""
     next_at = service.store.read(_next_expiry)

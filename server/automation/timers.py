@@ -26,6 +26,7 @@ from server.store.statements import slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction
 from server.template.values import printed, truthy
+from server.translation import N_
 
 URI, TRIGGER = "automation_timer", "svc.trigger.automation.timer"
 KIND = "timer"
@@ -33,7 +34,7 @@ BATCH = 100  # timers per scan
 _OVER = {"started_for": 0}  # the same time, set again, is a new run
 
 
-@periodic("automation timers")
+@periodic(N_("automation timers"), N_("Adds a job for each one that is due."))
 def find_due(service: Service, now: int) -> int | None:
     """Adds a job for every due timer; returns when the next timer is due."""
     due = service.store.read(lambda tx: _due(tx, now))
@@ -46,7 +47,7 @@ def find_due(service: Service, now: int) -> int | None:
     return now if len(due) == BATCH else service.store.read(lambda tx: _next(tx, now))
 
 
-@job(KIND)
+@job(KIND, N_("Runs an automation timer"))
 def run_timer(service: Service, payload: dict[str, Any], now: int) -> None:
     """Runs the automation of a timer, or resumes a waiting run, and sets when the timer is due next."""
     timer_id, at = int(payload["timer_id"]), int(payload["at"])

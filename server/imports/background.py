@@ -19,6 +19,7 @@ from server.jobs.job_queue import JobQueue, job
 from server.records import records
 from server.store.store_local import StoreLocal
 from server.store.transaction import Transaction
+from server.translation import N_
 
 KIND = "csv.import"
 MAX_AT_ONCE = 500  # rows up to which a request does the work itself
@@ -90,7 +91,7 @@ def progress(ctx: Context, code: str) -> tuple[int, int]:
     return done, total
 
 
-@job(KIND)
+@job(KIND, N_("Checks or imports the rows of a large CSV file"))
 def _work(service: Service, payload: dict[str, Any], now: int) -> None:
     code = str(payload["code"])
     upload = service.store.read(lambda tx: uploads.row(tx, code))

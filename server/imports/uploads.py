@@ -15,6 +15,7 @@ from server.records import records
 from server.store.statements import slot
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
+from server.translation import N_
 
 KEPT_SECONDS = 86400
 MAX_UPLOADS = 5  # files of one worker; the oldest are deleted
@@ -125,7 +126,7 @@ def _id(tx: Transaction, code: str) -> int:
     return int(stored[0]) if stored is not None else 0
 
 
-@periodic("old files to be imported", deletes=True)
+@periodic(N_("old files to be imported"), N_("Removes them."), deletes=True)
 def forget_old(service: Service, now: int) -> int | None:
     """Removes expired files; returns when the next one expires."""
     next_at = service.store.read(_next_old)

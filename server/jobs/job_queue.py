@@ -66,15 +66,17 @@ RUN = Table(
 
 Body = Callable[[Service, dict[str, Any], int], None]
 _bodies: dict[str, Body] = {}
+_purposes: dict[str, str] = {}  # what jobs of a kind do
 _claims = count(1)
 _run_name = secrets.token_hex(RUN_NAME_CHARS // 2)  # distinguishes claims of this run from those of an earlier one
 
 
-def job(kind: str) -> Callable[[Body], Body]:
-    """Registers the function for jobs of this kind: body(service, payload, now)."""
+def job(kind: str, does: str = "") -> Callable[[Body], Body]:
+    """Registers the function for jobs of this kind: body(service, payload, now). does: their purpose, for people."""
 
     def register(body: Body) -> Body:
         _bodies[kind] = body
+        _purposes[kind] = does
         return body
 
     return register
@@ -83,6 +85,11 @@ def job(kind: str) -> Callable[[Body], Body]:
 def body_of(kind: str) -> Body | None:
     """Returns the function registered for a kind."""
     return _bodies.get(kind)
+
+
+def purpose(kind: str) -> str:
+    """Returns what jobs of a kind do; the kind itself if that is not known."""
+    return _purposes.get(kind) or kind
 
 
 def kinds() -> list[str]:

@@ -43,6 +43,7 @@ SCAN_RUN = Table(
 Scan = Callable[[Service, int], int | None]
 Start = Callable[[Service, int], None]
 _scans: dict[str, Scan] = {}
+_purposes: dict[str, str] = {}  # what scans do
 _deleting: set[str] = set()  # scans that remove old data
 _everywhere: set[str] = set()  # scans of data that each process has for itself
 _starts: dict[str, Start] = {}
@@ -61,15 +62,16 @@ class ScanRun:
     failures: int = 0
 
 
-def periodic(name: str, *, deletes: bool = False, everywhere: bool = False) -> Callable[[Scan], Scan]:
+def periodic(name: str, does: str = "", *, deletes: bool = False, everywhere: bool = False) -> Callable[[Scan], Scan]:
     """Registers scan(service, now). It runs at the start and then at least every SCAN_SECONDS, in one of the processes
-    that serve a database.
+    that serve a database. It returns the Unix second of its next run if that may be earlier, else None.
 
-    It returns the Unix second of its next run if that may be earlier, else None. deletes: whether it removes old data,
-    which has to wait after the clock was set. everywhere: whether it runs in each process."""
+    does: its purpose, for people. deletes: whether it removes old data, which has to wait after the clock was set.
+    everywhere: whether it runs in each process."""
 
     def register(scan: Scan) -> Scan:
         _scans[name] = scan
+        _purposes[name] = does
         if deletes:
             _deleting.add(name)
         if everywhere:
@@ -92,6 +94,11 @@ def at_start(name: str) -> Callable[[Start], Start]:
 def starts() -> list[str]:
     """Returns the names of the functions that run at the start, sorted."""
     return sorted(_starts)
+
+
+def purpose(name: str) -> str:
+    """Returns what a scan does, "" if that is not known."""
+    return _purposes.get(name, "")
 
 
 def scans() -> list[str]:

@@ -10,6 +10,7 @@ from server.jobs.scheduler import periodic
 from server.store.statements import slot
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
+from server.translation import N_
 
 MAX_AUTOMATIC = 20  # automatic mails of one sender within a window that still trigger automations
 WINDOW_SECONDS = 3600
@@ -33,7 +34,7 @@ def is_too_much(tx: Transaction, address_id: int, now: int) -> bool:
     return bool(number >= MAX_AUTOMATIC)
 
 
-@periodic("counts of automatic mail", deletes=True)
+@periodic(N_("counts of automatic mail"), N_("Removes counts older than an hour."), deletes=True)
 def forget_over(service: Service, now: int) -> None:
     """Removes the counts of expired windows."""
     table: Any = AUTOMATIC_MAIL.sql

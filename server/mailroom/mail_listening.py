@@ -16,6 +16,7 @@ from server.jobs.scheduler import periodic
 from server.records import live_settings
 from server.settings import Settings
 from server.store.store_local import StoreLocal
+from server.translation import N_
 
 NAMES = ("lmtp_host", "lmtp_port", "lmtp_protocol", "lmtp_domains")  # settings that the console can change
 TOLD = "listener"  # shared with other processes
@@ -115,7 +116,7 @@ def follow(service: Service) -> None:
                 listener.renew(service.settings)
 
 
-@periodic("listener for mail that failed", everywhere=True)
+@periodic(N_("listener for mail that failed"), N_("Reopens it."), everywhere=True)
 def try_again(service: Service, now: int) -> None:
     """Opens the listener if that failed before, such as on a port that was in use."""
     listener = _running_listener(service)

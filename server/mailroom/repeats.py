@@ -10,6 +10,7 @@ from server.mailroom.incoming import IncomingMail
 from server.store.statements import slot
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
+from server.translation import N_
 
 DAY_SECONDS = 86400
 
@@ -36,7 +37,7 @@ def remember(tx: Transaction, incoming: IncomingMail, message_id: int, now: int)
         tx.put(MAIL_WITHOUT_ID, values)
 
 
-@periodic("mail without an id", deletes=True)
+@periodic(N_("mail without an id"), N_("Forgets email that is too old to arrive twice."), deletes=True)
 def forget_old(service: Service, now: int) -> None:
     """Deletes digests older than the setting `mail_repeat_days`."""
     table: Any = MAIL_WITHOUT_ID.sql

@@ -20,6 +20,7 @@ from server.records.signed_names import signed, signing_key, stored_key
 from server.store.statements import slot
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
+from server.translation import N_
 
 KEY = "answer_key"
 DAY_SECONDS = 86400
@@ -103,7 +104,11 @@ def _is_genuine(key: bytes | None, id: AnswerId, name: str) -> bool:
     return key is not None and hmac.compare_digest(id.name(key), name)
 
 
-@periodic("signed names that were used", deletes=True)
+@periodic(
+    N_("signed names that were used"),
+    N_("Removes used names of emails to workers that are too old to be accepted again."),
+    deletes=True,
+)
 def forget_used(service: Service, now: int) -> None:
     """Remove used names that are too old to be accepted again."""
     table, before = USED_NAME.sql, now - (VALID_DAYS + 1) * DAY_SECONDS

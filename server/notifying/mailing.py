@@ -16,9 +16,10 @@ from server.records.notification_mail import JOB, TO_MAIL
 from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
 from server.tickets import letter as mails
+from server.translation import N_
 
 
-@job(JOB)
+@job(JOB, N_("Emails a worker their unread notifications"))
 def mail_waiting(service: Service, payload: dict[str, Any], now: int) -> None:
     """Sends the waiting notifications of a worker."""
     ctx, worker_id = own_context(service, now), int(payload["worker_id"])

@@ -25,6 +25,7 @@ from server.records.writing import RecordWriter
 from server.store.statements import slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction
+from server.translation import N_
 
 KIND = "mail.send"
 BATCH = 100  # drafts of one scan
@@ -36,7 +37,7 @@ def _release(service: Service, now: int) -> None:
     service.store.write(queue_rows.release_lost)
 
 
-@periodic("drafts that are due")
+@periodic(N_("drafts that are due"), N_("Sends drafts that were scheduled, and tries again to send those that failed."))
 def find_due(service: Service, now: int) -> int | None:
     """Adds a job for every draft that is due. Returns the time when the next draft will be due."""
     _unpark(service)
@@ -68,7 +69,7 @@ def _hasten(service: Service, now: int) -> None:
     service.store.write(lambda tx: hasten(tx, now))
 
 
-@job(KIND)
+@job(KIND, N_("Sends an email"))
 def _send(service: Service, payload: dict[str, Any], now: int) -> None:
     send_draft(service, int(payload["draft_id"]), now)
 

@@ -18,7 +18,7 @@ from server.records.writing import RecordWriter
 from server.store.statements import in_list, slot
 from server.store.tables import Column, Index, Table, table_named
 from server.store.transaction import Row, Transaction
-from server.translation import about_field, lazy_gettext
+from server.translation import N_, about_field, lazy_gettext
 
 URI = "outgoing_webhook"
 DOING = "see what outgoing webhooks sent"
@@ -331,7 +331,11 @@ def overview(ctx: Context, webhook_ids: Iterable[int]) -> dict[int, tuple[int, R
     return {id: (waiting.get(id, 0), states[id]) for id in listed}
 
 
-@periodic("old outgoing deliveries", deletes=True)
+@periodic(
+    N_("old outgoing deliveries"),
+    N_("Deletes finished deliveries of outgoing webhooks after 14 days."),
+    deletes=True,
+)
 def forget_old(service: Service, now: int) -> None:
     """Remove finished deliveries older than KEPT_DAYS, and the oldest beyond MAX_KEPT."""
     for state in (SENT, FAILED):

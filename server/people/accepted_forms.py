@@ -15,6 +15,7 @@ from server.jobs.scheduler import periodic
 from server.store.statements import slot
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
+from server.translation import N_
 
 RETAINED_SECONDS = 30 * 86400
 RUNNING_SECONDS = 120  # a form without an outcome after this time was interrupted
@@ -126,7 +127,7 @@ def _values(worker_id: int, path: str, form: str, digest: str, outcome: str, now
     }
 
 
-@periodic("old accepted forms", deletes=True)
+@periodic(N_("old accepted forms"), N_("Forgets forms that were processed a month ago."), deletes=True)
 def forget_old(service: Service, now: int) -> int | None:
     """Removes rows that are too old; returns when the next one expires."""
     next_at = service.store.read(_next_old)

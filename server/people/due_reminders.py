@@ -17,6 +17,7 @@ from server.records.writing import RecordWriter
 from server.store.statements import slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction
+from server.translation import N_
 
 CONTEXT = contexts.REMINDER
 POINT = "custom.other"
@@ -24,7 +25,7 @@ BATCH = 100  # reminders of one transaction; other writes run between two of the
 MAX_BATCHES = 50  # batches of one scan; the next scan handles the rest
 
 
-@periodic("reminders due")
+@periodic(N_("reminders due"), N_("Notifies their workers."))
 def remind_due(service: Service, now: int) -> int | None:
     """Notifies of due reminders; returns the time of the next one."""
     ctx = own_context(service, now)

@@ -14,6 +14,7 @@ from server.jobs.scheduler import periodic
 from server.store.statements import slot
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
+from server.translation import N_
 
 MAX_KEY_CHARS = 200  # characters of a form's key
 MAX_DRAFT_CHARS = 1024 * 1024  # bytes of all values of one form, as JSON
@@ -103,7 +104,7 @@ def is_secret(name: str) -> bool:
     return any(word in name.lower() for word in _SECRET_WORDS)
 
 
-@periodic("old drafts of forms", deletes=True)
+@periodic(N_("old drafts of forms"), N_("Removes them."), deletes=True)
 def forget_old(service: Service, now: int) -> int | None:
     """Removes drafts that are too old; returns when the next one expires."""
     next_at = service.store.read(_next_old)

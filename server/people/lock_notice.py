@@ -35,7 +35,7 @@ ADVICE = {
 }
 
 
-@job(LOCKED)
+@job(LOCKED, N_("Notifies a worker that sign-in was locked"))
 def _send(service: Service, payload: dict[str, Any], now: int) -> None:
     ctx, worker_id, kind = own_context(service), int(payload["worker_id"]), str(payload["kind"])
     values = {

@@ -131,7 +131,7 @@ def confirm(ctx: Context, code: str) -> LoginChange:
     return ctx.service.store.write(write)
 
 
-@job(KIND)
+@job(KIND, N_("Sends the emails about a new sign-in address"))
 def _send_mails(service: Service, payload: dict[str, Any], now: int) -> None:
     """Mails a link to the new address and a notice to the present one."""
     ctx, worker_id = own_context(service), int(payload["worker_id"])

@@ -90,7 +90,7 @@ def ask_for_link(ctx: Context, email: str, peer: Peer) -> None:
     store.submit(write, lambda pending: None)
 
 
-@job(KIND)
+@job(KIND, N_("Sends a link for choosing a password"))
 def _send_link(service: Service, payload: dict[str, Any], now: int) -> None:
     """Sends the mail of a requested link. It is created in a job, so that the request takes the same time for every
     address."""

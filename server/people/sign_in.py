@@ -21,6 +21,7 @@ from server.records import event_publishing
 from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
 from server.template.filters.browsers import browser_of
+from server.translation import N_
 
 AUTHENTICATED, FAILED = "worker.authenticated", "worker.authenticate.failed"
 WRONG = "The email address or the password is wrong."
@@ -271,7 +272,7 @@ def worker_with(ctx: Context, tx: Transaction, email: str) -> int:
     return int(worker[0]) if worker is not None and (change is None or change.new_email != given) else 0
 
 
-@periodic("sessions that are over", deletes=True)
+@periodic(N_("sessions that are over"), N_("Removes them."), deletes=True)
 def forget_over(service: Service, now: int) -> None:
     """Removes expired sessions, counts of attempts, and known devices."""
 

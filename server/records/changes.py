@@ -23,6 +23,7 @@ from server.search.conditions import NEVER
 from server.store.statements import in_list, slot
 from server.store.tables import Table
 from server.store.transaction import Row, Transaction, equal_to, with_equal
+from server.translation import N_
 
 if TYPE_CHECKING:
     from server.records.writing import RecordWriter
@@ -266,7 +267,9 @@ def _logged_change(record_type: RecordType, row: Row) -> LoggedChange:
 # -- clearing out -----------------------------------------------------------------------------------------------------
 
 
-@periodic("old changes", deletes=True)
+@periodic(
+    N_("old changes"), N_("Deletes entries of the change log that are older than the setting allows."), deletes=True
+)
 def forget_old(service: Service, now: int) -> None:
     """Removes changes that are older than the setting `change_log_days`, and the oldest beyond MAX_RETAINED."""
     before = now - service.settings.change_log_days * DAY_SECONDS

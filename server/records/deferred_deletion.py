@@ -9,11 +9,15 @@ from server.jobs.scheduler import periodic
 from server.record_types.shared.relation_tables import REMAINS
 from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
+from server.translation import N_
 
 TURN_PORTIONS = 50  # per scan, so that other scans run in between
 
 
-@periodic("what hung on deleted records")
+@periodic(
+    N_("what hung on deleted records"),
+    N_("Removes messages, comments and files of deleted records that had many of them."),
+)
 def clear_remains(service: Service, now: int) -> int | None:
     """Deletes some portions. Returns `now` if more remain, which schedules the next scan at once."""
     ctx = own_context(service, now)

@@ -18,6 +18,7 @@ from server.store.database import Store
 from server.store.statements import in_list, slot
 from server.store.tables import Table
 from server.store.transaction import Transaction
+from server.translation import N_
 
 DOING = "bring deleted fields back"  # in the error message for callers who are not administrators
 
@@ -88,7 +89,9 @@ def remove(ctx: Context, id: int) -> Record:
     return record
 
 
-@periodic("deleted custom fields", deletes=True)
+@periodic(
+    N_("deleted custom fields"), N_("Removes fields that were deleted a week ago, with their values."), deletes=True
+)
 def forget_old(service: Service, now: int) -> int | None:
     """Removes the fields that were deleted a week ago; returns the time at which the next one expires, None if there is
     none."""

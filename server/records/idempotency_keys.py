@@ -19,6 +19,7 @@ from server.store.database import Store
 from server.store.statements import slot
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Row, Transaction
+from server.translation import N_
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -190,7 +191,11 @@ def _release(tx: Transaction, name: str) -> None:
     tx.run(lambda: table.update({table.claimed_by: ""}).where(table.claimed_by == slot(0)), (name,))
 
 
-@periodic("old idempotency keys", deletes=True)
+@periodic(
+    N_("old idempotency keys"),
+    N_("Deletes the keys of API requests, and their responses, after a day."),
+    deletes=True,
+)
 def _forget_old(service: Service, now: int) -> None:
     """Removes keys older than a day, BATCH at a time."""
     table: Any = KEY.sql

@@ -17,6 +17,7 @@ from server.store.database import Store
 from server.store.statements import slot
 from server.store.store_local import StoreLocal
 from server.store.transaction import Transaction
+from server.translation import N_
 
 PORTION = 100  # records per write
 PORTION_SECONDS = 0.02  # a portion ends after this time, so that other writes run
@@ -30,7 +31,11 @@ def look(service: Service, now: int) -> None:
     _read_progress(service.store)
 
 
-@periodic("words of older records", everywhere=True)
+@periodic(
+    N_("words of older records"),
+    N_("Adds them to new full-text indexes until they are complete."),
+    everywhere=True,
+)
 def fill(service: Service, now: int) -> int | None:
     """Fills indexes one by one, a limited number of portions per scan. Returns `now` while some are incomplete."""
     names = list(_read_progress(service.store))

@@ -13,11 +13,12 @@ from server.records.metrics import metric_bins
 from server.store.statements import slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction
+from server.translation import N_
 
 _log = log.get("metrics")
 
 
-@periodic("notes", everywhere=True)
+@periodic(N_("notes"), N_("Records when workers and tokens were last seen."), everywhere=True)
 def write_notes(service: Service, now: int) -> None:
     """Writes everything buffered since the last call in one transaction; none if there is nothing to write."""
     buffer = usage_buffer(service.store).take()

@@ -15,6 +15,7 @@ from server.store.statements import slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction
 from server.tickets.types.ticket_parts.status import DELETED
+from server.translation import N_
 
 BATCH = 100  # records changed in one transaction; other writers run between two transactions
 MAX_BATCHES = 50  # batches of one scan; the next scan does the rest
@@ -22,7 +23,7 @@ PURGE_BATCH = 5  # a purge deletes up to 50 messages with each ticket and the re
 DAY_SECONDS = 86400
 
 
-@periodic("records due to open")
+@periodic(N_("records due to open"), N_("Opens tickets and tasks whose reopen date has come."))
 def reopen_due(service: Service, now: int) -> int | None:
     """Opens due records of every type that declares reopening, and returns when the next is due. Does not change
     `updated` of a ticket."""
@@ -41,7 +42,9 @@ def _reopen_all(ctx: Context, record_type: RecordType) -> int | None:
     return ctx.now
 
 
-@periodic("deleted tickets", deletes=True)
+@periodic(
+    N_("deleted tickets"), N_("Removes tickets that were deleted long enough ago, with their messages."), deletes=True
+)
 def purge_deleted(service: Service, now: int) -> int | None:
     """Removes tickets that were deleted more than `purge_deleted_days` ago; 0 retains them forever. Merged tickets
     stay, because their masks lead to the surviving ticket."""

@@ -16,6 +16,7 @@ from server.store.statements import slot
 from server.store.tables import Column, Index, Table
 from server.tickets.letter import Recipients
 from server.tickets.request_values import Addresses
+from server.translation import N_
 
 HOUR_SECONDS = 3600
 LOG = log.get("mail")
@@ -86,7 +87,7 @@ def _without(recipients: Recipients, emails: Iterable[str], notes: list[str]) ->
     )
 
 
-@periodic("automatic answers", deletes=True)
+@periodic(N_("automatic answers"), N_("Forgets automatic replies sent more than an hour ago."), deletes=True)
 def forget_expired(service: Service, now: int) -> None:
     """Deletes rows that are an hour old."""
     table: Any = AUTOMATIC_ANSWER.sql

@@ -20,6 +20,7 @@ from server.store.statements import in_list, slot
 from server.store.tables import Column, Table
 from server.store.transaction import Transaction
 from server.tickets.types.ticket_parts.spam_verdict import GOOD, SPAM, SPAM_LESSON
+from server.translation import N_
 
 __all__ = ["GOOD", "SPAM", "SPAM_WORD", "TABLES", "learn_all", "score", "train"]
 
@@ -61,7 +62,7 @@ def train(writing: RecordWriter, ticket_id: int, verdict: str) -> bool:
     return True
 
 
-@periodic("spam lessons")
+@periodic(N_("spam lessons"), N_("Learns from what workers marked which email is spam."))
 def learn_all(service: Service, now: int) -> None:
     """Counts the words of all tickets judged since the last run, in the subject and the first message."""
     while lessons := service.store.read(lambda tx: _lessons(service, tx)):

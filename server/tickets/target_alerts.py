@@ -28,7 +28,7 @@ SEEN = "service_targets_seen"  # the version of targets and calendars applied to
 GOALS = {"response": N_("first response"), "resolution": N_("resolution")}
 
 
-@periodic("service targets")
+@periodic(N_("service targets"), N_("Assigns targets to open tickets, and notifies workers of those that are due."))
 def watch(service: Service, now: int) -> int | None:
     """Renews the targets of open tickets, notifies about due ones, and returns when the next is due."""
     ctx = own_context(service, now)

@@ -13,6 +13,7 @@ from server.store.statements import slot
 from server.store.transaction import Transaction
 from server.tickets import properties, spam
 from server.tickets.types.ticket_parts import before
+from server.translation import N_
 
 RETAINED_SECONDS = 86400
 
@@ -51,7 +52,7 @@ def _untrain(writing: RecordWriter, ticket: Record, words: frozenset[str]) -> No
     spam.unlearn(writing.tx, ticket["id"], verdict, words)
 
 
-@periodic("old undo of tickets", deletes=True)
+@periodic(N_("old undo of tickets"), N_("Removes data older than a day."), deletes=True)
 def forget_old(service: Service, now: int) -> int | None:
     """Removes rows that are too old for an undo, and returns when the next will be."""
     next_at = service.store.read(_next_old)

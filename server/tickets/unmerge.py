@@ -190,7 +190,7 @@ def _point(writing: RecordWriter, uri: str, column: str, ids: Sequence[int], old
     )
 
 
-@periodic("old undo of merges", deletes=True)
+@periodic(N_("old undo of merges"), N_("Removes data older than a day."), deletes=True)
 def forget_old(service: Service, now: int) -> int | None:
     """Removes merges that are too old for an undo, and returns when the next will be."""
     next_at = service.store.read(_next_old)

@@ -172,7 +172,11 @@ def _remove_superfluous(service: Service) -> None:
         _log.info("backup.removed", file=each.path.name)
 
 
-@periodic("databases that restores put aside", deletes=True)
+@periodic(
+    N_("databases that restores put aside"),
+    N_("Removes those that no retention rule for backups keeps."),
+    deletes=True,
+)
 def remove_put_aside(service: Service, now: int) -> int:
     """Removes the databases that restores put aside and no retention rule keeps; returns when to run again, in a
     day."""
@@ -233,7 +237,7 @@ def slot_of(now: int, settings: Settings) -> int:
     return now - (now - first) % step
 
 
-@periodic("backups")
+@periodic(N_("backups"), N_("Adds a job if a scheduled backup is missing."))
 def add_due(service: Service, now: int) -> int | None:
     """Adds a job if the backup of this slot is missing; returns when the next slot begins. Ignores backups with a time
     far in the future, made while the clock was wrong."""
@@ -258,7 +262,7 @@ def _remove_partial_uploads(service: Service, now: int) -> None:
             path.unlink(missing_ok=True)
 
 
-@job(KIND)
+@job(KIND, N_("Creates a backup of the database"))
 def _make_one(service: Service, payload: dict[str, Any], now: int) -> None:
     try:
         make(service, now)
@@ -374,7 +378,7 @@ def _store_check(service: Service, entry: Backup, result: dict[str, Any]) -> Non
     service.store.write(write)
 
 
-@job(VERIFY)
+@job(VERIFY, N_("Reads a whole backup to verify it"))
 def _verify(service: Service, payload: dict[str, Any], now: int) -> None:
     entry = next((each for each in list_all_backups(service.settings) if each.path.name == payload["name"]), None)
     if entry is None:

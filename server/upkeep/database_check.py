@@ -8,6 +8,7 @@ from server.context import Context, Service
 from server.dataclass import dataclass
 from server.jobs.job_queue import job
 from server.records.service_settings import get, put
+from server.translation import N_
 from server.upkeep import scheduled_jobs
 
 KIND = "database.check"
@@ -41,7 +42,7 @@ def read_last(service: Service) -> DatabaseCheck | None:
     return DatabaseCheck(stored["at"], stored["seconds"], tuple(stored["problems"])) if stored else None
 
 
-@job(KIND)
+@job(KIND, N_("Checks the whole database for damage"))
 def _look(service: Service, payload: dict[str, Any], now: int) -> None:
     began = time.monotonic()
     problems = service.store.check()[:MAX_PROBLEMS]

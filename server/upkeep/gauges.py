@@ -13,6 +13,7 @@ from server.store.store_local import StoreLocal
 from server.store.tables import table_named
 from server.store.transaction import Transaction
 from server.tickets.types.ticket_parts.status import OPEN
+from server.translation import N_
 
 ACTIVE_SECONDS = BIN_SECONDS  # time after a request in which a worker counts as active
 
@@ -20,7 +21,7 @@ ACTIVE_SECONDS = BIN_SECONDS  # time after a request in which a worker counts as
 MEASURED: StoreLocal[int] = StoreLocal()  # the begin of the last measured bin, in Unix seconds
 
 
-@periodic("gauges")
+@periodic(N_("gauges"), N_("Records the current value of each gauge."))
 def measure(service: Service, now: int) -> int:
     """Measures once in each bin; returns when the next one begins."""
     begins = now - now % BIN_SECONDS

@@ -11,9 +11,9 @@ from server.access.actor import APP
 from server.context import Context
 from server.dataclass import dataclass
 from server.errors import Conflict, NotFound, Unavailable, nearest
+from server.jobs import scheduler
 from server.jobs.job_queue import FREE, JOB, OFF, RUN, JobQueue
-from server.jobs.scheduler import SCAN_SECONDS, ScanRun, last_scans
-from server.jobs.scheduler import scans as scheduler_scans
+from server.jobs.scheduler import SCAN_SECONDS, ScanRun
 from server.records.writing import RecordWriter
 from server.store.expressions import by_place, one_if
 from server.store.statements import ordering, slot
@@ -168,9 +168,10 @@ class JobRun:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """A periodic task. last: None before its first run. next_at: Unix seconds, 0 if it is off."""
+    """A periodic task. does: its purpose. last: None before its first run. next_at: Unix seconds, 0 if it is off."""
 
     name: str
+    does: str
     is_on: bool
     last: ScanRun | None
     next_at: int
@@ -206,23 +207,23 @@ def scans(ctx: Context) -> list[Scan]:
     """Lists the periodic tasks by name. Raises AdminOnly."""
     ctx.require_admin(DOING)
     off = {row[0] for row in ctx.service.store.read(lambda tx: tx.find(OFF))}
-    last = last_scans(ctx.service)
+    last = scheduler.last_scans(ctx.service)
 
     def scan(name: str) -> Scan:
         run = last.get(name)
         requested = [run.next_at] if run is not None and run.next_at > ctx.now else []
         at = min([*requested, (run.at if run is not None else ctx.now) + SCAN_SECONDS])
-        return Scan(name, name not in off, run, 0 if name in off else at)
+        return Scan(name, scheduler.purpose(name), name not in off, run, 0 if name in off else at)
 
-    return [scan(name) for name in scheduler_scans()]
+    return [scan(name) for name in scheduler.scans()]
 
 
 def switch_scan(ctx: Context, name: str, is_on: bool) -> None:
     """Switches a periodic task on or off, also for later starts, and records it in the activity log. Raises AdminOnly,
     NotFound."""
     ctx.require_admin(DOING)
-    if name not in scheduler_scans():
-        raise NotFound(f"there is no maintenance task '{name[:60]}'{nearest(name, scheduler_scans())}")
+    if name not in scheduler.scans():
+        raise NotFound(f"there is no maintenance task '{name[:60]}'{nearest(name, scheduler.scans())}")
 
     def write(tx: Transaction) -> None:
         if is_on:

@@ -15,7 +15,7 @@ from server.jobs.scheduler import periodic
 from server.store.schema import META
 from server.store.store_local import StoreLocal
 from server.store.transaction import Transaction
-from server.translation import _, listed, ngettext
+from server.translation import N_, _, listed, ngettext
 from server.upkeep import checkup
 from server.upkeep.finding import Finding, Look, State, at_once
 from server.upkeep.health import WATCH
@@ -115,7 +115,7 @@ def at_rest(service: Service, now: int) -> Verdict:
     return Verdict(tuple(_sorted(checkup.of_service(service, now, at_once))))
 
 
-@periodic("mail servers to look at")
+@periodic(N_("mail servers to look at"), N_("Adds a job if the last check was long ago."))
 def find_due(service: Service, now: int) -> None:
     """Adds a job if the last lookup was long ago, or if the service has run that long without one."""
     watch = WATCH.get(service.store)
@@ -124,7 +124,7 @@ def find_due(service: Service, now: int) -> None:
         service.store.write(lambda tx: JobQueue.add(tx, KIND, now, {}, unique_key=KIND, is_slow=True))
 
 
-@job(KIND)
+@job(KIND, N_("Checks whether the mail servers can be reached"))
 def _look(service: Service, payload: dict[str, Any], now: int) -> None:
     refresh(service, now)
 

@@ -1,112 +1,122 @@
-"""The scheduler: jobs that wait, run and failed, how they went, what runs from time to time, and timers of
-automations."""
+"""The scheduler: the jobs that wait, run and failed, and how they went. What runs from time to time and the timers of
+automations have lists of their own."""
 
 import re
 from collections.abc import Mapping
+from dataclasses import asdict, replace
 from typing import Any
 
-from markupsafe import Markup
-
-from console.html import ui
 from console.html.rendering import render
-from console.html.ui import PAGE_ROWS
+from console.html.ui import PAGE_ROWS, Option
 from console.http.page_response import PageResponse, again, see
 from console.http.routes import page
 from console.http.visit import Visit
-from console.lists import lookup, worklist
+from console.lists import row_view
+from console.lists.cells import DrawnColumns
+from console.lists.rows import RowFilter, RowPage, RowQuery, RowSource, id_of
 from console.lists.worklist import BulkAction, Worklist, declare
-from console.lists.worklist_columns import ListColumn
+from console.pages.upkeep import upkeep_charts
 from server import log
-from server.automation.recurrence_words import in_words
-from server.errors import HelpdeskError, Invalid, NotFound
+from server.errors import NotFound
 from server.jobs import job_queue
-from server.records import records
 from server.translation import N_, N_ngettext, _
 from server.upkeep import scheduled_jobs
 
 BASE, RUNS, SCANS, TIMERS = "/admin/jobs", "/admin/jobs/runs", "/admin/jobs/scans", "/admin/jobs/timers"
-TIMER = "automation_timer"
-TABS = [(BASE, N_("Jobs")), (RUNS, N_("History")), (SCANS, N_("Maintenance tasks")), (TIMERS, N_("Timers"))]
-BADGES = {"running": "info", "due": "warn", "waiting": "muted", "failed": "err"}
-STATES = [
-    ("", N_("All states")),
-    ("running", N_("Running")),
-    ("due", N_("Due")),
-    ("waiting", N_("Waiting")),
-    ("failed", N_("Failed")),
-]
-# What jobs of a kind do; another one is shown by its name alone.
-DOES = {
-    "backup": N_("Creates a backup of the database"),
-    "backup.verify": N_("Reads a whole backup to verify it"),
-    "behavior.run": N_("Runs a scheduled behavior"),
-    "http.request": N_("Retries a request of an automation"),
-    "login.address": N_("Sends the emails about a new sign-in address"),
-    "login.locked": N_("Notifies a worker that sign-in was locked"),
-    "csv.import": N_("Checks or imports the rows of a large CSV file"),
-    "database.check": N_("Checks the whole database for damage"),
-    "event": N_("Runs automations that wait for an event"),
-    "mail.send": N_("Sends an email"),
-    "mailbox.check": N_("Fetches email from a mailbox"),
-    "notification.mail": N_("Emails a worker their unread notifications"),
-    "password.link": N_("Sends a link for choosing a password"),
-    "service.look": N_("Checks whether the mail servers can be reached"),
-    "timer": N_("Runs an automation timer"),
-}
-# What is done by what runs from time to time, by its name.
-SCANS_DO = {
-    N_("old idempotency keys"): N_("Deletes the keys of API requests, and their responses, after a day."),
-    N_("values of last runs"): N_(
-        "Stores the input of the last run of each automation, so that you can try a change with it."
-    ),
-    N_("old outgoing deliveries"): N_("Deletes finished deliveries of outgoing webhooks after 14 days."),
-    N_("old changes"): N_("Deletes entries of the change log that are older than the setting allows."),
-    N_("automatic answers"): N_("Forgets automatic replies sent more than an hour ago."),
-    N_("automation resources that expired"): N_("Removes them."),
-    N_("automation timers"): N_("Adds a job for each one that is due."),
-    N_("backups"): N_("Adds a job if a scheduled backup is missing."),
-    N_("counts of automatic mail"): N_("Removes counts older than an hour."),
-    N_("databases that restores put aside"): N_("Removes those that no retention rule for backups keeps."),
-    N_("old undo of merges"): N_("Removes data older than a day."),
-    N_("old undo of tickets"): N_("Removes data older than a day."),
-    N_("old files to be imported"): N_("Deletes files that were uploaded for import but never imported."),
-    N_("deleted custom fields"): N_("Removes fields that were deleted a week ago, with their values."),
-    N_("deleted tickets"): N_("Removes tickets that were deleted long enough ago, with their messages."),
-    N_("drafts that are due"): N_("Sends drafts that were scheduled, and tries again to send those that failed."),
-    N_("gauges"): N_("Records the current value of each gauge."),
-    N_("listener for mail that failed"): N_("Reopens it."),
-    N_("mailboxes to look at"): N_("Adds a job for each one that is due."),
-    N_("mail servers to look at"): N_("Adds a job if the last check was long ago."),
-    N_("mail without an id"): N_("Forgets email that is too old to arrive twice."),
-    N_("messages that nobody gets"): N_("Removes old messages from queues, and returns others to them."),
-    N_("notes"): N_("Records when workers and tokens were last seen."),
-    N_("what hung on deleted records"): N_(
-        "Removes messages, comments and files of deleted records that had many of them."
-    ),
-    N_("words of older records"): N_("Adds them to new full-text indexes until they are complete."),
-    N_("old automation log entries"): N_("Removes them."),
-    N_("old continuations"): N_("Removes runs that nothing resumed."),
-    N_("old accepted forms"): N_("Forgets forms that were processed a month ago."),
-    N_("old drafts of forms"): N_("Removes them."),
-    N_("old files to be imported"): N_("Removes them."),
-    N_("old webhook deliveries"): N_("Removes deliveries that no retention rule keeps."),
-    N_("files of webhooks that hang on nothing"): N_("Removes files that no automation attached within a day."),
-    N_("old webhook tokens"): N_("Expires addresses that were replaced."),
-    N_("records due to open"): N_("Opens tickets and tasks whose reopen date has come."),
-    N_("answers of workers"): N_("Forgets email replies that are too old to arrive twice."),
-    N_("signed names that were used"): N_(
-        "Removes used names of emails to workers that are too old to be accepted again."
-    ),
-    N_("service targets"): N_("Assigns targets to open tickets, and notifies workers of those that are due."),
-    N_("reminders due"): N_("Notifies their workers."),
-    N_("sessions that are over"): N_("Removes them."),
-    N_("spam lessons"): N_("Learns from what workers marked which email is spam."),
-    N_("stored values that expired"): N_("Removes them."),
-    N_("tokens of no use"): N_("Removes tokens that expired long ago."),
+TABS = ((BASE, N_("Jobs")), (RUNS, N_("History")), (SCANS, N_("Maintenance tasks")), (TIMERS, N_("Timers")))
+BADGES = {
+    "running": ("info", N_("Running")),
+    "due": ("warn", N_("Due")),
+    "waiting": ("muted", N_("Waiting")),
+    "failed": ("err", N_("Failed")),
 }
 DAY_SECONDS = 86400
 REFRESH_SECONDS = 2  # wait before the page of an unfinished job reloads itself
 MAX_LINES = 100  # lines of the log about one job
+
+
+def _states(visit: Visit) -> list[Option]:
+    return [("", N_("All states")), *((state, label) for state, (_badge, label) in BADGES.items())]
+
+
+def _kinds(visit: Visit) -> list[Option]:
+    return [("", N_("All kinds")), *((each, each) for each in job_queue.kinds())]
+
+
+def _jobs(visit: Visit, query: RowQuery) -> RowPage:
+    state, kind = query.filters["state"], query.filters["kind"]
+    jobs, total = scheduled_jobs.list_jobs(visit.ctx, state, kind, query.limit, query.page, query.sort)
+    shared = {"most": job_queue.MAX_ATTEMPTS}
+    rows = [asdict(each) | {"job_id": each.id, "_label": f"{each.kind} {each.id}"} | shared for each in jobs]
+    return RowPage(rows, total)
+
+
+def _runs(visit: Visit, query: RowQuery) -> RowPage:
+    runs, total = scheduled_jobs.runs(visit.ctx, query.filters["kind"], query.limit, query.page, sort=query.sort)
+    return RowPage([asdict(each) | {"id": each.job_id, "is_late": each.is_late} for each in runs], total)
+
+
+def _purposes(visit: Visit, rows: list[dict[str, Any]]) -> dict[str, str]:
+    return {row["kind"]: job_queue.purpose(row["kind"]) for row in rows}
+
+
+def _kind(row: Mapping[str, Any], more: Any) -> str:
+    return str(row["kind"])
+
+
+_KIND = RowFilter("kind", N_("Kind"), _kinds)
+_column = DrawnColumns("jobs")
+JOB_LIST = declare(Worklist(
+    "jobs", BASE, N_("Jobs"), ("kind", "state", "due_at", "attempts", "error", "do"),
+    own=(
+        _column("kind", N_("Job"), "kind", value=_kind),
+        _column("state", N_("State")),
+        _column("due_at", N_("Due"), "due_at"),
+        _column("attempts", N_("Started"), "attempts", "number"),
+        _column("error", N_("Error")),
+        _column("do", N_("Action")),
+    ),
+    load=_purposes,
+    actions=(
+        BulkAction("run", N_("Run now"), run=lambda visit, key: scheduled_jobs.run_now(visit.ctx, id_of(key)),
+                   says=N_ngettext("The job runs now.", "{count} jobs run now.")),
+        BulkAction("drop", N_("Drop"), deletes=True, run=lambda visit, key: scheduled_jobs.drop(visit.ctx, id_of(key)),
+                   confirm=N_("Drop the selected jobs? They will not run. This cannot be undone."),
+                   says=N_ngettext("Job dropped.", "{count} jobs dropped.")),
+    ),
+    heading=N_("Scheduler"), subtitle=N_("Work that runs later, or again until it succeeds"),
+    empty=N_("No jobs are waiting."), none=N_("No job matches."), tabs=TABS,
+    tabs_label=N_("Scheduler"), source=RowSource(_jobs, (RowFilter("state", N_("State"), _states), _KIND)),
+))  # fmt: skip
+RUN_LIST = declare(Worklist(
+    "job-history", RUNS, N_("Job history"), ("kind", "result", "began_at", "ms", "attempt", "error"),
+    own=(
+        _column("kind", N_("Job"), "kind", value=_kind),
+        _column("result", N_("Result"), value=lambda row, more: "failed" if row["error"] else "done"),
+        _column("began_at", N_("Started"), "began_at"),
+        _column("due_at", N_("Due"), "due_at", is_time=True),
+        _column("ms", N_("Duration"), "ms", "number"),
+        _column("attempt", N_("Attempt"), "attempt", "number"),
+        _column("error", N_("Error")),
+    ),
+    load=_purposes, heading=N_("Scheduler"), empty=N_("No job has run yet."),
+    none=N_("No job of this kind has run yet."), tabs=TABS, tabs_label=N_("Scheduler"),
+    source=RowSource(_runs, (_KIND,)),
+))  # fmt: skip
+
+
+@page("GET", BASE, "admin")
+def show(visit: Visit) -> PageResponse:
+    """A page of jobs, failed ones first. Raises Invalid for an unknown state or kind."""
+    counts, pictures = scheduled_jobs.counts(visit.ctx), upkeep_charts.jobs(visit)
+    return row_view.page(visit, JOB_LIST, "jobs.html", badges=BADGES, counts=counts, pictures=pictures)
+
+
+@page("GET", RUNS, "admin")
+def show_runs(visit: Visit) -> PageResponse:
+    """The past runs of jobs, newest first. Raises Invalid for an unknown kind."""
+    subtitle = _("Job history: the last {kept} of each kind", kept=job_queue.MAX_RUNS)
+    return row_view.page(visit, replace(RUN_LIST, subtitle=subtitle))
 
 
 @page("GET", f"{BASE}/{{id}}", "admin")
@@ -126,7 +136,7 @@ def show_one(visit: Visit) -> PageResponse:
         runs=runs,
         total=total,
         kind=kind,
-        does=DOES.get(kind, kind),
+        does=job_queue.purpose(kind),
         badges=BADGES,
         most=job_queue.MAX_ATTEMPTS,
         lines=[each.text for each in lines[:MAX_LINES]],
@@ -149,110 +159,3 @@ def drop(visit: Visit) -> PageResponse:
     kind = scheduled_jobs.drop(visit.ctx, visit.id)
     visit.flash(_("Job {id} ({kind}) dropped. The audit log has its input.", id=visit.id, kind=kind))
     return see(BASE)
-
-
-def _again(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
-    """When a timer runs again, in words."""
-    if not row["is_recurring"]:
-        return ui.muted(N_("once"))
-    words = in_words(row["recurring_patterns"])
-    return Markup("<div>{} {}<br>{}</div>").format(
-        words, ui.muted(row["recurring_timezone"] or _("UTC")), ui.code(row["recurring_patterns"])
-    )
-
-
-def _buttons(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
-    """Run it, and switch it on or off."""
-    question, path = _("Run {name} now? Its automations run for real.", name=row["_label"]), f"{TIMERS}/{row['id']}"
-    run = ui.button(visit, f"{path}/run", N_("Run now"), "small", question)
-    is_off = bool(row["is_disabled"])
-    label = N_("Switch on") if is_off else N_("Switch off")
-    return ui.row(run, ui.button(visit, f"{path}/switch", label, "link", off="0" if is_off else "1"))
-
-
-TIMER_LIST = declare(
-    Worklist(
-        TIMER,
-        TIMERS,
-        N_("Timers"),
-        ("_label", "state", "next_run_at", "last_ran_at", "again", "run"),
-        own=(
-            ListColumn(
-                "state",
-                N_("State"),
-                lambda visit, row, more: ui.badge("muted", _("off")) if row["is_disabled"] else ui.badge("ok", _("on")),
-                "isDisabled",
-                value=lambda row, more: "off" if row["is_disabled"] else "on",
-            ),
-            ListColumn("again", N_("Repeats"), _again, value=lambda row, more: row["recurring_patterns"]),
-            ListColumn("run", N_("Action"), _buttons, value=lambda row, more: ""),
-        ),
-        row=TIMERS + "/{id}",
-        sort="name",
-        placeholder=N_("name, or isRecurring:yes"),
-        quick=((N_("Off"), "isDisabled:yes"),),
-        actions=(
-            BulkAction(
-                "off",
-                N_("Switch off"),
-                {"is_disabled": "1"},
-                undo="on",
-                says=N_ngettext("Timer switched off.", "{count} timers switched off."),
-            ),
-            BulkAction(
-                "on",
-                N_("Switch on"),
-                {"is_disabled": "0"},
-                undo="off",
-                says=N_ngettext("Timer switched on.", "{count} timers switched on."),
-            ),
-            BulkAction(
-                "delete",
-                N_("Delete"),
-                deletes=True,
-                confirm=N_("Delete the selected timers? Their automations are not deleted."),
-                says=N_ngettext("Timer deleted.", "{count} timers deleted."),
-            ),
-        ),
-        subtitle=N_("Automations that run at set times"),
-        none=N_("No timer matches."),
-        empty=N_("There are no timers yet. A timer runs an automation at a set time, once or repeatedly."),
-        new=(f"{TIMERS}/new", N_("New timer")),
-        tabs=tuple(TABS),
-        tabs_label=N_("Scheduler"),
-    )
-)
-
-
-@page("GET", TIMERS, "admin")
-def show_timers(visit: Visit) -> PageResponse:
-    """All timers, with when they run."""
-    return worklist.page(visit, TIMER_LIST, "timers.html")
-
-
-@page("POST", f"{TIMERS}/{{id}}/run", "admin")
-def run_timer(visit: Visit) -> PageResponse:
-    """Runs a timer now; its schedule continues from there."""
-    timer = lookup.record(visit, TIMER, visit.id)
-    try:
-        if timer["is_disabled"]:
-            raise Invalid(_("{name} is switched off; switch it on first", name=timer["name"]))
-        records.update(visit.ctx, TIMER, visit.id, {"next_run_at": str(visit.now)})
-        visit.flash(_("{name} is due now. The automation log shows the result.", name=timer["name"]))
-    except HelpdeskError as error:
-        visit.flash(error.message)
-    return see(TIMERS)
-
-
-@page("POST", f"{TIMERS}/{{id}}/switch", "admin")
-def switch_timer(visit: Visit) -> PageResponse:
-    """Switch a timer on or off."""
-    timer = lookup.record(visit, TIMER, visit.id)
-    is_off = visit.form.flag("off")
-    records.update(visit.ctx, TIMER, visit.id, {"is_disabled": "1" if is_off else "0"})
-    off, on = (
-        _("{name} switched off. It no longer runs.", name=timer["name"]),
-        _("{name} switched on.", name=timer["name"]),
-    )
-    visit.flash(off if is_off else on, f"{TIMERS}/{visit.id}/switch", off="0" if is_off else "1")
-    return see(TIMERS)

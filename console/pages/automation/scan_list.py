@@ -1,18 +1,13 @@
 """What runs from time to time: when it ran last and runs next, and whether it is on."""
 
-from typing import Any
-
-from markupsafe import Markup
-
-from console.html import ui
 from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import row_view
-from console.lists.rows import Row, RowPage, RowQuery, RowSource, of_all
+from console.lists.cells import DrawnColumns
+from console.lists.rows import RowPage, RowQuery, RowSource, of_all
 from console.lists.worklist import PAGE_SIZES, BulkAction, Worklist, declare
-from console.lists.worklist_columns import ListColumn
-from console.pages.automation.jobs import SCANS, SCANS_DO, TABS
+from console.pages.automation.jobs import SCANS, TABS
 from server.jobs import scheduler
 from server.translation import N_, N_ngettext, _, shown
 from server.upkeep import scheduled_jobs
@@ -24,6 +19,7 @@ def _rows(visit: Visit, query: RowQuery) -> RowPage:
             "id": each.name,
             "_label": shown(each.name),
             "name": shown(each.name),
+            "does": each.does,
             "is_on": each.is_on,
             "at": each.last.at if each.last else 0,
             "ms": each.last.ms if each.last else 0,
@@ -35,37 +31,17 @@ def _rows(visit: Visit, query: RowQuery) -> RowPage:
     return of_all(rows, query)
 
 
-def _named(visit: Visit, row: Row, more: Any) -> str:
-    does = SCANS_DO.get(row["id"], "")
-    return Markup('<div>{}<br><span class="muted">{}</span></div>').format(row["name"], shown(does))
-
-
-def _state(visit: Visit, row: Row, more: Any) -> str:
-    if not row["is_on"]:
-        return ui.badge("muted", N_("off"))
-    return ui.badge("err", N_("failing")) if row["error"] else ui.badge("ok", N_("on"))
-
-
-def _switch(visit: Visit, row: Row, more: Any) -> str:
-    path = f"{SCANS}/switch"
-    if not row["is_on"]:
-        return ui.button(visit, path, N_("Switch on"), "link", name=row["id"], off="0")
-    question = _("Switch off '{name}'? Its work is not done until you switch it on again.", name=row["name"])
-    return ui.button(visit, path, N_("Switch off"), "link", question, name=row["id"], off="1")
-
-
+_column = DrawnColumns("scans")
 LIST = declare(Worklist(
     "maintenance-tasks", SCANS, N_("Maintenance tasks"), ("name", "state", "at", "ms", "next_at", "error", "do"),
     own=(
-        ListColumn("name", N_("Task"), _named, "name", value=lambda row, more: row["name"]),
-        ListColumn("state", N_("State"), _state, value=lambda row, more: "on" if row["is_on"] else "off"),
-        ListColumn("at", N_("Last run"), lambda visit, row, more: ui.when(visit, row["at"]), "at", is_time=True),
-        ListColumn("ms", N_("Duration"),
-                   lambda visit, row, more: f"{row['ms']} ms" if row["at"] else "", "ms", "number"),
-        ListColumn("next_at", N_("Next run"), lambda visit, row, more: ui.when(visit, row["next_at"]), "next_at",
-                   is_time=True),
-        ListColumn("error", N_("Error"), lambda visit, row, more: row["error"]),
-        ListColumn("do", N_("Action"), _switch, value=lambda row, more: ""),
+        _column("name", N_("Task"), "name"),
+        _column("state", N_("State"), value=lambda row, more: "on" if row["is_on"] else "off"),
+        _column("at", N_("Last run"), "at", is_time=True),
+        _column("ms", N_("Duration"), "ms", "number"),
+        _column("next_at", N_("Next run"), "next_at", is_time=True),
+        _column("error", N_("Error")),
+        _column("do", N_("Action")),
     ),
     actions=(
         BulkAction("off", N_("Switch off"), run=lambda visit, key: scheduled_jobs.switch_scan(visit.ctx, key, False),
@@ -75,7 +51,7 @@ LIST = declare(Worklist(
                    says=N_ngettext("Task switched on.", "{count} tasks switched on.")),
     ),
     sort="name", limit=PAGE_SIZES[-1], heading=N_("Scheduler"), subtitle=N_("Tasks that the service runs by itself"),
-    tabs=tuple(TABS), tabs_label=N_("Scheduler"), source=RowSource(_rows),
+    tabs=TABS, tabs_label=N_("Scheduler"), source=RowSource(_rows),
 ))  # fmt: skip
 
 

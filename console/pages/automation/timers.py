@@ -1,4 +1,4 @@
-"""Timers made and changed: which automation runs, and when. Their list is on a page of the scheduler."""
+"""Timers of automations: which automation runs, and when."""
 
 import re
 from dataclasses import replace
@@ -9,16 +9,20 @@ from console.forms.controls import Control
 from console.forms.record_form import OpenForm, RecordForm
 from console.forms.record_pages import RecordPages, declare_pages
 from console.html.form import Form
-from console.html.rendering import render
-from console.http.page_response import PageResponse
+from console.html.recurrence_words import in_words
+from console.http.page_response import PageResponse, see
+from console.http.routes import page
 from console.http.visit import Visit
+from console.lists import lookup, worklist
+from console.lists.cells import DrawnColumns
+from console.lists.worklist import BulkAction, Worklist, declare, switching
+from console.pages.automation.jobs import TABS, TIMERS
 from server.automation import timers
-from server.errors import Invalid, Required
+from server.errors import HelpdeskError, Invalid, Required
 from server.records import records
-from server.translation import N_, _
+from server.translation import N_, N_ngettext, _
 
-URI, TRIGGER = "automation_timer", "svc.trigger.automation.timer"
-BASE = "/admin/jobs/timers"
+URI, TRIGGER, BASE = "automation_timer", "svc.trigger.automation.timer", TIMERS
 ONCE, OWN = "once", "own"
 REPEATS = [
     (ONCE, N_("Once")),
@@ -143,16 +147,62 @@ def _patterns(form: Form, repeat: str) -> str:
 
 def _form(visit: Visit, fields: OpenForm) -> PageResponse:
     has_some = bool(fields.id) or len(fields.control("automation").options) > 1
-    return render(
-        visit,
+    return fields.render(
         "timer.html",
-        fields.status,
-        form=fields.values,
-        fields=fields,
         each=fields.stored,
         has_some=has_some,
         trigger=TRIGGER,
     )
 
 
-declare_pages(RecordPages(BASE, FORM, _form, new_form=NEW, fill=_fill, more=_more))
+declare_pages(RecordPages(
+    BASE, FORM, _form, new_form=NEW, fill=_fill, more=_more, switched_off=N_("{name} switched off. It no longer runs."),
+))  # fmt: skip
+
+
+def _words(visit: Visit, rows: list[dict[str, Any]]) -> dict[int, str]:
+    """When timers repeat, in words."""
+    return {row["id"]: in_words(row["recurring_patterns"]) for row in rows if row["is_recurring"]}
+
+
+_column = DrawnColumns("timers")
+LIST = declare(Worklist(
+    URI, BASE, N_("Timers"), ("_label", "state", "next_run_at", "last_ran_at", "again", "run"),
+    own=(
+        _column("state", N_("State"), "isDisabled", value=lambda row, more: "off" if row["is_disabled"] else "on"),
+        _column("again", N_("Repeats"), value=lambda row, more: row["recurring_patterns"]),
+        _column("run", N_("Action")),
+    ),
+    row=BASE + "/{id}", load=_words, sort="name", placeholder=N_("name, or isRecurring:yes"),
+    quick=((N_("Off"), "isDisabled:yes"),),
+    actions=(
+        *switching(N_ngettext("Timer switched off.", "{count} timers switched off."),
+                   N_ngettext("Timer switched on.", "{count} timers switched on.")),
+        BulkAction("delete", N_("Delete"), deletes=True,
+                   confirm=N_("Delete the selected timers? Their automations are not deleted."),
+                   says=N_ngettext("Timer deleted.", "{count} timers deleted.")),
+    ),
+    subtitle=N_("Automations that run at set times"), none=N_("No timer matches."),
+    empty=N_("There are no timers yet. A timer runs an automation at a set time, once or repeatedly."),
+    new=(f"{BASE}/new", N_("New timer")), tabs=TABS, tabs_label=N_("Scheduler"),
+))  # fmt: skip
+
+
+@page("GET", BASE, "admin")
+def show(visit: Visit) -> PageResponse:
+    """All timers, with when they run."""
+    return worklist.page(visit, LIST, "timers.html")
+
+
+@page("POST", f"{BASE}/{{id}}/run", "admin")
+def run(visit: Visit) -> PageResponse:
+    """Runs a timer now; its schedule continues from there."""
+    timer = lookup.record(visit, URI, visit.id)
+    try:
+        if timer["is_disabled"]:
+            raise Invalid(_("{name} is switched off; switch it on first", name=timer["name"]))
+        records.update(visit.ctx, URI, visit.id, {"next_run_at": str(visit.now)})
+        visit.flash(_("{name} is due now. The automation log shows the result.", name=timer["name"]))
+    except HelpdeskError as error:
+        visit.flash(error.message)
+    return see(BASE)

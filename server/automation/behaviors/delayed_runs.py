@@ -13,6 +13,7 @@ from server.jobs.job_queue import JOB, JobQueue, job
 from server.record_types.shared.behavior_events import API_REQUEST, CALLED
 from server.store.statements import slot
 from server.store.transaction import Transaction
+from server.translation import N_
 
 KIND = "behavior.run"
 MAX_WAITING = 1000  # scheduled runs per behavior
@@ -71,7 +72,7 @@ def _range(behavior_id: int) -> tuple[str, str]:
     return first, f"{first[:-1]};"
 
 
-@job(KIND)
+@job(KIND, N_("Runs a scheduled behavior"))
 def run_waiting(service_: Service, payload: dict[str, Any], now: int) -> None:
     """Runs a scheduled behavior. One that has been disabled or deleted since is logged and not retried."""
     zone = payload["zone"] or "UTC"

@@ -26,6 +26,7 @@ from server.template.shared import script_json
 from server.template.shared.query_texts import form_text
 from server.template.shared.text_values import bytes_of
 from server.template.values import pairs, printed
+from server.translation import N_
 
 MAX_HEADERS_CHARS = 8192  # characters
 MAX_BODY_CHARS = 16_777_216  # characters of a body in the script, bytes of the encoded body
@@ -132,7 +133,7 @@ def _later(call: CommandCall, request: OutboundRequest, why: str) -> dict[str, A
     }
 
 
-@job(RETRY)
+@job(RETRY, N_("Retries a request of an automation"))
 def send_again(service: Service, payload: dict[str, Any], now: int) -> None:
     """Retries a request of a script. Raises Unavailable if it fails again; the job is retried later."""
     request = outbound.request(

@@ -26,6 +26,7 @@ from server.store.expressions import by_place
 from server.store.statements import ordering, slot
 from server.store.tables import Column, Index, Table, table_named
 from server.store.transaction import Transaction
+from server.translation import N_
 
 DOING = "see what webhooks received"  # completes the message of AdminOnly
 
@@ -280,7 +281,7 @@ def _text(body: bytes) -> str:
     return body.decode("utf-8", "replace")
 
 
-@periodic("old webhook deliveries", deletes=True)
+@periodic(N_("old webhook deliveries"), N_("Removes deliveries that no retention rule keeps."), deletes=True)
 def forget_old(service: Service, now: int) -> None:
     """Deletes deliveries past their webhook's retention, and the oldest of all beyond MAX_KEPT or MAX_KEPT_BYTES."""
     ids = service.store.read(lambda tx: _old_ids(service, tx, now))

@@ -22,6 +22,7 @@ from server.store.expressions import contains
 from server.store.statements import slot
 from server.store.tables import Column, Index, Table, table_named
 from server.store.transaction import Transaction
+from server.translation import N_
 
 KEYS = "request_files"
 KEPT_SECONDS = 86400  # time for an automation, or a job that it starts, to attach a file
@@ -116,7 +117,11 @@ def _stored_bytes(tx: Transaction) -> int:
     return int(tx.value(lambda: table.select(peewee.fn.SUM(table.size))) or 0)
 
 
-@periodic("files of webhooks that hang on nothing", deletes=True)
+@periodic(
+    N_("files of webhooks that hang on nothing"),
+    N_("Removes files that no automation attached within a day."),
+    deletes=True,
+)
 def forget_unattached(service: Service, now: int) -> None:
     """Deletes files that were not attached in time, except those that a draft may refer to."""
     ctx = own_context(service, now)

@@ -13,6 +13,7 @@ from server.records.writing import RecordWriter
 from server.store.statements import slot
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
+from server.translation import N_
 
 URI = "webhook_listener"
 MAX_OVERLAP_SECONDS = 30 * 86400
@@ -126,7 +127,7 @@ def _log(writing: RecordWriter, point: str, id: int) -> None:
     writing.log(point, writing.registry.type(URI).context, id, {"target": writing.label(URI, id)})
 
 
-@periodic("old webhook tokens", deletes=True)
+@periodic(N_("old webhook tokens"), N_("Expires addresses that were replaced."), deletes=True)
 def forget_old(service: Service, now: int) -> None:
     """Deletes expired replaced tokens."""
     table: Any = FORMER_TOKEN.sql

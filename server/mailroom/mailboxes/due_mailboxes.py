@@ -13,13 +13,14 @@ from server.mailroom.mailboxes.checking import check
 from server.mailroom.types.mailbox_parts.fetch_columns import MAILBOX_STATE
 from server.store.tables import table_named
 from server.store.transaction import Transaction
+from server.translation import N_
 
 KIND = "mailbox.check"
 WAIT_SECONDS = 120  # wait after one failure; grows by the same amount with every further one
 MAX_WAIT_SECONDS = 1800  # longest wait between two checks of a failing mailbox
 
 
-@periodic("mailboxes to look at")
+@periodic(N_("mailboxes to look at"), N_("Adds a job for each one that is due."))
 def find_due(service: Service, now: int) -> int | None:
     """Adds a job for every mailbox that is due; returns when the next one will be."""
     due_dates = service.store.read(lambda tx: dates(tx, now, service.settings.mailbox_poll_seconds))
@@ -35,7 +36,7 @@ def add(tx: Transaction, ids: list[int], now: int) -> None:
         JobQueue.add(tx, KIND, now, {"mailbox_id": id}, f"{KIND}:{id}", is_slow=True)
 
 
-@job(KIND)
+@job(KIND, N_("Fetches email from a mailbox"))
 def _check(service: Service, payload: dict[str, Any], now: int) -> None:
     check(service, int(payload["mailbox_id"]), now)
 
