@@ -5,12 +5,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from markupsafe import Markup
-
 from console.forms.controls import Control
 from console.forms.record_form import OpenForm, RecordForm
 from console.forms.record_pages import RecordPages, declare_pages
-from console.html import ui
 from console.html.form import Form
 from console.html.rendering import render
 from console.html.ui import PAGE_ROWS, quoted
@@ -18,8 +15,8 @@ from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import lookup
+from console.lists.cells import DrawnColumns
 from console.lists.worklist import Worklist, declare
-from console.lists.worklist_columns import ListColumn
 from console.pages.people import TABS
 from console.tickets.frames import document_of, framed
 from server.digits import id_in
@@ -96,54 +93,21 @@ def _of_part(part: int | str, is_counted: bool) -> Callable[[Mapping[str, Any], 
     return lambda row, more: sum((each == part) is is_counted for each in more[row["id"]].values())
 
 
-MANAGERS, MEMBERS = _of_part(MANAGER, True), _of_part(MANAGER, False)
-LIST = declare(
-    Worklist(
-        URI,
-        BASE,
-        N_("Groups"),
-        ("_label", "readers", "managers", "members", "updated"),
-        own=(
-            ListColumn(
-                "readers",
-                N_("Visible to"),
-                lambda visit, row, more: _flags(row),
-                "private",
-                value=lambda row, more: "members" if row["is_private"] else "everybody",
-            ),
-            ListColumn(
-                "managers",
-                N_("Managers"),
-                lambda visit, row, more: ui.number(visit, MANAGERS(row, more)),
-                kind="number",
-                value=MANAGERS,
-            ),
-            ListColumn(
-                "members",
-                N_("Members"),
-                lambda visit, row, more: ui.number(visit, MEMBERS(row, more)),
-                kind="number",
-                value=MEMBERS,
-            ),
-        ),
-        row=BASE + "/{id}",
-        load=lambda visit, rows: groups.members(visit.ctx, [each["id"] for each in rows]),
-        sort="name",
-        placeholder=N_("name, or member:(milo), private:yes"),
-        quick=((N_("Members only"), "private:yes"), (N_("Default group"), "default:yes")),
-        none=N_("No group matches."),
-        empty=N_("There are no groups yet. Tickets belong to groups."),
-        new=(f"{BASE}/new", N_("New group")),
-        tabs=TABS,
-        tabs_label=N_("People"),
-    )
-)
-
-
-def _flags(row: Mapping[str, Any]) -> str:
-    """Who reads the tickets of a group, and whether it takes what nothing else claims."""
-    told = ui.badge("warn", _("members only")) if row["is_private"] else _("everybody")
-    return Markup("{} {}").format(told, ui.badge("info", _("default"))) if row["is_default"] else told
+_column = DrawnColumns("groups")
+LIST = declare(Worklist(
+    URI, BASE, N_("Groups"), ("_label", "readers", "managers", "members", "updated"),
+    own=(
+        _column("readers", N_("Visible to"), "private",
+                value=lambda row, more: "members" if row["is_private"] else "everybody"),
+        _column("managers", N_("Managers"), kind="number", value=_of_part(MANAGER, True)),
+        _column("members", N_("Members"), kind="number", value=_of_part(MANAGER, False)),
+    ),
+    row=BASE + "/{id}", load=lambda visit, rows: groups.members(visit.ctx, [each["id"] for each in rows]), sort="name",
+    placeholder=N_("name, or member:(milo), private:yes"),
+    quick=((N_("Members only"), "private:yes"), (N_("Default group"), "default:yes")),
+    none=N_("No group matches."), empty=N_("There are no groups yet. Tickets belong to groups."),
+    new=(f"{BASE}/new", N_("New group")), tabs=TABS, tabs_label=N_("People"),
+))  # fmt: skip
 
 
 @page("GET", "/admin/people/acknowledgements/{id}", "admin")
@@ -314,7 +278,6 @@ def _rosters(visit: Visit, form: Form) -> PageResponse:
     return render(
         visit,
         "rosters.html",
-        form.status,
         tabs=TABS if actor.is_admin else (),
         form=form,
         found=found,
@@ -324,7 +287,6 @@ def _rosters(visit: Visit, form: Form) -> PageResponse:
         before=json.dumps(shown, separators=(",", ":")),
         parts=PARTS,
         removed=REMOVE,
-        away=lookup.away,
         columns=columns,
         most=MAX_COLUMNS,
         name=COLUMNS,
@@ -403,19 +365,15 @@ def _names(visit: Visit, members: dict[int, str], part: str) -> str:
 def _delete(visit: Visit, form: Form) -> PageResponse:
     group = lookup.record(visit, URI, visit.id)
     tickets, buckets = (lookup.count(visit, uri, f"group.id:{visit.id}") for uri in ("ticket", "bucket"))
-    return render(visit, "group_delete.html", form.status, form=form, group=group, tickets=tickets, buckets=buckets)
+    return render(visit, "group_delete.html", form=form, group=group, tickets=tickets, buckets=buckets)
 
 
 def _bucket(visit: Visit, fields: OpenForm) -> PageResponse:
     group = lookup.record(visit, URI, fields.stored["group_id"])
-    return render(
-        visit, "bucket.html", fields.status, form=fields.values, fields=fields, bucket=fields.stored, group=group
-    )
+    return fields.render("bucket.html", bucket=fields.stored, group=group)
 
 
-def _created(visit: Visit, fields: OpenForm, made: dict[str, Any]) -> PageResponse:
-    visit.flash(_("{label} created. Choose its members.", label=made["_label"]))
-    return see(f"{ROSTERS}?group={made['id']}")
-
-
-declare_pages(RecordPages(BASE, FORM, _form, LIST, after_create=_created, deleted=""))
+declare_pages(RecordPages(
+    BASE, FORM, _form, LIST, created=N_("{label} created. Choose its members."), deleted="",
+    leave=lambda visit, fields, group: BASE if fields.id else f"{ROSTERS}?group={group['id']}",
+))  # fmt: skip

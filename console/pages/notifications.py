@@ -1,39 +1,32 @@
 """A worker's notifications: the list, and the address of each, which marks it as read and redirects to its subject."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from console.html import ui
 from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import worklist
+from console.lists.cells import DrawnColumns
 from console.lists.worklist import BulkAction, Worklist, declare
-from console.lists.worklist_columns import ListColumn
 from server.context import Context
 from server.digits import id_in
 from server.people import unread
 from server.record_types.notification import CHANNEL
 from server.record_types.shared import paths
 from server.records import records
-from server.translation import N_, N_ngettext, _, ngettext
+from server.translation import N_, N_ngettext, ngettext
 from server.web.endpoint_call import Feed, News
 from server.web.streams import LAST_ID, MEDIA_TYPE, wants_events
 
 NOTIFICATION, BASE = "notification", "/notifications"
 
 
-def _message(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
-    text = str(row["_label"]) or _("Notification {id}", id=row["id"])
-    new = "" if row["is_read"] else ui.badge("info", _("new"))
-    return ui.link(f"{BASE}/{row['id']}", text) + new
-
-
+_column = DrawnColumns("notifications")
 LIST = declare(Worklist(
     NOTIFICATION, BASE, N_("Notifications"), ("_label", "created"), sort="-created", changes="worker",
-    own=(ListColumn("_label", N_("Notification"), _message, "", "main", value=lambda row, more: row["_label"]),),
+    own=(_column("_label", N_("Notification"), kind="main"),),
     quick=((N_("Unread"), "isRead:no"),), by=("activity", "isRead"),
     actions=(
         BulkAction("read", N_("Mark as read"), {"is_read": "1"}, key="e", restores=("is_read",),

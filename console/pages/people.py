@@ -1,23 +1,19 @@
 """Workers: who works here, who administrates, and how they sign in."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
-
-from markupsafe import Markup
 
 from console.forms.controls import Control
 from console.forms.record_form import OpenForm, RecordForm
 from console.forms.record_pages import RecordPages, declare_pages
-from console.html import ui
 from console.html.form import Form
 from console.html.rendering import render
 from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import lookup
+from console.lists.cells import DrawnColumns
 from console.lists.worklist import Worklist, declare
-from console.lists.worklist_columns import ListColumn
 from server.errors import HelpdeskError, Invalid
 from server.people import groups, login_address, nicknames, security, sign_in, sign_in_administration
 from server.people.sign_in_administration import SignInMethods
@@ -83,71 +79,32 @@ KEEP, FREE, GIVE = "keep", "free", "give"
 TICKETS = [(KEEP, N_("stay with them")), (FREE, N_("wait for a new owner")), (GIVE, N_("go to somebody else"))]
 
 
-def _state(visit: Visit, row: Mapping[str, Any], more: dict[int, SignInMethods]) -> str:
-    """The rights of a worker, and what is not set up yet."""
-    if row["is_disabled"]:
-        return ui.badge("err", _("deactivated"))
-    badges = ui.badge("info", _("administrator")) if row["is_superuser"] else _("worker")
-    if row["is_away"]:
-        badges = Markup("{} {}").format(badges, ui.badge("muted", lookup.away(visit, row)))
-    has_password = more.get(row["id"], SignInMethods()).has_password
-    return badges if has_password else Markup("{} {}").format(badges, ui.badge("warn", _("no password yet")))
+def _methods(visit: Visit, rows: list[dict[str, Any]]) -> dict[int, SignInMethods]:
+    """How workers sign in."""
+    known = sign_in_administration.signing_in(visit.ctx, (each["id"] for each in rows))
+    return {each["id"]: known.get(each["id"], SignInMethods()) for each in rows}
 
 
-LIST = declare(
-    Worklist(
-        URI,
-        BASE,
-        N_("People"),
-        ("_label", "email", "role", "second_factor", "seen"),
-        own=(
-            ListColumn(
-                "email",
-                N_("Email"),
-                lambda visit, row, more: row["address_email"] or "",
-                kind="word",
-                value=lambda row, more: row["address_email"],
-            ),
-            ListColumn(
-                "role",
-                N_("Role"),
-                _state,
-                "isAdmin",
-                value=lambda row, more: "administrator" if row["is_superuser"] else "worker",
-            ),
-            ListColumn(
-                "second_factor",
-                N_("Second factor"),
-                lambda visit, row, more: ui.tick_mark(more.get(row["id"], SignInMethods()).has_second_factor),
-                value=lambda row, more: more.get(row["id"], SignInMethods()).has_second_factor,
-            ),
-            ListColumn(
-                "seen",
-                N_("Last seen"),
-                lambda visit, row, more: ui.when(visit, more.get(row["id"], SignInMethods()).seen_at),
-                kind="word",
-                value=lambda row, more: more.get(row["id"], SignInMethods()).seen_at,
-                is_time=True,
-            ),
-        ),
-        row=BASE + "/{id}",
-        load=lambda visit, rows: sign_in_administration.signing_in(visit.ctx, (each["id"] for each in rows)),
-        sort="isDisabled,firstName",
-        expand="address_",
-        placeholder=N_("name, or isAdmin:yes, group:(name:Support)"),
-        quick=(
-            (N_("Administrators"), "isAdmin:yes"),
-            (N_("Away"), "isAway:yes"),
-            (N_("Deactivated"), "isDisabled:yes"),
-        ),
-        none=N_("No matches."),
-        empty=N_("No workers yet."),
-        new=(f"{BASE}/new", N_("New worker")),
-        tabs=TABS,
-        tabs_label=N_("People"),
-        changes="proven admin",
-    )
-)
+_column = DrawnColumns("people")
+LIST = declare(Worklist(
+    URI, BASE, N_("People"), ("_label", "email", "role", "second_factor", "seen"),
+    own=(
+        _column("email", N_("Email"), kind="word", value=lambda row, more: row["address_email"]),
+        _column("role", N_("Role"), "isAdmin",
+                value=lambda row, more: "administrator" if row["is_superuser"] else "worker"),
+        _column("second_factor", N_("Second factor"), value=lambda row, more: more[row["id"]].has_second_factor),
+        _column("seen", N_("Last seen"), kind="word", value=lambda row, more: more[row["id"]].seen_at, is_time=True),
+    ),
+    row=BASE + "/{id}", load=_methods, sort="isDisabled,firstName", expand="address_",
+    placeholder=N_("name, or isAdmin:yes, group:(name:Support)"),
+    quick=(
+        (N_("Administrators"), "isAdmin:yes"),
+        (N_("Away"), "isAway:yes"),
+        (N_("Deactivated"), "isDisabled:yes"),
+    ),
+    none=N_("No matches."), empty=N_("No workers yet."), new=(f"{BASE}/new", N_("New worker")),
+    tabs=TABS, tabs_label=N_("People"), changes="proven admin",
+))  # fmt: skip
 
 
 @page("POST", f"{BASE}/{{id}}/invite", "proven admin", creates=True)
@@ -315,23 +272,14 @@ def _handed_over(visit: Visit, to_id: int) -> str:
     return f"{sentence} {more}".strip()
 
 
-def _new(visit: Visit, fields: OpenForm) -> PageResponse:
-    return render(visit, "person_new.html", fields.status, form=fields.values, fields=fields)
-
-
 def _form(visit: Visit, fields: OpenForm) -> PageResponse:
     id = visit.id
     worker = records.retrieve(visit.ctx, URI, id, "groups,roles,address_")
     devices = security.sessions_of(visit.ctx, id)
-    return render(
-        visit,
+    return fields.render(
         "person.html",
-        fields.status,
-        form=fields.values,
-        fields=fields,
         person=worker,
         path=_path(id),
-        away=lookup.away(visit, worker),
         devices=devices,
         change=login_address.waiting(visit.ctx, id),
         state=sign_in_administration.signing_in(visit.ctx, [id]).get(id, SignInMethods()),
@@ -346,7 +294,6 @@ def _disable(visit: Visit, form: Form) -> PageResponse:
     return render(
         visit,
         "person_disable.html",
-        form.status,
         form=form,
         labels=LABELS,
         person=worker,
@@ -381,6 +328,6 @@ def _saved(visit: Visit, fields: OpenForm, saved: dict[str, Any]) -> PageRespons
 
 
 declare_pages(RecordPages(
-    BASE, FORM, _form, LIST, "proven admin", takes_up=True, new_form=NEW, show_new=_new, fill=_fill, more=_more,
-    after_create=_created, after_save=_saved, deleted="",
+    BASE, FORM, _form, LIST, "proven admin", takes_up=True, new_form=NEW, show_new="person_new.html", fill=_fill,
+    more=_more, after_create=_created, after_save=_saved, deleted="",
 ))  # fmt: skip

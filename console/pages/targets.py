@@ -1,11 +1,8 @@
 """Service targets: the times within which tickets are to be answered and closed."""
 
 from console.forms.controls import Control
-from console.forms.record_form import OpenForm, RecordForm
+from console.forms.record_form import RecordForm
 from console.forms.record_pages import RecordPages, declare_pages
-from console.html.rendering import render
-from console.http.page_response import PageResponse
-from console.http.visit import Visit
 from console.lists.worklist import Worklist, declare
 from console.pages.people import TABS
 from server.translation import N_
@@ -36,15 +33,11 @@ FORM = RecordForm(URI, (
 ))  # fmt: skip
 
 
-def _form(visit: Visit, fields: OpenForm) -> PageResponse:
-    return render(visit, "service_target.html", fields.status, form=fields.values, fields=fields, each=fields.stored)
-
-
 declare_pages(
     RecordPages(
         BASE,
         FORM,
-        _form,
+        "service_target.html",
         LIST,
         created=N_("{name} created. It applies to open tickets within a minute."),
         saved=N_("{name} saved. It applies to open tickets within a minute."),

@@ -1,11 +1,7 @@
 """The token generator: keys to the API, made by administrators for a worker."""
 
-from collections.abc import Mapping
 from dataclasses import asdict, replace
-from typing import Any
 from urllib.parse import quote
-
-from markupsafe import Markup
 
 from console.html import ui
 from console.html.form import Form
@@ -14,9 +10,9 @@ from console.http.page_response import INVALID, PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import lookup, row_view
+from console.lists.cells import DrawnColumns
 from console.lists.rows import RowFilter, RowPage, RowQuery, RowSource, id_of
 from console.lists.worklist import BulkAction, Worklist, declare
-from console.lists.worklist_columns import ListColumn
 from server import times
 from server.digits import id_in
 from server.errors import HelpdeskError, Invalid, NotFound
@@ -55,46 +51,6 @@ def _rows(visit: Visit, asked: RowQuery) -> RowPage:
     return RowPage(rows, token_lists.count(visit.ctx, wanted))
 
 
-def _token(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
-    """The beginning and the end of a token, and its purpose."""
-    refresh = Markup(" {}").format(ui.badge("muted", _("refresh"))) if row["kind"] == "refresh" else ""
-    label = Markup("<br>{}").format(ui.name(row["label"])) if row["label"] else ""
-    return Markup("<div>{}{}{}</div>").format(ui.code(row["_label"]), refresh, label)
-
-
-def _created(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
-    by_login = "" if row["label"] else _("by signing in")
-    by = _("by {name}", name=row["created_by"]) if row["created_by"] else by_login
-    return Markup("<div>{}<br>{}</div>").format(ui.when(visit, row["created_at"]), ui.muted(by))
-
-
-def _ends(visit: Visit, row: Mapping[str, Any], soon: Any) -> str:
-    """When, or what it ended by. soon: tokens that end before this are marked."""
-    if row["revoked_at"]:
-        return Markup("<div>{} {}</div>").format(ui.badge("err", _("revoked")), ui.when(visit, row["revoked_at"]))
-    ends = ui.when(visit, row["expires_at"])
-    if row["is_over"]:
-        return Markup("<div>{} {}</div>").format(ui.badge("muted", _("expired")), ends)
-    is_soon = row["kind"] == "access" and row["expires_at"] < soon
-    return Markup("<div>{} {}</div>").format(ends, ui.badge("warn", _("soon"))) if is_soon else ends
-
-
-def _used(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
-    used, by = ui.when(visit, row["last_used_at"]), row["last_used_from"]
-    return Markup("<div>{}<br>{}</div>").format(used, ui.muted(_("from {address}", address=by))) if by else used
-
-
-def _button(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
-    """Nothing for one that is over."""
-    if row["is_over"]:
-        return ""
-    asked = _(
-        "The token of {worker} ends now. Programs that use it are refused from their next request on.",
-        worker=row["worker"],
-    )
-    return ui.button(visit, f"{BASE}/{row['id']}/revoke", N_("Revoke"), "link danger", asked)
-
-
 SOURCE = RowSource(
     _rows,
     (
@@ -102,20 +58,20 @@ SOURCE = RowSource(
         RowFilter("state", N_("Status"), lambda visit: STATES),
     ),
 )
+_column = DrawnColumns("tokens")
 LIST = declare(Worklist(
     "tokens", BASE, N_("Tokens"),
     ("token", "app", "worker", "scopes", "created_at", "expires_at", "last_used_at", "do"),
     own=(
-        ListColumn("token", N_("Token"), _token, "label", value=lambda row, more: row["_label"]),
-        ListColumn("label", N_("Purpose"), lambda visit, row, more: ui.name(row["label"])),
-        ListColumn("app", N_("App"), lambda visit, row, more: ui.name(row["app"])),
-        ListColumn("worker", N_("Worker"), lambda visit, row, more: ui.name(row["worker"])),
-        ListColumn("scopes", N_("Scopes"), lambda visit, row, more: ui.code(" ".join(row["scopes"])),
-                   value=lambda row, more: " ".join(row["scopes"])),
-        ListColumn("created_at", N_("Created"), _created, "created_at"),
-        ListColumn("expires_at", N_("Expires"), _ends, "expires_at"),
-        ListColumn("last_used_at", N_("Last used"), _used, "last_used_at"),
-        ListColumn("do", N_("Action"), _button, value=lambda row, more: ""),
+        _column("token", N_("Token"), "label", value=lambda row, more: row["_label"]),
+        _column("label", N_("Purpose")),
+        _column("app", N_("App")),
+        _column("worker", N_("Worker")),
+        _column("scopes", N_("Scopes"), value=lambda row, more: " ".join(row["scopes"])),
+        _column("created_at", N_("Created"), "created_at"),
+        _column("expires_at", N_("Expires"), "expires_at"),
+        _column("last_used_at", N_("Last used"), "last_used_at"),
+        _column("do", N_("Action")),
     ),
     load=lambda visit, rows: times.after("7 days", visit.now, visit.ctx.tz),
     actions=(
@@ -271,7 +227,7 @@ def _new(visit: Visit, form: Form, is_long: bool = False) -> PageResponse:
     return render(
         visit,
         "token_new.html",
-        INVALID if is_long else form.status,
+        INVALID if is_long else 200,
         form=form,
         scopes=scopes,
         labels=LABELS,

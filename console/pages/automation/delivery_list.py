@@ -4,17 +4,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from markupsafe import Markup
-
 from console.html import ui
 from console.html.ui import Option
 from console.http.page_response import PageResponse
 from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import lookup, row_view
-from console.lists.rows import Row, RowFilter, RowPage, RowQuery, RowSource
+from console.lists.cells import DrawnColumns
+from console.lists.rows import RowFilter, RowPage, RowQuery, RowSource
 from console.lists.worklist import Worklist, declare
-from console.lists.worklist_columns import ListColumn
 from server.automation.webhooks import received_calls
 from server.digits import id_in
 from server.translation import N_, _
@@ -25,7 +23,6 @@ ANSWERS: Sequence[Option] = (
     ("done", N_("Succeeded")),
     ("failed", N_("Failed (400 or more)")),
 )
-MESSAGE_CHARS = 60  # characters of an error message that are shown
 
 
 def _rows(visit: Visit, query: RowQuery) -> RowPage:
@@ -42,30 +39,6 @@ def _names(visit: Visit, rows: list[dict[str, Any]]) -> dict[int, str]:
     return {each["id"]: str(each[lookup.LABEL]) for each in lookup.search(visit, "webhook_listener", f"id:[{ids}]")}
 
 
-def _when(visit: Visit, row: Row, more: Any) -> str:
-    link = Markup('<a href="{}/{}">{}</a>').format(PATH, row["id"], ui.when(visit, row["at"]))
-    return Markup("<div>{} {}</div>").format(link, ui.badge("info", N_("replay"))) if row["replay_of"] else link
-
-
-def _request(visit: Visit, row: Row, more: Any) -> str:
-    return Markup("<div>{} {}</div>").format(row["method"], ui.code("/" + row["path"]))
-
-
-def _answer(visit: Visit, row: Row, more: Any) -> str:
-    badge = ui.badge("ok" if row["status"] < received_calls.FAILED else "err", str(row["status"]))
-    return (
-        Markup("<div>{} {}</div>").format(badge, ui.muted(row["message"][:MESSAGE_CHARS])) if row["message"] else badge
-    )
-
-
-def _webhook(visit: Visit, row: Row, more: dict[int, str]) -> str:
-    return ui.link(f"/automations/webhooks/{row['listener_id']}", more.get(row["listener_id"], ""))
-
-
-def _run(visit: Visit, row: Row, more: Any) -> str:
-    return ui.link(f"/automations/log?run={row['run_id']}", _("Run")) if row["run_id"] else ""
-
-
 SOURCE = RowSource(
     _rows,
     (
@@ -73,19 +46,19 @@ SOURCE = RowSource(
         RowFilter("answer", N_("Response"), lambda visit: ANSWERS),
     ),
 )
+_column = DrawnColumns("deliveries")
 LIST = declare(Worklist(
     "deliveries", PATH, N_("Deliveries"), ("at", "webhook", "request", "answer", "automation", "ms"),
     own=(
-        ListColumn("at", N_("When"), _when, "at"),
-        ListColumn("webhook", N_("Webhook"), _webhook, value=lambda row, more: more.get(row["listener_id"], "")),
-        ListColumn("request", N_("Request"), _request, value=lambda row, more: f"{row['method']} /{row['path']}"),
-        ListColumn("answer", N_("Response"), _answer, "status", value=lambda row, more: row["status"]),
-        ListColumn("automation", N_("Automation"), lambda visit, row, more: (
-            ui.breakable(row["automation"]) if row["automation"] else ui.muted(_("none")))),
-        ListColumn("client", N_("From"), lambda visit, row, more: row["client"]),
-        ListColumn("size", N_("Size"), lambda visit, row, more: ui.bytes_text(row["size"]), "size", "number"),
-        ListColumn("ms", N_("ms"), lambda visit, row, more: str(row["ms"]), "ms", "number"),
-        ListColumn("run", N_("Log"), _run, value=lambda row, more: row["run_id"] or ""),
+        _column("at", N_("When"), "at"),
+        _column("webhook", N_("Webhook"), value=lambda row, more: more.get(row["listener_id"], "")),
+        _column("request", N_("Request"), value=lambda row, more: f"{row['method']} /{row['path']}"),
+        _column("answer", N_("Response"), "status", value=lambda row, more: row["status"]),
+        _column("automation", N_("Automation")),
+        _column("client", N_("From")),
+        _column("size", N_("Size"), "size", "number"),
+        _column("ms", N_("ms"), "ms", "number"),
+        _column("run", N_("Log"), value=lambda row, more: row["run_id"] or ""),
     ),
     load=_names, sort="-at", changes="admin",
     subtitle=N_("Requests to webhooks, and the responses"),

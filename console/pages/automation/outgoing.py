@@ -1,21 +1,19 @@
 """Outgoing webhooks: the programs that are notified of changes, the deliveries, and replay."""
 
 import json
-from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
 from console.forms.controls import Control
 from console.forms.record_form import OpenForm, RecordForm
 from console.forms.record_pages import RecordPages, declare_pages
-from console.html import ui
 from console.html.rendering import render
 from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import lookup
+from console.lists.cells import DrawnColumns
 from console.lists.worklist import Worklist, declare
-from console.lists.worklist_columns import ListColumn
 from server.outgoing import courier, deliveries
 from server.records import records
 from server.translation import N_, _
@@ -30,20 +28,12 @@ STATES = {
 }
 
 
-def _state(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
-    """Whether it is on, and whether its receiver answers."""
-    if row["is_disabled"]:
-        return ui.badge("muted", N_("off"))
-    _, state = more[row["id"]]
-    return ui.badge("err", N_("failing")) if state.failing_since else ui.badge("ok", N_("on"))
-
-
+_column = DrawnColumns("outgoing")
 LIST = declare(Worklist(
     URI, BASE, N_("Outgoing webhooks"), ("_label", "events", "state", "waiting", "updated_at"),
     own=(
-        ListColumn("state", N_("State"), _state, value=lambda row, more: "off" if row["is_disabled"] else "on"),
-        ListColumn("waiting", N_("Waiting"), lambda visit, row, more: ui.number(visit, more[row["id"]][0]),
-                   kind="number", value=lambda row, more: more[row["id"]][0]),
+        _column("state", N_("State"), value=lambda row, more: "off" if row["is_disabled"] else "on"),
+        _column("waiting", N_("Waiting"), kind="number", value=lambda row, more: more[row["id"]][0]),
     ),
     load=lambda visit, rows: deliveries.overview(visit.ctx, [each["id"] for each in rows]),
     sort="name", none=N_("No outgoing webhook matches."),
@@ -114,12 +104,8 @@ def _indented(body: str) -> str:
 def _form(visit: Visit, fields: OpenForm) -> PageResponse:
     each = records.retrieve(visit.ctx, URI, fields.id, "failing_since,last_error") if fields.id else {}
     latest, total = deliveries.listed(visit.ctx, fields.id, "", SHOWN, 0) if fields.id else ([], 0)
-    return render(
-        visit,
+    return fields.render(
         "outgoing_webhook.html",
-        fields.status,
-        form=fields.values,
-        fields=fields,
         each=each,
         listed=latest,
         total=total,

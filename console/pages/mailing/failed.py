@@ -1,11 +1,7 @@
 """Mail that could not be processed: the reason, another attempt, and discarding it."""
 
-from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
-
-from markupsafe import Markup
 
 from console.html import ui
 from console.html.rendering import render
@@ -13,9 +9,9 @@ from console.http.page_response import PageResponse, file, see
 from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import row_view
+from console.lists.cells import DrawnColumns
 from console.lists.rows import RowPage, RowQuery, RowSource, of_all
 from console.lists.worklist import BulkAction, Worklist, declare
-from console.lists.worklist_columns import ListColumn
 from console.pages.mailing.mail_overview import FAILED, PARSER, tabs
 from server.errors import HelpdeskError, NotFound
 from server.mailroom.mailboxes import dead_letters, failed_mails
@@ -27,29 +23,15 @@ def _rows(visit: Visit, query: RowQuery) -> RowPage:
     return of_all([asdict(each) | {"id": each.key, "_label": each.name} for each in mails], query)
 
 
-def _why(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
-    return Markup("<div>{}</div>").format(row["why"] or _("unknown"))
-
-
-def _buttons(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
-    path = f"{FAILED}/{row['id']}"
-    return ui.row(
-        ui.button(visit, f"{path}/take", N_("Process now"), "small"),
-        ui.button(
-            visit, f"{path}/discard", N_("Discard"), "link danger", N_("Discard this email? It is permanently deleted.")
-        ),
-    )
-
-
+_column = DrawnColumns("failed_mail")
 LIST = declare(Worklist(
     "failed-mail", FAILED, N_("Failed mail"), ("name", "why", "at", "bytes", "do"),
     own=(
-        ListColumn("name", N_("Mail"), lambda visit, row, more: ui.link(f"{FAILED}/{row['id']}", row["name"]), "name"),
-        ListColumn("why", N_("Reason"), _why, "why"),
-        ListColumn("at", N_("Kept"), lambda visit, row, more: ui.when(visit, row["at"]), "at", is_time=True),
-        ListColumn("bytes", N_("Size"), lambda visit, row, more: ui.bytes_text(row["bytes"]), "bytes",
-                   "number"),
-        ListColumn("do", N_("Action"), _buttons, value=lambda row, more: ""),
+        _column("name", N_("Mail"), "name"),
+        _column("why", N_("Reason"), "why"),
+        _column("at", N_("Kept"), "at", is_time=True),
+        _column("bytes", N_("Size"), "bytes", "number"),
+        _column("do", N_("Action")),
     ),
     sort="-at",
     actions=(

@@ -1,10 +1,6 @@
 """Unsent mail with the reason. Raises Invalid for an unknown state."""
 
-from collections.abc import Mapping
 from dataclasses import asdict, replace
-from typing import Any
-
-from markupsafe import Markup
 
 from console.html import ui
 from console.html.rendering import render
@@ -12,13 +8,13 @@ from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import row_view
+from console.lists.cells import DrawnColumns
 from console.lists.rows import RowFilter, RowPage, RowQuery, RowSource, id_of
 from console.lists.worklist import BulkAction, Worklist, declare
-from console.lists.worklist_columns import ListColumn
 from console.pages.mailing.mail_overview import OUTBOX, tabs
 from server.errors import NotFound
 from server.outbox import mail_queue
-from server.translation import N_, N_ngettext, _, ngettext
+from server.translation import N_, N_ngettext, _
 
 STATES = {
     "failed": ("err", N_("given up")),
@@ -38,7 +34,6 @@ SHOWN = [
     ("failing", N_("Retried")),
     ("queued", N_("Queued")),
 ]
-WITH_ATTEMPT = ("held", "failing", "partly", "later", "queued")  # states in which it may be tried again by itself
 
 
 def _rows(visit: Visit, query: RowQuery) -> RowPage:
@@ -46,51 +41,20 @@ def _rows(visit: Visit, query: RowQuery) -> RowPage:
     return RowPage([asdict(each) | {"_label": each.subject or _("(no subject)")} for each in mails], total)
 
 
-def _mail(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
-    path = f"{OUTBOX}/{row['id']}"
-    return Markup("<div>{}<br>{}</div>").format(ui.link(path, row["_label"]), ui.muted(row["to"]))
-
-
-def _state(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
-    badge = ui.badge(*STATES[row["state"]])
-    if not row["fails"]:
-        return badge
-    fails = ngettext("{count} attempt failed", "{count} attempts failed", row["fails"])
-    return Markup("<div>{}<br>{}</div>").format(badge, ui.muted(fails))
-
-
-def _is_tried_again(row: Mapping[str, Any]) -> bool:
-    return row["state"] in WITH_ATTEMPT and not row["is_given_up"]
-
-
-def _buttons(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
-    """Nothing while it is being sent."""
-    if row["state"] == "sending":
-        return ""
-    path = f"{OUTBOX}/{row['id']}"
-    again = N_("Send again") if row["is_given_up"] else N_("Send now")
-    question = _("Drop '{subject}'? It will not be sent. This cannot be undone.", subject=row["subject"])
-    return ui.row(
-        ui.button(visit, f"{path}/send", again, "small"),
-        ui.button(visit, f"{path}/drop", N_("Drop"), "link danger", question),
-    )
-
-
+_column = DrawnColumns("outbox")
 LIST = declare(Worklist(
     "outbox", OUTBOX, N_("Outbox"), ("mail", "state", "reason", "due_at", "do"),
     own=(
-        ListColumn("mail", N_("Mail"), _mail, "subject", value=lambda row, more: row["subject"]),
-        ListColumn("to", N_("To"), lambda visit, row, more: ui.name(row["to"]), "to"),
-        ListColumn("state", N_("State"), _state),
-        ListColumn("fails", N_("Failed attempts"), lambda visit, row, more: str(row["fails"]), "fails",
-                   "number"),
-        ListColumn("reason", N_("Reason"), lambda visit, row, more: row["reason"]),
-        ListColumn("due_at", N_("Next attempt"),
-                   lambda visit, row, more: ui.when(visit, row["due_at"]) if _is_tried_again(row) else "", "due_at"),
-        ListColumn("updated", N_("Updated"), lambda visit, row, more: ui.when(visit, row["updated"]), "updated",
-                   is_time=True),
-        ListColumn("do", N_("Action"), _buttons, value=lambda row, more: ""),
+        _column("mail", N_("Mail"), "subject", value=lambda row, more: row["subject"]),
+        _column("to", N_("To"), "to"),
+        _column("state", N_("State")),
+        _column("fails", N_("Failed attempts"), "fails", "number"),
+        _column("reason", N_("Reason")),
+        _column("due_at", N_("Next attempt"), "due_at"),
+        _column("updated", N_("Updated"), "updated", is_time=True),
+        _column("do", N_("Action")),
     ),
+    load=lambda visit, rows: STATES,
     actions=(
         BulkAction("send", N_("Send now"), run=lambda visit, key: mail_queue.send_again(visit.ctx, id_of(key)),
                    says=N_ngettext("Sending now.", "{count} emails are being sent now.")),
