@@ -8,6 +8,7 @@ from server.automation.run_dictionary import plain, require_bounded
 from server.dataclass import dataclass
 
 MAX_TRACED = 10_000  # commands per trace; one more line says that the rest is omitted
+REFUSED = "the policy does not let "  # how the error of a refused command begins
 _ABSENT = object()
 
 
@@ -21,6 +22,11 @@ class TraceStep:
     changed: list[str] = field(default_factory=list)
     verdict: str = ""
     error: str = ""
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the policy refused it."""
+        return self.error.startswith(REFUSED)
 
 
 class Trace:

@@ -1,17 +1,23 @@
-"""Values for trying an automation: those of its last run, or of a webhook's delivery."""
+"""Values for trying an automation: those of its last run, of a webhook's delivery, or of a ticket, and samples."""
 
+from contextlib import suppress
 from typing import Any
 
-from server.automation import bound_automations, run_values
+from server.automation import bound_automations, run_values, simulating
 from server.automation.bindings import entries
 from server.automation.commands.functions import automation_name
+from server.automation.macros import listing as macros
 from server.automation.webhooks import received_calls
 from server.automation.webhooks.request_files import described
 from server.context import Context
-from server.errors import KataSyntax, NotFound
-from server.record_types.shared.triggers import WEBHOOK
+from server.errors import HelpdeskError, KataSyntax, NotFound
+from server.record_types.shared.triggers import EVENTS, MACRO, OTHERS, PREFIX, WEBHOOK
 from server.records import records
+from server.records.records import SearchRequest
 from server.store.transaction import Transaction
+from server.tickets import masks
+from server.translation import _
+from server.web.json_text import loads
 from server.web.webhook_site import received_of
 
 Values = dict[str, Any]
@@ -52,6 +58,33 @@ def of_delivery(ctx: Context, id: int) -> Values:
         "request_client_ip": delivery["client_ip"],
         "inputs": {},
     }
+
+
+def of_ticket(ctx: Context, mask: str, trigger: str, typed: str) -> Values:
+    """Returns the values that an automation gets of a ticket. mask: as people write it, such as [#ABC-1]. typed:
+    further values as JSON. Raises NotFound, Forbidden."""
+    mask = mask.strip("#[]")
+    id = masks.ticket_id(ctx, mask) if mask else None
+    if id is None:
+        raise NotFound(_("There is no ticket '{mask}'.", mask=mask[:80]) if mask else _("Say which ticket."))
+    if trigger == MACRO:
+        return macros.values_of(ctx, id)
+    with suppress(HelpdeskError):
+        values = loads(typed, "'values'", field="values")
+        if isinstance(values, dict):
+            return values | simulating.ticket_values(ctx, id)
+    return simulating.ticket_values(ctx, id)
+
+
+def of_trigger(ctx: Context, trigger: str) -> Values:
+    """Returns blank values under all names that a trigger provides, except inputs; for a macro, those of the newest
+    ticket."""
+    if trigger == MACRO:
+        newest = records.search(ctx, "ticket", SearchRequest("sort:-id", 1))["results"]
+        return macros.values_of(ctx, newest[0]["id"] if newest else 0)
+    known = (EVENTS | OTHERS).get(trigger.removeprefix(PREFIX))
+    keys = [key for key in (known.keys if known else ()) if not key.endswith("_") and key not in ("inputs", "...")]
+    return dict.fromkeys(keys, "")
 
 
 def _newest_delivery(ctx: Context, tx: Transaction, name: str) -> int:

@@ -3,21 +3,19 @@
 import json
 import secrets
 from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import field, replace
+from dataclasses import replace
 from typing import Any
 
-from markupsafe import Markup
-
-from console.html import drafts, ui
+from console.html import drafts
 from console.html.form import Form, sentence
 from console.html.rendering import render
-from console.http.page_response import INVALID, PageResponse, see
+from console.html.ui import ChooserOptions
+from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import lookup, worklist
+from console.lists.cells import DrawnColumns
 from console.lists.worklist import Worklist, declare
-from console.lists.worklist_columns import ListColumn
 from server.automation import (
     automation_service,
     checker,
@@ -27,7 +25,6 @@ from server.automation import (
     names,
     overview,
     policy,
-    simulating,
     stopping,
     uses,
 )
@@ -36,18 +33,15 @@ from server.automation.engine import RunResult
 from server.automation.examples import Example
 from server.automation.host import FUNCTION, Script
 from server.automation.inputs import InputDeclaration
-from server.automation.macros import listing as macros
 from server.automation.run_dictionary import plain
-from server.automation.trace import TraceStep
 from server.automation.versions import TEXTS
 from server.dataclass import dataclass
-from server.errors import HelpdeskError, Invalid, KataSyntax, NotFound, TooLarge
+from server.errors import HelpdeskError, Invalid, KataSyntax, TooLarge
 from server.people import form_drafts
 from server.record_types.record_type import RecordType
-from server.record_types.shared.triggers import EVENTS, MACRO, OTHERS, PREFIX, TRIGGERS
+from server.record_types.shared.triggers import MACRO, TRIGGERS
 from server.records import records
-from server.tickets import masks
-from server.translation import N_, _, ngettext
+from server.translation import N_, Words, _, ngettext
 from server.web import trial_values
 from server.web.json_text import loads
 
@@ -78,41 +72,8 @@ FIRST_SCRIPTS = {
     MACRO: "start:\n  return:\n    reply: We look into {{ticket_subject}} and write again by friday.\n    changes:\n"
     "      status: waiting\n      reopen_at: friday 9am\n      owner_id: me\n"
 }
-STATES = {"return": "ok", "exit": "ok", "await": "info", "error": "err", "failure": "err"}
-ENDINGS = {
-    "return": "returned",
-    "exit": N_("completed"),
-    "await": "waits",
-    "error": N_("timed out"),
-    "failure": "failed",
-}
-LOG_KINDS = {1: ("err", "alert"), 3: ("err", "error"), 4: ("warn", "warning"), 7: ("muted", "debug")}
 RUNS = ("simulate", "run", "resume", "keep")  # buttons that run it
 RUN_CODE, CODE_CHARS = "run_code", 40
-REFUSED = "the policy does not let "  # how the error of a step begins that the policy refused
-BLANK = [("", N_("not set")), ("yes", "yes"), ("no", "no")]
-
-
-@dataclass
-class _RunView:
-    """A run that is shown. given: the dictionary that it began with. example: that it was of, None for none."""
-
-    result: RunResult
-    given: dict[str, Any]
-    is_dry: bool = True
-    example: Example | None = None
-    at: int = 0
-
-
-@dataclass
-class _EditorView:
-    """The state of the editor. id: 0 for a new automation. asked: the inputs with a field."""
-
-    id: int
-    form: Form
-    asked: list[InputDeclaration] = field(default_factory=list)
-    run: _RunView | None = None
-    note: str = ""
 
 
 class _Doing:
@@ -123,95 +84,28 @@ class _Doing:
         self.used = uses.counts(visit.ctx)
 
 
-def _name(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
-    """The name with the description."""
-    name = ui.breakable(row["_label"])
-    shown_name = ui.link(f"{BASE}/{row['id']}", html=name) if visit.actor.is_admin else name
-    return (
-        Markup("<div>{}<br>{}</div>").format(shown_name, ui.muted(row["description"][:160]))
-        if row["description"]
-        else shown_name
-    )
-
-
-def _last_run(visit: Visit, row: Mapping[str, Any], more: _Doing) -> str:
-    """When it ran last, and how that ended where it went wrong."""
-    now = more.of[row["id"]]
-    state = now.last_run_state
-    told = ui.when(visit, now.last_run_at)
-    is_well = not now.last_run_at or STATES.get(state) == "ok"
-    return (
-        told
-        if is_well
-        else Markup("{} {}").format(told, ui.badge(STATES.get(state, "muted"), ENDINGS.get(state, state)))
-    )
-
-
-def _failed(visit: Visit, row: Mapping[str, Any], more: _Doing) -> str:
-    """How many of its runs failed in a day."""
-    now = more.of[row["id"]]
-    if not now.runs:
-        return ui.muted(N_("no runs"))
-    share = _(
-        "{failed} of {runs} ({percent} %)", failed=now.failed, runs=now.runs, percent=round(100 * now.failed / now.runs)
-    )
-    return ui.badge("err", share) if now.failed else share
-
-
-def _used(visit: Visit, row: Mapping[str, Any], more: _Doing) -> str:
-    """How often it is used, with the way there."""
-    count = more.used[row["name"].lower()]
-    said = _("Used by {count}: {name}", count=count, name=row["name"])
-    return ui.link(f"{BASE}/{row['id']}/uses", str(count), said=said)
-
-
+_column = DrawnColumns("automations")
 _OWN = (
-    ListColumn("_label", N_("Name"), _name, "name", "main word"),
-    ListColumn(
-        "trigger",
-        N_("Started by"),
-        lambda visit, row, more: ui.code_parts(row["extension_id"].removeprefix("svc.trigger.")),
-        "trigger",
-        "word",
-        value=lambda row, more: row["extension_id"],
+    _column("_label", N_("Name"), "name", "main word"),
+    _column("trigger", N_("Started by"), "trigger", "word", value=lambda row, more: row["extension_id"]),
+)
+LIST = declare(Worklist(
+    URI, BASE, N_("Automations"), ("_label", "trigger", "last_run", "failed", "used", "updated_at"),
+    own=(
+        *_OWN,
+        _column("last_run", N_("Last run"), value=lambda row, more: more.of[row["id"]].last_run_at, is_time=True),
+        _column("failed", N_("Failed in 24 hours"), value=lambda row, more: more.of[row["id"]].failed),
+        _column("used", N_("Used by"), kind="number", value=lambda row, more: more.used[row["name"].lower()]),
     ),
-)
-LIST = declare(
-    Worklist(
-        URI,
-        BASE,
-        N_("Automations"),
-        ("_label", "trigger", "last_run", "failed", "used", "updated_at"),
-        own=(
-            *_OWN,
-            ListColumn(
-                "last_run",
-                N_("Last run"),
-                _last_run,
-                value=lambda row, more: more.of[row["id"]].last_run_at,
-                is_time=True,
-            ),
-            ListColumn("failed", N_("Failed in 24 hours"), _failed, value=lambda row, more: more.of[row["id"]].failed),
-            ListColumn(
-                "used", N_("Used by"), _used, kind="number", value=lambda row, more: more.used[row["name"].lower()]
-            ),
-        ),
-        load=_Doing,
-        sort="name",
-        placeholder=N_("name, or trigger:svc.trigger.webhook.respond"),
-        empty=N_(
-            "There are no automations yet. An automation is a script that runs when something happens: a "
-            "webhook is called, an email arrives, a time comes."
-        ),
-        none=N_("No automation matches."),
-        new=(f"{BASE}/new", N_("New automation")),
-        quick=(
-            (N_("Webhooks"), "trigger:svc.trigger.webhook.respond"),
-            (N_("Timers"), "trigger:svc.trigger.automation.timer"),
-            (N_("Macros"), f"trigger:{MACRO}"),
-        ),
-    )
-)
+    load=_Doing, sort="name", placeholder=N_("name, or trigger:svc.trigger.webhook.respond"),
+    empty=N_("There are no automations yet. An automation is a script that runs when something happens: a webhook is called, an email arrives, a time comes."),
+    none=N_("No automation matches."), new=(f"{BASE}/new", N_("New automation")),
+    quick=(
+        (N_("Webhooks"), "trigger:svc.trigger.webhook.respond"),
+        (N_("Timers"), "trigger:svc.trigger.automation.timer"),
+        (N_("Macros"), f"trigger:{MACRO}"),
+    ),
+))  # fmt: skip
 OTHERS_LIST = replace(
     LIST,
     columns=("_label", "trigger", "updated_at"),
@@ -228,6 +122,265 @@ def show_list(visit: Visit) -> PageResponse:
     return worklist.page(visit, LIST if visit.actor.is_admin else OTHERS_LIST)
 
 
+# -- the editor --------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class RunView:
+    """A run that is shown. given: the dictionary that it began with. example: that it was of, None for none. at: the
+    step after which its state is shown, 0 for none."""
+
+    result: RunResult
+    given: dict[str, Any]
+    is_dry: bool = True
+    example: Example | None = None
+    at: int = 0
+
+    @property
+    def outcome(self) -> str:
+        return examples.outcome(self.result)
+
+    @property
+    def waits(self) -> bool:
+        """Whether it can go on later."""
+        return self.result.state == "await" and self.result.values.get("__state") is not None
+
+    @property
+    def continuation(self) -> str:
+        """The state with which a waiting run goes on; "" for none, or if it is too long for a page."""
+        text = as_json(plain(self.result.values)) if self.waits else ""
+        return text if len(text) <= MAX_CONTINUED_CHARS else ""
+
+
+class Editor:
+    """The editor in one request. saved: the stored automation, None for a new one. inputs: of the script, those with a
+    field. note: about what was done."""
+
+    def __init__(self, visit: Visit, saved: dict[str, Any] | None, form: Form) -> None:
+        self.visit, self.saved, self.form = visit, saved, form
+        self.id = saved["id"] if saved else 0
+        self.inputs = _with_field(form.get("script"))
+        self.run: RunView | None = None
+        self.note = ""
+
+    @property
+    def draft_key(self) -> str:
+        return f"{URI}:{self.id or 'new'}"
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether the form holds what is not saved."""
+        return self.saved is not None and any(self.form.get(name) != self.saved[name] for name in TEXTS)
+
+    @property
+    def seconds(self) -> float:
+        """The time limit that the policy sets; the usual one if it cannot be read."""
+        try:
+            return policy.read(self.form.get("policy_kata")).seconds
+        except KataSyntax:
+            return policy.DEFAULT_SECONDS
+
+    @property
+    def labels(self) -> dict[str, Words]:
+        return LABELS | {INPUT + each.name: each.name for each in self.inputs}
+
+    @property
+    def mistakes(self) -> list[tuple[int, str]]:
+        """The mistakes of the script by their lines."""
+        script = self.form.get("script")
+        flagged = names.flagged_in(self.visit.ctx, script, self.form.get("extension_id")) if script.strip() else []
+        return [(each.line, each.message) for each in flagged]
+
+    @property
+    def policy_mistakes(self) -> list[tuple[int, str]]:
+        text = self.form.get("policy_kata")
+        return [(each.line, each.message) for each in (*checker.check_policy(text), *checker.warn_of_policy(text))]
+
+    @property
+    def examples(self) -> list[Example]:
+        return examples.list_examples(self.visit.ctx, self.id) if self.id else []
+
+    def records(self, each: InputDeclaration) -> ChooserOptions | None:
+        """The records to choose from for an input; None if it is no record, or its type has no search."""
+        record_type = self._type_of(each)
+        chosen = self.form.get(INPUT + each.name)
+        return lookup.choosable(self.visit, record_type.uri, chosen=chosen) if record_type is not None else None
+
+    def _type_of(self, each: InputDeclaration) -> RecordType | None:
+        uri = str(each.options.get("record_type") or "") if each.kind == "record" else ""
+        record_type = self.visit.service.registry.find(uri) if uri else None
+        return record_type if record_type is not None and record_type.offers("search") else None
+
+    # -- what its buttons do -------------------------------------------------------------------------------------------
+
+    def save(self) -> PageResponse:
+        """Stores the automation, and compares its examples."""
+        visit, form = self.visit, self.form
+        fields = {name: form.get(name) for name in TEXTS if name != "name" or form.text("name")}
+        compared, before = self.examples, history.number(visit.ctx, self.id)
+        try:
+            if self.id:
+                history.save(visit.ctx, self.id, form.get(BASED_ON), fields)
+                id = self.id
+            else:
+                id = records.create(visit.ctx, URI, fields)["id"]
+        except HelpdeskError as error:
+            form.refuse(error)
+            form.values[BASED_ON] = str(error.details.get("version", form.get(BASED_ON)))
+            stays = _("The running version is unchanged.") if self.id else ""
+            self.note = f"{self._keep_draft()} {stays}".strip()
+            return self.show()
+        form_drafts.drop(visit.ctx, self.draft_key)
+        saved = automation_service.of_record(lookup.record(visit, URI, id))
+        checked = examples.check(visit.ctx, saved, compared)
+        text = " ".join([_("Saved."), *_check_results(checked)])
+        if saved.version > max(before, 1):
+            visit.flash(text, f"{BASE}/{id}/restore", version=str(saved.version - 1))
+        else:
+            visit.flash(text)
+        return see(f"{BASE}/{id}#examples" if any(each.is_changed for each in checked) else f"{BASE}/{id}")
+
+    def _keep_draft(self) -> str:
+        """Stores a form that could not be saved as a draft, and returns the message about it."""
+        try:
+            form_drafts.save(self.visit.ctx, self.draft_key, list(self.form.values.items()))
+        except TooLarge:
+            return _("Your text is too long to be stored as a draft. It exists only on this page.")
+        return _("Your text is stored as a draft.")
+
+    def start(self, pressed: str) -> None:
+        """Runs or simulates the texts of the form, saved or not, unless its values cannot be read."""
+        ctx, form = self.visit.ctx, self.form
+        ctx.require_admin("run automations")
+        try:
+            given = _continued(self.visit) if pressed == "resume" else self._given()
+        except HelpdeskError as error:
+            form.refuse(error)
+            return
+        at, script = self.visit.form.id("at", 0), self._script()
+        if pressed == "run":
+            automation_service.log_run(ctx, script)
+            result = automation_service.perform(ctx, script, given, traced=MAX_SHOWN_STEPS, stop_code=_code(self.visit))
+        else:
+            result = self._simulated(script, given, at)
+        for each in self.inputs:
+            beginning = f"inputs: '{each.name}' "
+            if result.state == "failure" and result.message.startswith(beginning):
+                form.fail(INPUT + each.name, sentence(result.message.removeprefix(beginning)))
+        self.run = RunView(result, given, pressed != "run", at=at)
+
+    def _simulated(self, script: Script, given: dict[str, Any], at: int = 0) -> RunResult:
+        code = _code(self.visit)
+        return examples.simulate(self.visit.ctx, script, given, traced=MAX_SHOWN_STEPS, state_at=at, stop_code=code)
+
+    def try_with(self, pressed: str) -> None:
+        """Simulates with the values of the chosen ticket, or of the last run."""
+        ctx, form = self.visit.ctx, self.form
+        try:
+            if pressed == "last":
+                values = trial_values.of_last_run(ctx, self.id)
+            else:
+                typed = form.get("values") or "{}"
+                values = trial_values.of_ticket(ctx, form.text(TICKET_FIELD), form.get("extension_id"), typed)
+        except HelpdeskError as error:
+            form.fail("" if pressed == "last" else TICKET_FIELD, sentence(error.message))
+            return
+        self._fill_values(values)
+        self.start("simulate")
+
+    def _fill_values(self, values: Mapping[str, Any]) -> None:
+        """Puts the dictionary of a run into the form: inputs into their fields, all else into the box."""
+        given = dict(values["inputs"]) if isinstance(values.get("inputs"), dict) else {}
+        for each in self.inputs:
+            if each.name in given:
+                self.form.values[INPUT + each.name] = as_text(given.pop(each.name))
+        self.form.values["values"] = as_json({**values, "inputs": given})
+
+    def show_example(self, example: Example) -> None:
+        """Simulates an example, and fills in its values."""
+        self.run = RunView(self._simulated(self._script(), example.given), example.given, example=example)
+        self.form.values |= {INPUT + each.name: "" for each in self.inputs} | {"example_name": example.name}
+        self._fill_values(example.given)
+
+    def keep_example(self) -> None:
+        """Stores what a run was given, and how it ended, as an example."""
+        if self.run is None:
+            return
+        if not self.id:
+            self.form.fail("example_name", _("Save the automation first. Examples belong to a saved automation."))
+            return
+        name = self.form.text("example_name")
+        try:
+            examples.keep(self.visit.ctx, self.id, name, self.run.given, self.run.result)
+        except HelpdeskError as error:
+            self.form.refuse(error)
+        else:
+            self.note = _("Example “{name}” saved. It runs each time the automation is saved.", name=name)
+
+    def _script(self) -> Script:
+        """The automation in the form; the saved one if nothing has changed, so that the log can name its version."""
+        form = self.form
+        typed = Script(
+            form.get("script"), form.get("policy_kata"), form.text("name"), form.get("extension_id") or FUNCTION
+        )
+        if self.saved is None:
+            return typed
+        saved = automation_service.of_record(self.saved)
+        is_same = all(getattr(typed, each) == getattr(saved, each) for each in ("script", "policy", "name", "trigger"))
+        return saved if is_same else typed
+
+    def _given(self) -> dict[str, Any]:
+        """The dictionary that a run begins with: the box, and the fields of the inputs. Raises Invalid, Malformed."""
+        values = loads(self.form.get("values") or "{}", "'values'", field="values")
+        if not isinstance(values, dict) or not isinstance(values.get("inputs") or {}, dict):
+            raise Invalid(_('The values are a map, such as {"inputs": {}}.'), field="values")
+        given = dict(values.get("inputs") or {})
+        for each in self.inputs:
+            text = self.form.get(INPUT + each.name)
+            if text.strip():
+                given[each.name] = self._value(each, text)
+            elif each.is_required and not given.get(each.name) and "default" not in each.options:
+                raise Invalid(_("The script requires this input."), field=INPUT + each.name)
+        return values | {"inputs": given}
+
+    def _value(self, each: InputDeclaration, text: str) -> Any:
+        """The value of an input's field. Raises Invalid for a record that cannot be identified."""
+        if each.kind == "array":
+            return text.split("\n")
+        record_type = self._type_of(each)
+        if record_type is None or text.startswith("svc:"):
+            return text
+        return str(lookup.chosen_id(self.visit, record_type.uri, text, INPUT + each.name) or "")
+
+    # -- its page ------------------------------------------------------------------------------------------------------
+
+    def show(self) -> PageResponse:
+        self._take_up()
+        return render(
+            self.visit,
+            "automation.html",
+            editor=self,
+            form=self.form,
+            id=self.id,
+            name=self.saved["name"] if self.saved else _("New automation"),
+            triggers=[(name, name) for name in TRIGGERS],
+            most=examples.MAX_EXAMPLES,
+            code=_new_code(),
+            as_text=as_text,
+            as_json=_cut_json,
+            plain=plain,
+        )
+
+    def _take_up(self) -> None:
+        """Fills in the draft if that is requested, with the inputs that were typed."""
+        visit, key = self.visit, self.draft_key
+        draft = form_drafts.load(visit.ctx, key) if visit.query.text(drafts.TAKE_UP, "") == key else None
+        if draft is not None and not visit.is_post:
+            self.form.values |= {name: "" for name, _ in draft.fields if name.startswith(INPUT)}
+            drafts.take_up(visit, key, self.form)
+            self.inputs = _with_field(self.form.get("script"))
+
+
 @page("GET", f"{BASE}/new", "admin")
 def show_new(visit: Visit) -> PageResponse:
     """The editor, with a first script. `trigger` in the address says what starts it."""
@@ -236,16 +389,10 @@ def show_new(visit: Visit) -> PageResponse:
         {
             "extension_id": trigger if trigger in TRIGGERS else FUNCTION,
             "script": FIRST_SCRIPTS.get(trigger, FIRST_SCRIPT),
-            "values": _sample(visit, trigger),
+            "values": as_json(trial_values.of_trigger(visit.ctx, trigger)),
         }
     )
-    return _editor(visit, _EditorView(0, form))
-
-
-@page("POST", f"{BASE}/new", "admin", form_bytes=TEXT_BYTES, creates=True)
-def create(visit: Visit) -> PageResponse:
-    """Create an automation, or simulate what is not made yet."""
-    return _do(visit, 0)
+    return Editor(visit, None, form).show()
 
 
 @page("GET", f"{BASE}/{{id}}", "admin")
@@ -253,25 +400,48 @@ def show(visit: Visit) -> PageResponse:
     """The editor. `delivery` in the address fills in the values of a webhook's request."""
     record = lookup.record(visit, URI, visit.id)
     delivery = visit.query.id("delivery", 0)
-    values = (
-        _indented(trial_values.of_delivery(visit.ctx, delivery)) if delivery else _sample(visit, record["extension_id"])
-    )
-    shown = {name: record[name] for name in (*TEXTS, BASED_ON)} | {"values": values}
-    return _editor(visit, _EditorView(visit.id, Form.from_values(shown)))
+    if delivery:
+        values = trial_values.of_delivery(visit.ctx, delivery)
+    else:
+        values = trial_values.of_trigger(visit.ctx, record["extension_id"])
+    texts = {name: record[name] for name in (*TEXTS, BASED_ON)} | {"values": as_json(values)}
+    return Editor(visit, record, Form.from_values(texts)).show()
 
 
+@page("POST", f"{BASE}/new", "admin", form_bytes=TEXT_BYTES, creates=True)
 @page("POST", f"{BASE}/{{id}}", "admin", form_bytes=TEXT_BYTES)
-def change(visit: Visit) -> PageResponse:
+def submit(visit: Visit) -> PageResponse:
     """Save, check, simulate or run, by the button that was pressed."""
-    lookup.record(visit, URI, visit.id)
-    return _do(visit, visit.id)
+    saved = lookup.record(visit, URI, visit.id) if visit.record_id else None
+    form = Form.sent(visit.form, FIELDS)
+    form.values[TICKET_FIELD] = visit.form.text(TICKET_FIELD, "")
+    form.values = {name: text.replace("\r\n", "\n") for name, text in form.values.items()}
+    editor = Editor(visit, saved, form)
+    for name in (INPUT + each.name for each in editor.inputs):
+        form.values[name] = visit.form.text(name, "").replace("\r\n", "\n")
+    pressed, example = visit.form.text("do", "save"), visit.form.id("example", 0)
+    if example and editor.id:
+        editor.show_example(examples.find(visit.ctx, editor.id, example))
+    elif visit.form.id("at", 0):
+        editor.start("simulate")
+    elif pressed in TRIALS:
+        editor.try_with(pressed)
+    elif pressed == "save":
+        return editor.save()
+    elif pressed == "run" and not visit.form.flag("sure"):
+        return render(visit, "automation_run.html", editor=editor, form=form, id=editor.id, code=_new_code())
+    elif pressed in RUNS:
+        editor.start(pressed)
+        if pressed == "keep":
+            editor.keep_example()
+    return editor.show()
 
 
 @page("POST", f"{BASE}/{{id}}/delete", "admin")
 def delete(visit: Visit) -> PageResponse:
     """Remove an automation."""
     record = lookup.remove(visit, URI)
-    form_drafts.drop(visit.ctx, draft_key(visit.id))
+    form_drafts.drop(visit.ctx, f"{URI}:{visit.id}")
     visit.flash(_("{name} removed.", name=record["name"]))
     return see(BASE)
 
@@ -309,79 +479,17 @@ def _code(visit: Visit) -> str:
     return visit.form.text(RUN_CODE, "")[:CODE_CHARS]
 
 
-def draft_key(id: int) -> str:
-    """The key of the draft of an automation; 0 for a new one."""
-    return f"automation:{id or 'new'}"
+def _with_field(script: str) -> list[InputDeclaration]:
+    """The inputs of a script that a form can have a field for."""
+    return [each for each in inputs.of_script(script) if "[" not in each.name and "]" not in each.name]
 
 
-# -- what a button does ------------------------------------------------------------------------------------------------
-
-
-def _do(visit: Visit, id: int) -> PageResponse:
-    editing = _sent(visit, id)
-    form, pressed = editing.form, visit.form.text("do", "save")
-    if visit.form.id("example", 0) and id:
-        editing.run = _of_example(visit, editing, examples.find(visit.ctx, id, visit.form.id("example", 0)))
-    elif visit.form.id("at", 0):
-        editing.run = _run(visit, editing, "simulate")
-    elif pressed in TRIALS:
-        editing.run = _trial(visit, editing, pressed)
-    elif pressed == "save":
-        return _save(visit, editing)
-    elif pressed == "run" and not visit.form.flag("sure"):
-        return render(visit, "automation_run.html", form=form, id=id, seconds=_seconds(form), code=_new_code())
-    elif pressed in RUNS:
-        editing.run = _run(visit, editing, pressed)
-        if pressed == "keep" and editing.run is not None:
-            _keep(visit, editing)
-    return _editor(visit, editing)
-
-
-def _sent(visit: Visit, id: int) -> _EditorView:
-    form = Form.sent(visit.form, FIELDS)
-    for name in FIELDS:
-        form.values[name] = form.get(name).replace("\r\n", "\n")
-    form.values[TICKET_FIELD] = visit.form.text(TICKET_FIELD, "")
-    asked = _asked(form.get("script"))
-    for each in asked:
-        form.values[INPUT + each.name] = visit.form.text(INPUT + each.name, "").replace("\r\n", "\n")
-    return _EditorView(id, form, asked)
-
-
-def _save(visit: Visit, editing: _EditorView) -> PageResponse:
-    form, id, key = editing.form, editing.id, draft_key(editing.id)
-    fields = {name: form.get(name) for name in TEXTS if name != "name" or form.text("name")}
-    kept = examples.list_examples(visit.ctx, id) if id else []
-    before = history.number(visit.ctx, id)
-    try:
-        if id:
-            history.save(visit.ctx, id, form.get(BASED_ON), fields)
-        else:
-            id = records.create(visit.ctx, URI, fields)["id"]
-    except HelpdeskError as error:
-        form.refuse(error)
-        form.values[BASED_ON] = str(error.details.get("version", form.get(BASED_ON)))
-        stays = _("The running version is unchanged.") if id else ""
-        editing.note = f"{_kept(visit, key, form)} {stays}".strip()
-        return _editor(visit, editing)
-    form_drafts.drop(visit.ctx, key)
-    saved = automation_service.of_record(lookup.record(visit, URI, id))
-    checked = examples.check(visit.ctx, saved, kept)
-    told = " ".join([_("Saved."), *_check_results(checked)])
-    if saved.version > max(before, 1):
-        visit.flash(told, f"{BASE}/{id}/restore", version=str(saved.version - 1))
-    else:
-        visit.flash(told)
-    return see(f"{BASE}/{id}#examples" if any(each.is_changed for each in checked) else f"{BASE}/{id}")
-
-
-def _kept(visit: Visit, key: str, form: Form) -> str:
-    """Stores a form that could not be saved as a draft, and returns the message about it."""
-    try:
-        form_drafts.save(visit.ctx, key, list(form.values.items()))
-    except TooLarge:
-        return _("Your text is too long to be stored as a draft. It exists only on this page.")
-    return _("Your text is stored as a draft.")
+def _continued(visit: Visit) -> dict[str, Any]:
+    """The state in which a waiting run goes on, as the page holds it. Raises Malformed, Invalid."""
+    found = loads(visit.form.text("continuation", ""), "'continuation'", field="values")
+    if not isinstance(found, dict):
+        raise Invalid(_("Enter the values to continue with as a map."), field="values")
+    return found
 
 
 def _check_results(checked: list[examples.ExampleCheck]) -> list[str]:
@@ -407,311 +515,18 @@ def _check_results(checked: list[examples.ExampleCheck]) -> list[str]:
     return told
 
 
-def _run(visit: Visit, editing: _EditorView, pressed: str) -> _RunView | None:
-    """A run with the texts of the form, saved or not; None when its values cannot be read."""
-    visit.ctx.require_admin("run automations")
-    form = editing.form
-    try:
-        given = _continued(visit) if pressed == "resume" else _given(visit, form, editing.asked)
-    except HelpdeskError as error:
-        form.refuse(error)
-        return None
-    at, automation, code = visit.form.id("at", 0), _automation(visit, editing), _code(visit)
-    if pressed == "run":
-        automation_service.log_run(visit.ctx, automation)
-        result = automation_service.perform(visit.ctx, automation, given, traced=MAX_SHOWN_STEPS, stop_code=code)
-    else:
-        result = examples.simulate(visit.ctx, automation, given, traced=MAX_SHOWN_STEPS, state_at=at, stop_code=code)
-    for each in editing.asked:
-        told = f"inputs: '{each.name}' "
-        if result.state == "failure" and result.message.startswith(told):
-            form.fail(INPUT + each.name, sentence(result.message.removeprefix(told)))
-    return _RunView(result, given, pressed != "run", at=at)
+def as_json(value: Any) -> str:
+    """A value as it stands in the box of values."""
+    return json.dumps(value, ensure_ascii=False, indent=1, default=str)
 
 
-def _trial(visit: Visit, editing: _EditorView, pressed: str) -> _RunView | None:
-    """Simulates with the values of the chosen ticket or of the last run; None if neither is requested."""
-    form = editing.form
-    try:
-        values = _ticket_values(visit, form) if pressed == "ticket" else trial_values.of_last_run(visit.ctx, editing.id)
-    except HelpdeskError as error:
-        form.fail(TICKET_FIELD if pressed == "ticket" else "", sentence(error.message))
-        return None
-    _fill_values(editing, values)
-    return _run(visit, editing, "simulate")
+def _cut_json(value: Any) -> str:
+    text = as_json(value)
+    return text if len(text) <= MAX_SHOWN_CHARS else text[:MAX_SHOWN_CHARS] + "\n… (cut)"
 
 
-def _ticket_values(visit: Visit, form: Form) -> dict[str, Any]:
-    """The typed values with those of the ticket. Raises NotFound, Forbidden."""
-    mask = form.text(TICKET_FIELD).strip().strip("#[]")
-    id = masks.ticket_id(visit.ctx, mask) if mask else None
-    if id is None:
-        raise NotFound(_("There is no ticket '{mask}'.", mask=mask[:80]) if mask else _("Enter a ticket."))
-    if form.get("extension_id") == MACRO:
-        return macros.values_of(visit.ctx, id)
-    with suppress(HelpdeskError):
-        values = loads(form.get("values") or "{}", "'values'", field="values")
-        if isinstance(values, dict):
-            return values | simulating.ticket_values(visit.ctx, id)
-    return simulating.ticket_values(visit.ctx, id)
-
-
-def _fill_values(editing: _EditorView, values: Mapping[str, Any]) -> None:
-    """Put the dictionary of a run into the form: inputs into their fields, all else into the box."""
-    found = dict(values)
-    given = dict(found.get("inputs") or {}) if isinstance(found.get("inputs"), dict) else {}
-    for each in editing.asked:
-        if each.name in given:
-            editing.form.values[INPUT + each.name] = _text(given.pop(each.name))
-    editing.form.values["values"] = _json(found | {"inputs": given}, cut=False)
-
-
-def _of_example(visit: Visit, editing: _EditorView, example: Example) -> _RunView:
-    automation, code = _automation(visit, editing), _code(visit)
-    result = examples.simulate(visit.ctx, automation, example.given, traced=MAX_SHOWN_STEPS, stop_code=code)
-    for each in editing.asked:
-        editing.form.values[INPUT + each.name] = ""
-    _fill_values(editing, example.given)
-    editing.form.values["example_name"] = example.name
-    return _RunView(result, example.given, example=example)
-
-
-def _keep(visit: Visit, editing: _EditorView) -> None:
-    """Keep what a run was given, and how it ended, as an example."""
-    assert editing.run is not None
-    if not editing.id:
-        editing.form.fail("example_name", _("Save the automation first. Examples belong to a saved automation."))
-        return
-    name = editing.form.text("example_name")
-    try:
-        examples.keep(visit.ctx, editing.id, name, editing.run.given, editing.run.result)
-    except HelpdeskError as error:
-        editing.form.refuse(error)
-    else:
-        editing.note = _("Example “{name}” saved. It runs each time the automation is saved.", name=name)
-
-
-def _automation(visit: Visit, editing: _EditorView) -> Script:
-    """The automation in the form; the saved one if nothing has changed, so that the log can name its version."""
-    form = editing.form
-    if editing.id:
-        saved = automation_service.of_record(lookup.record(visit, URI, editing.id))
-        typed = (form.get("script"), form.get("policy_kata"), form.text("name"), form.get("extension_id"))
-        if typed == (saved.script, saved.policy, saved.name, saved.trigger):
-            return saved
-    return Script(form.get("script"), form.get("policy_kata"), form.text("name"), form.get("extension_id") or FUNCTION)
-
-
-# -- values ------------------------------------------------------------------------------------------------------------
-
-
-def _asked(script: str) -> list[InputDeclaration]:
-    """The inputs of a script that a form can have a field for."""
-    return [each for each in inputs.of_script(script) if "[" not in each.name and "]" not in each.name]
-
-
-def _given(visit: Visit, form: Form, asked: list[InputDeclaration]) -> dict[str, Any]:
-    """The dictionary that a run begins with: the box, and the fields of the inputs. Raises Invalid, Malformed; notes
-    required fields that are blank at the form, and raises for them, too."""
-    values = loads(form.get("values") or "{}", "'values'", field="values")
-    if not isinstance(values, dict) or not isinstance(values.get("inputs") or {}, dict):
-        raise Invalid(_('Enter the values as a map, such as {"inputs": {}}.'), field="values")
-    given = dict(values.get("inputs") or {})
-    for each in asked:
-        text = form.get(INPUT + each.name)
-        if text.strip():
-            given[each.name] = _value(visit, each, text)
-        elif each.is_required and not given.get(each.name) and "default" not in each.options:
-            raise Invalid(_("The script requires this input."), field=INPUT + each.name)
-    return values | {"inputs": given}
-
-
-def _value(visit: Visit, each: InputDeclaration, text: str) -> Any:
-    """The value of an input's field. Raises Invalid for a record that cannot be identified."""
-    if each.kind == "array":
-        return text.split("\n")
-    record_type = _chosen_type(visit, each)
-    if record_type is None or text.startswith("svc:"):
-        return text
-    return str(lookup.chosen_id(visit, record_type.uri, text, INPUT + each.name) or "")
-
-
-def _chosen_type(visit: Visit, each: InputDeclaration) -> RecordType | None:
-    """The type of an input that is one record, when its records can be chosen from."""
-    found = visit.service.registry.find(str(each.options.get("record_type") or "")) if each.kind == "record" else None
-    return found if found is not None and found.offers("search") else None
-
-
-def _continued(visit: Visit) -> dict[str, Any]:
-    """The state in which a waiting run goes on, as the page holds it. Raises Malformed, Invalid."""
-    found = loads(visit.form.text("continuation", ""), "'continuation'", field="values")
-    if not isinstance(found, dict):
-        raise Invalid(_("Enter the values to continue with as a map."), field="values")
-    return found
-
-
-def _fields(visit: Visit, form: Form, asked: list[InputDeclaration]) -> list[dict[str, Any]]:
-    """The fields of inputs: how each is shown, and its hint. records: the options of choosers."""
-    found = []
-    for each in asked:
-        name, record_type = INPUT + each.name, _chosen_type(visit, each)
-        type = str(each.options.get("type") or "")
-        told = [str(each.options.get("description") or "")]
-        of = each.options.get("record_type")
-        told.append(
-            {
-                "array": _("One item per line."),
-                "record": _("A record of the type {type}.", type=of),
-                "records": _("IDs of {type} records, separated by commas.", type=of),
-                "text": _("Type {type}.", type=type) if type else "",
-            }[each.kind]
-        )
-        if "default" in each.options:
-            told.append(_("Default: {value}.", value=_text(each.options["default"])[:200]))
-        told.append(_("Required.") if each.is_required else "")
-        shown = (
-            "area"
-            if each.kind == "array" or type == "freeform"
-            else {"bool": "choice", "date": "time", "timestamp": "time"}.get(type, "line")
-        )
-        found.append(
-            {
-                "name": name,
-                "label": each.name,
-                "hint": " ".join(filter(None, told)),
-                "as": "record" if record_type is not None else shown,
-                "records": lookup.choosable(visit, record_type.uri, chosen=form.get(name)) if record_type else None,
-            }
-        )
-    return found
-
-
-def _sample(visit: Visit, trigger: str) -> str:
-    """Sample values of everything that a trigger provides; inputs have fields of their own. A macro is tried on the
-    newest ticket, by the caller."""
-    if trigger == MACRO:
-        newest = [each["id"] for each in lookup.search(visit, "ticket", "sort:-id limit:1")]
-        return json.dumps(macros.values_of(visit.ctx, newest[0] if newest else 0), indent=1)
-    known = (EVENTS | OTHERS).get(trigger.removeprefix(PREFIX))
-    keys = [key for key in (known.keys if known else ()) if not key.endswith("_") and key not in ("inputs", "...")]
-    return json.dumps(dict.fromkeys(keys, ""), indent=1)
-
-
-def _indented(values: dict[str, Any]) -> str:
-    """Values as they stand in the box."""
-    return json.dumps(values, ensure_ascii=False, indent=1)
-
-
-# -- what is shown -----------------------------------------------------------------------------------------------------
-
-
-def _editor(visit: Visit, editing: _EditorView) -> PageResponse:
-    id, form = editing.id, _taken_up(visit, draft_key(editing.id), editing.form)
-    script = form.get("script")
-    editing.asked = editing.asked or _asked(script)
-    found = names.flagged_in(visit.ctx, script, form.get("extension_id")) if script.strip() else []
-    mistakes = [(each.line, each.message) for each in found]
-    policy = form.get("policy_kata")
-    told = [*checker.check_policy(policy), *checker.warn_of_policy(policy)]
-    saved = lookup.record(visit, URI, id) if id else None
-    return render(
-        visit,
-        "automation.html",
-        INVALID if form.is_wrong else 200,
-        form=form,
-        id=id,
-        note=editing.note,
-        labels=LABELS | {INPUT + each.name: each.name for each in editing.asked},
-        mistakes=mistakes,
-        policy_mistakes=[(each.line, each.message) for each in told],
-        triggers=[(name, name) for name in TRIGGERS],
-        fields=_fields(visit, form, editing.asked),
-        blank=BLANK,
-        run=_shown(visit, editing.run) if editing.run is not None else None,
-        seconds=_seconds(form),
-        kept=examples.list_examples(visit.ctx, id) if id else [],
-        most=examples.MAX_EXAMPLES,
-        draft_key=draft_key(id),
-        code=_new_code(),
-        name=saved["name"] if saved else _("New automation"),
-        has_changed=form_changed(form, saved),
-    )
-
-
-def _taken_up(visit: Visit, key: str, form: Form) -> Form:
-    """The form with its draft, when that is asked for: with the inputs that were typed, too."""
-    draft = form_drafts.load(visit.ctx, key) if visit.query.text(drafts.TAKE_UP, "") == key else None
-    if draft is not None and not visit.is_post:
-        form.values |= {name: "" for name, _ in draft.fields if name.startswith(INPUT)}
-    return drafts.take_up(visit, key, form)
-
-
-def form_changed(form: Form, saved: dict[str, Any] | None) -> bool:
-    """Whether a form holds what is not saved."""
-    return saved is not None and any(form.get(name) != saved[name] for name in TEXTS)
-
-
-def _seconds(form: Form) -> float:
-    """The time limit that the policy of a form sets; the usual one when it cannot be read."""
-    try:
-        return policy.read(form.get("policy_kata")).seconds
-    except KataSyntax:
-        return policy.DEFAULT_SECONDS
-
-
-def _shown(visit: Visit, run: _RunView) -> dict[str, Any]:
-    """A run for display, with long values truncated."""
-    result = run.result
-    now = examples.outcome(result)
-    waits = result.values.get("__state") if result.state == "await" else None
-    continuation = _json(plain(result.values), cut=False) if waits is not None else ""
-    return {
-        "state": result.state,
-        "kind": STATES.get(result.state, "muted"),
-        "message": result.message,
-        "returned": _json(plain(result.returned)),
-        "values": _json(result.variables),
-        "log": result.log,
-        "steps": len(result.trace),
-        "is_dry": run.is_dry,
-        "ms": round(sum(step.ms for step in result.trace), 1),
-        "log_kinds": LOG_KINDS,
-        "at": run.at,
-        "at_step": _json(result.at_step) if result.at_step is not None else "",
-        "waits_at": result.trace[-1].path if waits is not None and result.trace else "",
-        "continuation": continuation if len(continuation) <= MAX_CONTINUED_CHARS else "",
-        "example": run.example,
-        "was": run.example.outcome if run.example and run.example.outcome != now else "",
-        "now": now,
-        "steps_of": [_step(step) for step in result.trace],
-    }
-
-
-def _step(step: TraceStep) -> dict[str, Any]:
-    is_refused = step.error.startswith(REFUSED)
-    return {
-        "path": step.path,
-        "ms": f"{step.ms:.1f}",
-        "error": step.error,
-        "rule": step.verdict,
-        "verdict": _("refused by")
-        if is_refused and step.verdict
-        else _("refused: no rule allows it")
-        if is_refused
-        else _("allowed by")
-        if step.verdict
-        else "",
-        "changed": ", ".join(step.changed),
-    }
-
-
-def _json(value: Any, cut: bool = True) -> str:
-    text = json.dumps(value, ensure_ascii=False, indent=1, default=str)
-    return text if not cut or len(text) <= MAX_SHOWN_CHARS else text[:MAX_SHOWN_CHARS] + "\n… (cut)"
-
-
-def _text(value: Any) -> str:
+def as_text(value: Any) -> str:
     """A value as it stands in a field."""
     if isinstance(value, list):
-        return "\n".join(map(_text, value))
+        return "\n".join(map(as_text, value))
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
