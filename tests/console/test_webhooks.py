@@ -10,9 +10,8 @@ import pytest
 import requests
 from playwright.sync_api import Page, expect
 
-from console.pages.automation import hook_samples
 from server import clock
-from server.automation.webhooks import responding
+from server.automation.webhooks import responding, sample_requests
 from server.automation.webhooks.received_calls import DELIVERY
 from server.automation.webhooks.responding import TRIGGER
 from server.web.webhook_site import received_of
@@ -232,23 +231,25 @@ def with_binding(desk: Desk, id: int, binding: str) -> None:
     desk.store.write(lambda tx: tx.update(table, id, {"automations_kata": binding}))
 
 
-@pytest.mark.parametrize("name", list(hook_samples.SAMPLES))
+@pytest.mark.parametrize("name", list(sample_requests.SAMPLES))
 def test_samples_fill_in_the_form(name: str, signed_in: Visitor, nora: Api) -> None:
     page = signed_in.get(f"{BASE}/{nora.ids['webhook']}?sample={name}").text
-    made = hook_samples.SAMPLES[name].make(clock.now())
+    made = sample_requests.SAMPLES[name].make(clock.now())
     assert made.body in text(page) and f'<option value="{name}" selected>' in page
     assert made.headers.split(":")[0] in page
 
 
-@pytest.mark.parametrize("check", hook_samples.CHECKS, ids=lambda each: each.sample)
-def test_scripts_that_check_signatures_accept_only_the_sample(check: hook_samples.Check, desk: Desk, nora: Api) -> None:
+@pytest.mark.parametrize("check", sample_requests.CHECKS, ids=lambda each: each.sample)
+def test_scripts_that_check_signatures_accept_only_the_sample(
+    check: sample_requests.Check, desk: Desk, nora: Api
+) -> None:
     name = f"check.{check.sample}"
     desk.create("automation", name=name, extension_id=TRIGGER, script=check.script)
     binding = f"automation/x:\n  uri: svc:automation:{name}\n  inputs:\n    secret: {check.secret}\n"
     hook = desk.row("webhook_listener", desk.create("webhook_listener", name=name, automations_kata=binding)["id"])
 
     def status(age: int, body_more: str = "", is_signed: bool = True) -> int:
-        made = hook_samples.SAMPLES[check.sample].make(clock.now() - age)
+        made = sample_requests.SAMPLES[check.sample].make(clock.now() - age)
         lines = [line.split(": ", 1) for line in made.headers.split("\n")]
         headers = [(key, value) for key, value in lines if is_signed or "signature" not in key.lower()]
         received = received_of("POST", "", "", headers, (made.body + body_more).encode(), "192.0.2.1")
@@ -256,7 +257,7 @@ def test_scripts_that_check_signatures_accept_only_the_sample(check: hook_sample
 
     has_time = check.sample != "push"
     assert [status(0), status(0, " "), status(0, is_signed=False)] == [200, 403, 403]
-    assert status(hook_samples.TOLERANCE_SECONDS + 60) == (403 if has_time else 200)
+    assert status(sample_requests.TOLERANCE_SECONDS + 60) == (403 if has_time else 200)
 
 
 def test_an_old_address_shows_its_last_call_and_is_ended(signed_in: Visitor, nora: Api) -> None:

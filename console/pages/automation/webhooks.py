@@ -1,18 +1,15 @@
 """Webhooks: their addresses, the calls and responses, trying one, replaying a call."""
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 from urllib.parse import quote, unquote
-
-from markupsafe import Markup
 
 from console.forms import overlaps
 from console.forms.controls import Control
 from console.forms.record_form import OpenForm, RecordForm
 from console.forms.record_pages import RecordPages, declare_pages
-from console.html import confirmation, ui
+from console.html import confirmation
 from console.html.form import Form
 from console.html.rendering import render
 from console.html.ui import moment, shell
@@ -21,22 +18,16 @@ from console.http.page_response import INVALID, PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import lookup
-from console.lists.worklist import BulkAction, Worklist, declare
-from console.lists.worklist_columns import ListColumn
-from console.pages.automation import hook_samples
+from console.lists.cells import DrawnColumns
+from console.lists.worklist import Worklist, declare, switching
 from console.pages.automation.log import KINDS
 from server.automation import bindings, log_search
-from server.automation.bindings import BindingCandidate
-from server.automation.inputs import misfit
-from server.automation.run_dictionary import plain
 from server.automation.types.automation_log import LEVELS
-from server.automation.webhooks import received_calls, responding, webhook_tokens
+from server.automation.webhooks import answer_preview, received_calls, responding, sample_requests, webhook_tokens
 from server.automation.webhooks.received_calls import MAX_BODY_BYTES
 from server.automation.webhooks.responding import WebhookRequest, WebhookSimulation
 from server.automation.webhooks.secret_requests import HIDDEN
-from server.dataclass import dataclass
-from server.errors import HelpdeskError, Invalid, Required
-from server.record_types.shared import checks
+from server.errors import HelpdeskError, Invalid
 from server.records import records
 from server.translation import N_, N_ngettext, _
 from server.web.webhook_site import received_of, replay
@@ -46,12 +37,12 @@ BASE = "/automations/webhooks"
 TEXT_BYTES = 4 * 1024 * 1024
 SHOWN_DELIVERIES = 25
 HOURS = 24  # hours of calls in the list
+NEVER = {"at": "", "count": 0}  # of a webhook without calls
 TRIED = ("try_method", "try_path", "try_query", "try_headers", "try_body")
 METHODS = [(name, name) for name in ("POST", "GET", "PUT", "PATCH", "DELETE")]
 FIRST_SAMPLE = "json"
 REAL = N_("The automation runs for real: it may write records and send email.")
 MAX_SHOWN_CHARS = 20_000  # characters of a simulated response
-MAX_SHOWN_INPUTS = 500  # characters of the inputs that an automation would be given
 MAX_SHOWN_ENTRIES = 100  # lines of the log of a delivery
 NOT_SENT = ("host", "content-length", "connection", "accept-encoding")  # headers that curl sends by itself
 SAFE = "/!*(),;:@&=+$-._~"  # characters that stay what they are in a path
@@ -85,133 +76,39 @@ FORM = RecordForm(
 )
 
 
-@dataclass(frozen=True)
-class BindingEntry:
-    """An entry of a binding. kind, told: of its badge. note: a further remark. inputs: the inputs of the automation as
-    JSON, "" for none."""
-
-    of: BindingCandidate
-    kind: str
-    told: str
-    note: str = ""
-    inputs: str = ""
-
-
-@dataclass(frozen=True)
-class AnswerPreview:
-    """The automation that responds to a request. trouble: the reason why callers get no response, "" if they get one.
-    winner: the name of the automation, "" for none. is_broken: whether callers get 500."""
-
-    entries: list[BindingEntry]
-    trouble: str = ""
-    winner: str = ""
-    is_broken: bool = False
-
-    @property
-    def badge(self) -> tuple[str, str]:
-        """Kind and text of the badge for trouble."""
-        return ("err", "broken") if self.is_broken else ("warn", "nobody")
-
-
 class _Calls:
     """What came in by the webhooks of a page, and who answers."""
 
     def __init__(self, visit: Visit, rows: list[dict[str, Any]]) -> None:
         since = visit.now - HOURS * received_calls.HOUR_SECONDS
-        self.latest, self.hours = received_calls.overview(visit.ctx, since + 1, HOURS)
+        latest, hours = received_calls.overview(visit.ctx, since + 1, HOURS)
+        self.latest = {each["id"]: latest.get(each["id"], NEVER) for each in rows}
+        self.hours = {each["id"]: hours.get(each["id"], [0] * HOURS) for each in rows}
+        self.addresses = {each["id"]: visit.service.webhook_url(each["guid"]) for each in rows}
         whole = records.stored(visit.ctx, URI, [each["id"] for each in rows])
-        self.verdicts = {each["id"]: _verdict(visit, each, _empty(visit)) for each in whole}
+        self.verdicts = {each["id"]: answer_preview.preview(visit.ctx, each, _empty(visit)) for each in whole}
         self.off = {each["id"] for each in whole if each["is_disabled"]}
 
 
-def _address(visit: Visit, row: Mapping[str, Any], more: _Calls) -> str:
-    """The address, which is shown when it is opened."""
-    address = visit.service.webhook_url(row["guid"])
-    return ui.hidden_address(row["guid"][:4], address, row["_label"])
-
-
-def _answering(visit: Visit, row: Mapping[str, Any], more: _Calls) -> str:
-    """Which automation answers, or why callers get nothing."""
-    verdict = more.verdicts[row["id"]]
-    return ui.badge(*verdict.badge) if verdict.trouble else ui.breakable(verdict.winner)
-
-
-def _last_call(visit: Visit, row: Mapping[str, Any], more: _Calls) -> str:
-    """When it was called last, and how it was answered."""
-    last = more.latest.get(row["id"])
-    if not last:
-        return ui.muted(N_("never"))
-    return Markup("{} {}").format(
-        ui.badge("ok" if last["status"] < 400 else "err", str(last["status"])), ui.when(visit, last["at"])
-    )
-
-
-def _day(visit: Visit, row: Mapping[str, Any], more: _Calls) -> str:
-    """The calls of the last hours as a picture."""
-    by_hour = more.hours.get(row["id"], [])
-    return ui.bars(by_hour or [0] * HOURS, _("Calls in the last 24 hours: {count}", count=sum(by_hour)))
-
-
-LIST = declare(
-    Worklist(
-        URI,
-        BASE,
-        N_("Webhooks"),
-        ("_label", "state", "address", "answering", "last_call", "day", "calls"),
-        own=(
-            ListColumn(
-                "state",
-                N_("State"),
-                lambda visit, row, more: (
-                    ui.badge("muted", _("off")) if row["id"] in more.off else ui.badge("ok", _("on"))
-                ),
-                value=lambda row, more: "off" if row["id"] in more.off else "on",
-            ),
-            ListColumn("address", N_("Address"), _address, value=lambda row, more: ""),
-            ListColumn(
-                "answering", N_("Automation"), _answering, value=lambda row, more: more.verdicts[row["id"]].winner
-            ),
-            ListColumn(
-                "last_call",
-                N_("Last call"),
-                _last_call,
-                value=lambda row, more: (more.latest.get(row["id"]) or {}).get("at", ""),
-            ),
-            ListColumn("day", N_("Last 24 hours"), _day, value=lambda row, more: sum(more.hours.get(row["id"], []))),
-            ListColumn(
-                "calls",
-                N_("Stored calls"),
-                lambda visit, row, more: ui.number(visit, (more.latest.get(row["id"]) or {}).get("count", 0)),
-                kind="number",
-                value=lambda row, more: (more.latest.get(row["id"]) or {}).get("count", 0),
-            ),
-        ),
-        row=BASE + "/{id}",
-        load=_Calls,
-        sort="name",
-        actions=(
-            BulkAction(
-                "off",
-                N_("Switch off"),
-                {"is_disabled": "1"},
-                undo="on",
-                says=N_ngettext("Webhook switched off.", "{count} webhooks switched off."),
-            ),
-            BulkAction(
-                "on",
-                N_("Switch on"),
-                {"is_disabled": "0"},
-                undo="off",
-                says=N_ngettext("Webhook switched on.", "{count} webhooks switched on."),
-            ),
-        ),
-        empty=N_(
+_column = DrawnColumns("webhooks")
+LIST = declare(Worklist(
+    URI, BASE, N_("Webhooks"), ("_label", "state", "address", "answering", "last_call", "day", "calls"),
+    own=(
+        _column("state", N_("State"), value=lambda row, more: "off" if row["id"] in more.off else "on"),
+        _column("address", N_("Address")),
+        _column("answering", N_("Automation"), value=lambda row, more: more.verdicts[row["id"]].winner),
+        _column("last_call", N_("Last call"), value=lambda row, more: more.latest[row["id"]]["at"]),
+        _column("day", N_("Last 24 hours"), value=lambda row, more: sum(more.hours[row["id"]])),
+        _column("calls", N_("Stored calls"), kind="number", value=lambda row, more: more.latest[row["id"]]["count"]),
+    ),
+    row=BASE + "/{id}", load=_Calls, sort="name",
+    actions=switching(N_ngettext("Webhook switched off.", "{count} webhooks switched off."),
+                      N_ngettext("Webhook switched on.", "{count} webhooks switched on.")),
+    empty=N_(
             "There are no webhooks yet. A webhook is an address that other programs call, and an automation responds."
         ),
-        none=N_("No webhook matches."),
-        new=(f"{BASE}/new", N_("New webhook")),
-    )
-)
+    none=N_("No webhook matches."), new=(f"{BASE}/new", N_("New webhook")),
+))  # fmt: skip
 
 
 @page("GET", f"{BASE}/{{id}}/latest", "admin")
@@ -269,19 +166,6 @@ def rotate(visit: Visit) -> PageResponse:
     return see(f"{BASE}/{visit.id}")
 
 
-@page("POST", f"{BASE}/{{id}}/switch", "admin")
-def switch(visit: Visit) -> PageResponse:
-    """Switch a webhook on or off."""
-    each, is_off = lookup.record(visit, URI, visit.id), visit.form.flag("off")
-    records.update(visit.ctx, URI, visit.id, {"is_disabled": "1" if is_off else "0"})
-    off, on = (
-        _("{name} switched off. Its address responds with 404.", name=each["name"]),
-        _("{name} switched on.", name=each["name"]),
-    )
-    visit.flash(off if is_off else on, f"{BASE}/{visit.id}/switch", off="0" if is_off else "1")
-    return see(f"{BASE}/{visit.id}")
-
-
 @page("GET", f"{BASE}/deliveries/{{id}}", "admin")
 def show_delivery(visit: Visit) -> PageResponse:
     """One delivery: request, answer, the steps between."""
@@ -335,19 +219,15 @@ def _ask(visit: Visit, form: Form) -> PageResponse:
 
 
 def _rotate(visit: Visit, each: dict[str, Any], form: Form) -> PageResponse:
-    return render(visit, "webhook_rotate.html", form.status, each=each, form=form, overlaps=overlaps.OVERLAPS)
+    return render(visit, "webhook_rotate.html", each=each, form=form, overlaps=overlaps.OVERLAPS)
 
 
 def _new(visit: Visit, fields: OpenForm) -> PageResponse:
     automations = lookup.search(visit, "automation", f"trigger:{responding.TRIGGER}")
     options = [("", N_("None yet"))] + [(each["name"], each["name"]) for each in automations]
     fields.change(replace(fields.control("automation"), options=options))
-    return render(
-        visit,
+    return fields.render(
         "webhook_new.html",
-        fields.status,
-        form=fields.values,
-        fields=fields,
         has_some=bool(automations),
         trigger=responding.TRIGGER,
     )
@@ -358,7 +238,7 @@ def _fill(visit: Visit, fields: OpenForm) -> OpenForm:
     if not fields.id:
         return fields
     sample_name = visit.query.text("sample", "")
-    sample = hook_samples.SAMPLES.get(sample_name) or hook_samples.SAMPLES[FIRST_SAMPLE]
+    sample = sample_requests.SAMPLES.get(sample_name) or sample_requests.SAMPLES[FIRST_SAMPLE]
     request = sample.make(visit.now)
     return fields.fill(
         try_method="POST", try_headers=request.headers, try_body=request.body, sample=sample_name or FIRST_SAMPLE
@@ -376,15 +256,11 @@ def _webhook(visit: Visit, fields: OpenForm, simulated: WebhookSimulation | None
         received = _received(visit, form)
     except HelpdeskError:
         received = _empty(visit)
-    verdict = _verdict(visit, each, received)
+    verdict = answer_preview.preview(visit.ctx, each, received)
     fitting = [] if verdict.entries else lookup.search(visit, "automation", f"trigger:{responding.TRIGGER} sort:-id")
-    return render(
-        visit,
+    return fields.render(
         "webhook.html",
-        form.status,
         each=each,
-        form=form,
-        fields=fields,
         url=url,
         trigger=responding.TRIGGER,
         fitting=fitting[0]["name"] if fitting else "",
@@ -405,12 +281,13 @@ def _webhook(visit: Visit, fields: OpenForm, simulated: WebhookSimulation | None
         former=former,
         last_id=last_id,
         real=REAL,
+        most_shown=MAX_SHOWN_CHARS,
         answer=confirmation.ANSWER,
         verdict=verdict,
-        simulated=_shown(simulated) if simulated else None,
-        checks=hook_samples.CHECKS,
+        simulated=simulated,
+        checks=sample_requests.CHECKS,
         kept_failures=received_calls.KEPT_FAILURES,
-        samples=[(name, sample.label) for name, sample in hook_samples.SAMPLES.items()],
+        samples=[(name, sample.label) for name, sample in sample_requests.SAMPLES.items()],
     )
 
 
@@ -425,68 +302,9 @@ def _binding(visit: Visit, fields: OpenForm, form: Form) -> dict[str, Any]:
 PAGES = declare_pages(RecordPages(
     BASE, FORM, _webhook, LIST, form_bytes=TEXT_BYTES, takes_up=True, new_form=NEW, show_new=_new, fill=_fill,
     more=_binding, stays_open=True, created=N_("{name} is ready."),
+    switched_off=N_("{name} switched off. Its address responds with 404."),
     deleted=N_("{name} deleted. Its address responds with 404."),
 ))  # fmt: skip
-
-
-def _shown(each: WebhookSimulation) -> dict[str, Any]:
-    """A simulation for display, with long values truncated."""
-    response, result = each.response, each.result
-    headers = response.headers | ({"Content-Type": response.content_type} if response.content_type else {})
-    return {
-        "automation": each.automation,
-        "message": each.message,
-        "status": response.status,
-        "headers": headers,
-        "body": response.body.decode("utf-8", "replace")[:MAX_SHOWN_CHARS],
-        "state": result.state if result else "",
-        "log": result.log if result else [],
-        "trace": result.trace if result else [],
-    }
-
-
-def _verdict(visit: Visit, each: dict[str, Any], received: WebhookRequest) -> AnswerPreview:
-    """The automation that responds by the saved binding, and problems that callers should not be the first to find."""
-    try:
-        considered = responding.webhook_candidates(visit.ctx, each, received)
-    except HelpdeskError as error:
-        return AnswerPreview(
-            [], _("The binding fails, so callers get 500: {reason}", reason=error.message), is_broken=True
-        )
-    entries: list[BindingEntry] = []
-    winner, wrong = None, None
-    for one in considered:
-        if one.handler is None:
-            kind, word = ("muted", _("disabled")) if one.is_off else ("err", _("cannot respond"))
-            entries.append(BindingEntry(one, kind, word, one.reason))
-        elif winner is None:
-            winner, inputs = one.handler.automation, one.handler.inputs
-            wrong = misfit(winner.script, inputs)
-            kind, word, note = ("err", _("responds with 500"), wrong.message) if wrong else ("ok", _("responds"), "")
-            as_json = json.dumps(plain(inputs), ensure_ascii=False, default=str)[:MAX_SHOWN_INPUTS] if inputs else ""
-            entries.append(BindingEntry(one, kind, word, note, as_json))
-        else:
-            entries.append(BindingEntry(one, "muted", _("not called"), _("an entry above it responds")))
-    if winner is None:
-        none = _("Callers get 404: none of the automations below can respond.")
-        return AnswerPreview(entries, none if considered else _("Callers get 404: no automation is bound yet."))
-    trouble = ""
-    mistakes = checks.mistakes("script", winner.script)
-    if mistakes:
-        line, reason = mistakes[0]
-        trouble = _(
-            "The script of {name} has a mistake, so callers get 500: line {line}: {reason}",
-            name=winner.name,
-            line=line,
-            reason=reason,
-        )
-    elif wrong and not isinstance(wrong, Required):  # what is missing here may come with another request
-        trouble = _(
-            "{name} refuses the values of the binding, so callers get 500: {reason}",
-            name=winner.name,
-            reason=wrong.message,
-        )
-    return AnswerPreview(entries, trouble, winner.name, is_broken=bool(trouble))
 
 
 def _empty(visit: Visit) -> WebhookRequest:
