@@ -216,6 +216,12 @@ def recent_lines() -> list[LogLine]:
     return sorted(recent, key=lambda each: each.at, reverse=True)
 
 
+def matching_lines(level: str, text: str) -> list[LogLine]:
+    """Returns the last lines from a level on, "" for all, that hold a text in any case; the newest first."""
+    least, wanted = LEVELS.get(level, 0), text.lower()
+    return [each for each in recent_lines() if each.level >= least and wanted in each.text.lower()]
+
+
 def text_of(at: float, level: int, event: str, keys: dict[str, object], traceback: str = "") -> str:
     """Formats `time level event key=value ...`, without a line end; an indented traceback follows."""
     parts = [_moment(at), NAMES.get(level) or logging.getLevelName(level).lower(), event]

@@ -98,14 +98,14 @@ INTERNAL = {
         console.pages.automation.log.MAX_EXPORTED console.pages.automation.events.MAX_AUTOMATIONS
         automation.run_values.MAX_CHARS
         console.forms.record_form.MAX_CLASH_CHARS console.html.diffs.MAX_LINES packages.prompts.MAX_NAMED
-        console.pages.apps.MAX_NAMED console.pages.apps.MAX_SHOWN_CALLS
+        people.app_usage.MAX_NAMED console.pages.apps.MAX_SHOWN_CALLS
         console.pages.jump.MAX_CHOSEN_FROM console.pages.jump.MAX_HITS console.pages.jump.MAX_OF_KIND
         console.pages.record.show.MAX_TEXT_CHARS console.pages.record.show.MAX_TICKETS
         tickets.conversation.MAX_TEXT_CHARS tickets.conversation.MAX_RECIPIENTS_CHARS
         tickets.conversation.MAX_DRAFTS tickets.conversation.MAX_EVENTS
         console.tickets.reply.MAX_ADDRESSES people.presence.MAX_WORKERS
         tickets.types.ticket_parts.merges.MAX_MERGES
-        console.pages.automation.webhooks.MAX_SHOWN_CHARS console.pages.automation.webhooks.MAX_SHOWN_INPUTS
+        console.pages.automation.webhooks.MAX_SHOWN_CHARS automation.webhooks.answer_preview.MAX_SHOWN_INPUTS
         console.pages.automation.webhooks.MAX_SHOWN_ENTRIES
         console.pages.explorer.MAX_FOUND
         mailroom.mailboxes.failed_mails.MAX_SHOWN_BYTES mail.dialogue.MAX_LINES mail.dialogue.MAX_LINE_CHARACTERS
@@ -114,7 +114,7 @@ INTERNAL = {
         console.pages.upkeep.system.MAX_TROUBLES
         mailroom.mail_setup.MAX_SENDERS mailroom.mail_dns.MAX_DOMAINS mailroom.mail_dns.MAX_SHOWN_CHARS
         people.token_lists.MAX_LISTED
-        console.pages.asides.MAX_ZONES console.pages.upkeep.backups.MAX_TIMES console.pages.automation.jobs.MAX_LINES
+        console.pages.asides.MAX_ZONES upkeep.backup_plan.MAX_TIMES console.pages.automation.jobs.MAX_LINES
         automation.recurrence_words.MAX_TIMES mailroom.routing.MAX_ROUTES
         console.pages.groups.MAX_NAMED console.pages.groups.MAX_COLUMNS console.pages.packages.MAX_FOUND
         console.search.articles.MAX_FOUND console.search.articles.MAX_WORDS

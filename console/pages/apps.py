@@ -7,7 +7,6 @@ from console.forms import overlaps
 from console.forms.controls import Control
 from console.forms.record_form import OpenForm, RecordForm
 from console.forms.record_pages import RecordPages, declare_pages
-from console.html import ui
 from console.html.form import Form
 from console.html.rendering import render
 from console.html.ui import moment
@@ -15,20 +14,17 @@ from console.http.page_response import INVALID, PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import lookup
+from console.lists.cells import DrawnColumns
 from console.lists.worklist import Worklist, declare
-from console.lists.worklist_columns import ListColumn
 from server.access import app_secrets
-from server.dataclass import dataclass
 from server.errors import HelpdeskError, Invalid
-from server.people import token_lists
-from server.people.token_lists import TokenGroup
+from server.people import app_usage, token_lists
 from server.record_types.shared import callbacks, scope_check, scopes
-from server.record_types.shared.scopes import Scope
 from server.record_types.shared.secrets import digest
 from server.records import records
 from server.translation import N_, _
 from server.web import reach
-from server.web.routes import ENDPOINTS, Router
+from server.web.routes import ENDPOINTS
 
 URI = "oauth_app"
 BASE = "/admin/apps"
@@ -53,79 +49,23 @@ FORM = RecordForm(URI, (
     Control("try_path", is_own=True, is_drawn=True),
 ))  # fmt: skip
 MAX_SHOWN_CALLS = 400  # endpoints of a scope that are listed
-MAX_NAMED = 5  # workers that a warning names
 
 
-@dataclass(frozen=True)
-class AppUsage:
-    """Who uses an app, in numbers. last_used_at: 0 for never."""
-
-    workers: int
-    tokens: int
-    last_used_at: int
-
-    @classmethod
-    def of(cls, uses: list[TokenGroup]) -> "AppUsage":
-        return cls(
-            len({each.worker_id for each in uses}),
-            sum(each.tokens for each in uses),
-            max((each.last_used_at for each in uses), default=0),
-        )
-
-
-def _usage(visit: Visit, rows: list[dict[str, Any]]) -> dict[int, AppUsage]:
-    """Who uses the apps of a page."""
-    uses: dict[int, list[TokenGroup]] = {}
-    for each in token_lists.in_use(visit.ctx):
-        uses.setdefault(each.app_id, []).append(each)
-    return {each["id"]: AppUsage.of(uses.get(each["id"], [])) for each in rows}
-
-
-LIST = declare(
-    Worklist(
-        URI,
-        BASE,
-        N_("OAuth apps"),
-        ("_label", "client_id", "workers", "tokens", "used", "updated_at"),
-        own=(
-            ListColumn(
-                "client_id", N_("Client ID"), lambda visit, row, more: ui.copied(row["client_id"], _("client ID"))
-            ),
-            ListColumn(
-                "workers",
-                N_("Workers"),
-                lambda visit, row, more: ui.number(visit, more[row["id"]].workers),
-                kind="number",
-                value=lambda row, more: more[row["id"]].workers,
-            ),
-            ListColumn(
-                "tokens",
-                N_("Active tokens"),
-                lambda visit, row, more: ui.number(visit, more[row["id"]].tokens),
-                kind="number",
-                value=lambda row, more: more[row["id"]].tokens,
-            ),
-            ListColumn(
-                "used",
-                N_("Last used"),
-                lambda visit, row, more: ui.when(visit, more[row["id"]].last_used_at),
-                value=lambda row, more: more[row["id"]].last_used_at,
-                is_time=True,
-            ),
-        ),
-        row=BASE + "/{id}",
-        load=_usage,
-        sort="name",
-        intro=N_("Programs that act for workers: those that workers have authorized, and those that use tokens."),
-        empty=N_(
-            "There are no apps yet. A script of your own only needs a token; a program that other people "
-            "sign in to needs an app."
-        ),
-        none=N_("No app matches."),
-        new=(f"{BASE}/new", N_("New app")),
-        changes="proven admin",
-    )
-)
+_column = DrawnColumns("apps")
+LIST = declare(Worklist(
+    URI, BASE, N_("OAuth apps"), ("_label", "client_id", "workers", "tokens", "used", "updated_at"),
+    own=(
+        _column("client_id", N_("Client ID")),
+        _column("workers", N_("Workers"), kind="number", value=lambda row, more: more[row["id"]].workers),
+        _column("tokens", N_("Active tokens"), kind="number", value=lambda row, more: more[row["id"]].tokens),
+        _column("used", N_("Last used"), value=lambda row, more: more[row["id"]].last_used_at, is_time=True),
+    ),
+    row=BASE + "/{id}", load=lambda visit, rows: app_usage.usage(visit.ctx, [each["id"] for each in rows]), sort="name",
+    intro=N_("Programs that act for workers: those that workers have authorized, and those that use tokens."),
+    empty=N_("There are no apps yet. A script of your own needs a token only; a program that others sign in to needs "
+             "an app."),
+    none=N_("No app matches."), new=(f"{BASE}/new", N_("New app")), changes="proven admin",
+))  # fmt: skip
 
 
 @page("GET", f"{BASE}/{{id}}/rotate", "proven admin")
@@ -162,15 +102,13 @@ def end_secret(visit: Visit) -> PageResponse:
 def show_delete(visit: Visit) -> PageResponse:
     """What ends with an app."""
     app = lookup.record(visit, URI, visit.id)
-    uses = token_lists.in_use(visit.ctx, visit.id)
-    return render(visit, "app_delete.html", app=app, total=AppUsage.of(uses), who=_named(uses))
+    return render(visit, "app_delete.html", app=app, total=app_usage.usage(visit.ctx, [visit.id])[visit.id])
 
 
 def _rotate(visit: Visit, app: dict[str, Any], form: Form) -> PageResponse:
     return render(
         visit,
         "app_rotate.html",
-        form.status,
         app=app,
         form=form,
         overlaps=overlaps.OVERLAPS,
@@ -199,7 +137,7 @@ def _questions(visit: Visit, form: Form, app: dict[str, Any]) -> list[str]:
                 reason=reason,
             )
         )
-    questions += _lost_scopes(visit, form, app) if app else []
+    questions += app_usage.lost_scopes(visit.ctx, app["id"], app["scopes"], form.get("scopes")) if app else []
     if questions and visit.form.text("sure", "") == _seal(questions):
         form.errors.pop("callback_url", None)
         return []
@@ -211,64 +149,25 @@ def _seal(questions: list[str]) -> str:
     return digest("\n".join(questions))[:16]
 
 
-def _lost_scopes(visit: Visit, form: Form, app: dict[str, Any]) -> list[str]:
-    """Scopes that are no longer defined though tokens have them."""
-    try:
-        remaining = set(scopes.parse(form.get("scopes")))
-        gone = set(scopes.parse(app["scopes"])) - remaining
-    except HelpdeskError:
-        return []  # saving reports the mistake
-    uses = token_lists.in_use(visit.ctx, app["id"]) if gone else []
-    questions = []
-    for name in sorted(gone):
-        having = [each for each in uses if name in each.scopes]
-        count = sum(each.tokens for each in having)
-        if count:
-            lost = _(
-                "The scope {name} was removed. What it allowed is no longer possible for {tokens} of {workers}.",
-                name=name,
-                tokens=_tokens(count),
-                workers=_named(having),
-            )
-            questions.append(lost)
-    return questions
-
-
-def _tokens(count: int) -> str:
-    return f"{count} token{'' if count == 1 else 's'}"
-
-
-def _named(uses: list[TokenGroup]) -> str:
-    """The names of the workers whose tokens these are."""
-    names = sorted({each.worker for each in uses})
-    more = f" and {len(names) - MAX_NAMED} others" if len(names) > MAX_NAMED else ""
-    return ", ".join(names[:MAX_NAMED]) + more
-
-
 def _form(visit: Visit, fields: OpenForm, questions: list[str] | None = None) -> PageResponse:
     form, app = fields.values, fields.stored
     text = form.get("scopes")
-    tried = ""
     try:
         defined = scopes.parse(text)
     except HelpdeskError:
         defined = {}
-    if form.text("try_path"):
-        tried = _tried(defined, form)
+    path, method = form.text("try_path"), form.get("try_method") or "GET"
     uses = token_lists.in_use(visit.ctx, app["id"]) if app else []
     shown_uses, page = lookup.part(visit, uses)
     reached = [(each, *reach.calls(each)) for each in defined.values()]
-    return render(
-        visit,
+    return fields.render(
         "app.html",
-        INVALID if questions else form.status,
-        form=form,
-        fields=fields,
+        INVALID if questions else 200,
         app=app,
         mistakes=scope_check.mistakes(text, partial(reach.doubt, visit.service.registry)),
         total=len(ENDPOINTS),
         reach=[(scope, count, paths[:MAX_SHOWN_CALLS]) for scope, count, paths in reached],
-        tried=tried,
+        tried=reach.preview(defined.values(), method, path) if path else "",
         methods=[(name, name) for name in scopes.METHODS],
         questions=questions or [],
         seal=_seal(questions or []),
@@ -278,21 +177,6 @@ def _form(visit: Visit, fields: OpenForm, questions: list[str] | None = None) ->
         users=len(uses),
         origins=sorted({callbacks.origin(each) for each in callbacks.registered(form.get("callback_url"))}),
     )
-
-
-def _tried(defined: dict[str, Scope], form: Form) -> str:
-    """How the API responds to a request, by endpoints and scopes."""
-    path = form.text("try_path").partition("?")[0].removeprefix("/rest/").removesuffix(".json").lstrip("/")
-    method = form.get("try_method") or "GET"
-    offered = Router(ENDPOINTS).find(path)[0]
-    if not offered:
-        return _("refused: 404, there is no such endpoint")
-    if method not in offered:
-        return _("refused: 405, allowed methods are {methods}", methods=", ".join(sorted(offered)))
-    fitting = [each.id for each in defined.values() if each.allows(method, path)]
-    if not fitting:
-        return _("refused: 403, no scope covers it")
-    return _("allowed by {scopes}", scopes=", ".join(fitting))
 
 
 def _created(visit: Visit, fields: OpenForm, app: dict[str, Any]) -> PageResponse:

@@ -18,8 +18,8 @@ from console.lists import lookup
 from server.errors import HelpdeskError, Invalid
 from server.record_types.custom_field import MAX_DECIMALS, MAX_OPTIONS
 from server.record_types.record_type import RecordType
-from server.record_types.shared.custom import GEO, KINDS, LINKS, SLIDER
-from server.record_types.shared.custom.definitions import FieldDefinition
+from server.record_types.shared.custom import KINDS, LINKS, SLIDER
+from server.record_types.shared.custom.definitions import KIND_NOTES, KIND_SETTINGS, FieldDefinition
 from server.record_types.traits import CustomFields
 from server.records import custom_fields, deleted_fields
 from server.records.custom_fields import MAX_COUNTED
@@ -29,38 +29,6 @@ URI, SET_URI = "custom_field", "custom_fieldset"
 BASE = "/admin/fields"
 SETS = f"{BASE}/sets"
 TEXT_BYTES = 1024 * 1024  # size of a form with many options
-# What each kind is for, in the order in which they are offered.
-NOTES = {
-    "S": N_("A few words, such as an order number."),
-    "T": N_("Room for paragraphs."),
-    "N": N_("A whole number."),
-    "O": N_("A number with decimals."),
-    "Y": N_("An amount in one currency."),
-    "C": N_("Yes or no."),
-    "D": N_("One option from a list."),
-    "X": N_("Any number of options from a list."),
-    "M": N_("Any number of short texts."),
-    "E": N_("A day and time."),
-    "U": N_("An address that can be opened."),
-    "W": N_("A worker."),
-    "L": N_("A record of another type."),
-    LINKS: N_("Any number of records of another type."),
-    "F": N_("A file."),
-    "I": N_("Any number of files."),
-    SLIDER: N_("A number between two limits."),
-    GEO: N_("A place, by latitude and longitude."),
-}
-# The settings that a kind has.
-PARAMS: dict[str, tuple[str, ...]] = {
-    "D": ("options",),
-    "X": ("options",),
-    "L": ("context",),
-    LINKS: ("context",),
-    "Y": ("currency_id",),
-    "O": ("decimal_at",),
-    SLIDER: ("value_min", "value_max"),
-    "W": ("send_notifications",),
-}
 RENAMING = {"new_name": N_("New name"), "option": N_("Option")}
 SET_FORM = RecordForm(
     SET_URI,
@@ -119,7 +87,7 @@ def _kinds(visit: Visit) -> PageResponse | None:
     if visit.is_post or visit.record_id or visit.query.text("kind", "") in KINDS:
         return None
     record_type, fieldset = _type(visit, visit.query.text("type", "")), visit.query.text("set", "0")
-    return render(visit, "field_kinds.html", record_type=record_type, notes=NOTES, kinds=KINDS, fieldset=fieldset)
+    return render(visit, "field_kinds.html", record_type=record_type, notes=KIND_NOTES, kinds=KINDS, fieldset=fieldset)
 
 
 def _open(visit: Visit, id: int) -> OpenForm:
@@ -136,7 +104,7 @@ def _open(visit: Visit, id: int) -> OpenForm:
         params["options"] = "\n".join(map(str, params["options"] or []))
     target = visit.service.registry.find(str(params.get("context") or ""))
     params |= {"context": target.uri} if target is not None else {}
-    return fields.fill(**{name: str(params.get(name, "")) for name in PARAMS.get(kind, ())})
+    return fields.fill(**{name: str(params.get(name, "")) for name in KIND_SETTINGS.get(kind, ())})
 
 
 def _type_of(visit: Visit, stored: Mapping[str, Any]) -> RecordType:
@@ -166,16 +134,6 @@ def _stored_values(visit: Visit, fields: OpenForm, form: Form) -> dict[str, Any]
         "pos": str(_last_place(visit, record_type)),
         "custom_fieldset_id": form.text("custom_fieldset_id") or "0",
     }
-
-
-def _created(visit: Visit, fields: OpenForm, field: dict[str, Any]) -> PageResponse:
-    visit.flash(_("Field {label} created: custom_{id}.", label=field["_label"], id=field["id"]))
-    return see(_list_path(_type_of(visit, fields.stored)))
-
-
-def _saved(visit: Visit, fields: OpenForm, field: dict[str, Any]) -> PageResponse:
-    fields.flash_saved(_("Field {name} saved.", name=field["_label"]))
-    return see(_list_path(_type_of(visit, fields.stored)))
 
 
 @page("POST", f"{BASE}/{{id}}/move", "admin")
@@ -320,7 +278,7 @@ def _last_place(visit: Visit, record_type: RecordType) -> int:
 
 def _params(form: Form, kind: str, before: dict[str, Any]) -> dict[str, Any]:
     """The settings of a field, with those that the form does not show as they were."""
-    given: dict[str, Any] = {name: form.text(name) for name in PARAMS.get(kind, ())}
+    given: dict[str, Any] = {name: form.text(name) for name in KIND_SETTINGS.get(kind, ())}
     if "options" in given:
         given["options"] = [line.strip() for line in given["options"].splitlines() if line.strip()]
     if "send_notifications" in given:
@@ -398,17 +356,14 @@ def _form(visit: Visit, fields: OpenForm, renaming: Form | None = None) -> PageR
     record_type, kind = _type_of(visit, fields.stored), _kind_of(visit, fields.stored)
     renamed = renaming or Form.from_values({"option": "", "new_name": ""})
     options = [(each, each) for each in fields.values.get("options").splitlines()] if fields.id else []
-    return render(
-        visit,
+    return fields.render(
         "field.html",
         max(fields.status, renamed.status),
-        form=fields.values,
-        fields=fields,
         renaming=renamed,
         field=fields.stored,
         kind=kind,
         kind_name=shown(KINDS[kind]),
-        note=NOTES[kind],
+        note=KIND_NOTES[kind],
         record_type=record_type,
         options=options,
         back=_list_path(record_type),
@@ -420,26 +375,12 @@ def _form(visit: Visit, fields: OpenForm, renaming: Form | None = None) -> PageR
 
 def _set_form(visit: Visit, fields: OpenForm) -> PageResponse:
     record_type = _type_of(visit, fields.stored)
-    return render(
-        visit,
+    return fields.render(
         "fieldset.html",
-        fields.status,
-        form=fields.values,
-        fields=fields,
         fieldset=fields.stored,
         record_type=record_type,
         back=_list_path(record_type),
     )
-
-
-def _set_created(visit: Visit, fields: OpenForm, made: dict[str, Any]) -> PageResponse:
-    visit.flash(_("Fieldset {label} created. Add fields to it.", label=made["_label"]))
-    return see(f"{_list_path(_type_of(visit, fields.stored))}#set-{made['id']}")
-
-
-def _set_saved(visit: Visit, fields: OpenForm, saved: dict[str, Any]) -> PageResponse:
-    fields.flash_saved(_("Fieldset {name} saved.", name=saved["_label"]))
-    return see(f"{_list_path(_type_of(visit, fields.stored))}#set-{visit.id}")
 
 
 declare_pages(
@@ -451,8 +392,9 @@ declare_pages(
         form_bytes=TEXT_BYTES,
         takes_up=True,
         more=_stored_values,
-        after_create=_created,
-        after_save=_saved,
+        created=N_("Field {label} created: custom_{id}."),
+        saved=N_("Field {name} saved."),
+        leave=lambda visit, fields, field: _list_path(_type_of(visit, fields.stored)),
         deleted="",
     )
 )
@@ -463,8 +405,9 @@ declare_pages(
         _set_form,
         first={"owner": owners.EVERYBODY},
         more=lambda visit, fields, form: {} if fields.id else {"context": _type_of(visit, fields.stored).context},
-        after_create=_set_created,
-        after_save=_set_saved,
+        created=N_("Fieldset {label} created. Add fields to it."),
+        saved=N_("Fieldset {name} saved."),
+        leave=lambda visit, fields, each: f"{_list_path(_type_of(visit, fields.stored))}#set-{each['id']}",
         deleted="",
     )
 )

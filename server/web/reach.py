@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from server.errors import nearest
 from server.record_types.registry import Registry
 from server.record_types.shared.scopes import Scope
-from server.web.routes import ENDPOINTS, Endpoint
+from server.translation import _
+from server.web.routes import ENDPOINTS, Endpoint, Router
 
 RECORDS = "records/"
 _ARGUMENT = re.compile(r"\{\w+\}")
@@ -96,3 +97,15 @@ def _behind(there: str, place: int, char: str) -> Iterable[int]:
 def _skipped(there: str, places: set[int]) -> set[int]:
     """Returns the places, and those after arguments that may be complete."""
     return places | {place + 1 for place in places if place < len(there) and there[place] in (_MORE, _DIGITS)}
+
+
+def preview(scopes: Iterable[Scope], method: str, path: str) -> str:
+    """How the API would respond to a request of a token with these scopes, in words."""
+    path = path.partition("?")[0].removeprefix("/rest/").removesuffix(".json").lstrip("/")
+    offered = Router(ENDPOINTS).find(path)[0]
+    if not offered:
+        return _("refused: 404, there is no such endpoint")
+    if method not in offered:
+        return _("refused: 405, offered are {methods}", methods=", ".join(sorted(offered)))
+    fitting = [each.id for each in scopes if each.allows(method, path)]
+    return _("allowed by {scopes}", scopes=", ".join(fitting)) if fitting else _("refused: 403, no scope covers it")

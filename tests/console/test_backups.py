@@ -10,9 +10,9 @@ import apsw
 import pytest
 from playwright.sync_api import expect
 
-from console.pages.upkeep.backups import told_times
 from server import clock, settings
 from server.store import schema
+from server.upkeep import backup_plan
 from tests.clients import Clients
 from tests.console.browser import Browser, is_sideways, sign_in, violations
 from tests.console.conftest import proven
@@ -54,7 +54,10 @@ def visitor(server: Server, nora: Api) -> Visitor:
     (168, "every 7 days at 02:30 UTC"), (36, "every 36 hours, counted from 02:30 UTC"),
 ])  # fmt: skip
 def test_the_times_of_backups_are_shown_in_the_workers_zone(hours: int, told: str, tmp_path: Path) -> None:
-    assert told_times(settings.load({}, {"HELPDESK_BACKUP_HOURS": str(hours)}, data_folder=tmp_path)) == told
+    assert (
+        backup_plan.schedule_text(settings.load({}, {"HELPDESK_BACKUP_HOURS": str(hours)}, data_folder=tmp_path))
+        == told
+    )
 
 
 def test_a_new_service_creates_and_serves_backups_without_configuration(tmp_path: Path) -> None:

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from console.pages.fields import NOTES, PARAMS
 from server.access.service_actor import own_context
 from server.record_types.shared.custom import GEO, KINDS, LINKS, SLIDER
+from server.record_types.shared.custom.definitions import KIND_NOTES, KIND_SETTINGS
 from server.record_types.shared.relation_tables import CUSTOM_VALUE, DELETED_FIELD
 from server.records import custom_fields, deleted_fields
 from tests.console.conftest import HOSTILE
@@ -41,7 +41,7 @@ def new_path(kind: str, uri: str = "task") -> str:
 
 
 def test_every_kind_is_offered(signed_in: Visitor) -> None:
-    assert set(NOTES) == set(KINDS) and set(GIVEN) == set(PARAMS)
+    assert set(KIND_NOTES) == set(KINDS) and set(GIVEN) == set(KIND_SETTINGS)
     text = signed_in.get(f"{BASE}/new?type=task").text
     assert all(f'&amp;kind={kind}"' in text for kind in KINDS)
 

@@ -3,9 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-from markupsafe import Markup
-
-from console.html import ui
 from console.html.form import Form
 from console.html.rendering import render
 from console.html.ui import bytes_text
@@ -13,49 +10,25 @@ from console.http.page_response import PageResponse, again, file, see
 from console.http.routes import SMALL_FORM_BYTES, page
 from console.http.visit import Visit
 from console.lists import worklist
+from console.lists.cells import DrawnColumns
 from console.lists.row_view import RowView
-from console.lists.rows import Row, RowPage, RowQuery, RowSource, of_all
+from console.lists.rows import RowPage, RowQuery, RowSource, of_all
 from console.lists.worklist import BulkAction, Worklist, declare
-from console.lists.worklist_columns import ListColumn
-from server.dataclass import dataclass
 from server.errors import HelpdeskError, Invalid
-from server.settings import Settings
-from server.translation import N_, N_ngettext, _, listed, ngettext
-from server.upkeep import backups, restoring, scheduled_jobs
+from server.translation import N_, N_ngettext, _
+from server.upkeep import backup_plan, backups, restoring, scheduled_jobs
 from server.upkeep.backups import MAX_UPLOAD_BYTES, Backup, BackupCheck
 
 BASE = "/admin/backups"
 RESTORE = f"{BASE}/restore"
 WARN_SECONDS = 7 * 86400  # time without a backup until a warning
-MAX_TIMES = 6  # times of a day that are listed
 AGAIN_SECONDS = 2  # until a page with progress reloads itself
-KEPT = (
-    ("backup_keep_last", N_("the newest {count}")),
-    ("backup_keep_days", N_("the last of each of {count} days")),
-    ("backup_keep_weeks", N_("the last of each of {count} weeks")),
-    ("backup_keep_months", N_("the last of each of {count} months")),
-)
 STAGES = {
     "copying": N_("The backup is copied next to the database. The service keeps running."),
     "checking": N_("The whole copy is read to verify it. The service keeps running."),
     "stopping": N_("Running work is finished; then the service is unavailable for a moment."),
 }
 FIELDS, LABELS = ("typed",), {"typed": N_("Name of the backup"), "file": N_("File")}
-
-
-@dataclass(frozen=True)
-class BackupEntry:
-    """A backup for display. name: of its file. path: of its page. size: in words. look: None if it has not been
-    verified in its present state. is_read: whether it is about to be verified."""
-
-    name: str
-    path: str
-    at: int
-    bytes: int
-    size: str
-    look: BackupCheck | None
-    is_read: bool
-    is_sent: bool
 
 
 @page("GET", BASE, "admin")
@@ -146,49 +119,35 @@ def restore(visit: Visit) -> PageResponse:
 
 
 def _rows(visit: Visit, query: RowQuery) -> RowPage:
-    looks = backups.checks(visit.ctx)
-    rows = [_listed(each, looks, set()) for each in backups.list_all_backups(visit.service.settings)]
-    return of_all([_row(each) for each in rows], query)
+    checks = backups.checks(visit.ctx)
+    rows = [_row(each, checks.get(each.path.name)) for each in backups.list_all_backups(visit.service.settings)]
+    return of_all(rows, query)
 
 
-def _row(each: BackupEntry) -> dict[str, Any]:
-    state = "" if each.look is None else "damaged" if each.look.problem else "sound"
+def _row(each: Backup, check: BackupCheck | None) -> dict[str, Any]:
     return {
-        "id": each.path.rpartition("/")[2],
-        "_label": each.name,
-        "name": each.name,
-        "path": each.path,
+        "id": each.path.stem,
+        "_label": each.path.name,
+        "name": each.path.name,
+        "path": _path(each),
         "at": each.at,
         "bytes": each.bytes,
-        "size": each.size,
-        "version": each.look.program if each.look else "",
-        "state": state,
-        "verified_at": each.look.at if each.look else 0,
+        "version": check.program if check else "",
+        "state": "" if check is None else "damaged" if check.problem else "sound",
+        "verified_at": check.at if check else 0,
         "is_sent": each.is_sent,
     }
 
 
-def _created(visit: Visit, row: Row, more: Any) -> str:
-    sent = ui.muted(_("sent")) if row["is_sent"] else ""
-    return Markup("<div>{} {}</div>").format(ui.when(visit, row["at"]), sent)
-
-
-def _verified(visit: Visit, row: Row, more: Any) -> str:
-    if not row["state"]:
-        return ui.muted(_("not verified yet"))
-    badge = ui.badge("err", N_("damaged")) if row["state"] == "damaged" else ui.badge("ok", N_("valid"))
-    return Markup('<div>{} <span class="muted">{}</span></div>').format(badge, ui.when(visit, row["verified_at"]))
-
-
+_column = DrawnColumns("backups")
 LIST = declare(Worklist(
     "backups", BASE, N_("Backups"), ("name", "at", "bytes", "version", "state"),
     own=(
-        ListColumn("name", N_("File"),
-                   lambda visit, row, more: ui.link(row["path"], html=ui.code(row["name"])), "name"),
-        ListColumn("at", N_("Created"), _created, "at"),
-        ListColumn("bytes", N_("Size"), lambda visit, row, more: row["size"], "bytes", "number"),
-        ListColumn("version", N_("Version"), lambda visit, row, more: row["version"]),
-        ListColumn("state", N_("Verified"), _verified, "state"),
+        _column("name", N_("File"), "name"),
+        _column("at", N_("Created"), "at"),
+        _column("bytes", N_("Size"), "bytes", "number"),
+        _column("version", N_("Version")),
+        _column("state", N_("Verified"), "state"),
     ),
     actions=(
         BulkAction("verify", N_("Verify"), run=lambda visit, key: backups.verify(visit.ctx, key),
@@ -203,7 +162,7 @@ LIST = declare(Worklist(
 
 def _all(visit: Visit, form: Form) -> PageResponse:
     if not backups.can_be_made(visit.service):
-        return render(visit, "backups_elsewhere.html", form.status, form=form, labels=LABELS)
+        return render(visit, "backups_elsewhere.html", form=form, labels=LABELS)
     ctx, settings, trouble = visit.ctx, visit.service.settings, ""
     all_backups: list[Backup] = []
     try:
@@ -224,13 +183,13 @@ def _all(visit: Visit, form: Form) -> PageResponse:
         "rows": len(all_backups),
         "trouble": trouble,
         "folder": settings.backup_folder,
-        "kept": _kept(settings),
-        "made": told_times(settings),
-        "next_at": _next(visit),
+        "kept": backup_plan.retention_text(settings),
+        "made": backup_plan.schedule_text(settings),
+        "next_at": backup_plan.next_at(settings, visit.now),
         "job": job,
         "progress": backups.progress(ctx),
         "failure": backups.failure(ctx),
-        "is_same_disk": _is_same_disk(settings),
+        "is_same_disk": backup_plan.is_on_same_disk(settings),
         "last": last,
         "is_late": own is None or own.at < visit.now - WARN_SECONDS,
         "data": str(Path(settings.data).absolute()),
@@ -240,57 +199,28 @@ def _all(visit: Visit, form: Form) -> PageResponse:
     if view is not None:
         page = worklist.page_of(visit, view, "backups.html", form.status, **values)
     else:
-        page = render(visit, "backups.html", form.status, view=None, worklist=LIST, **values)
+        page = render(visit, "backups.html", view=None, worklist=LIST, **values)
     return again(page, AGAIN_SECONDS) if is_made and not form.is_wrong else page
 
 
 def _one(visit: Visit, form: Form) -> PageResponse:
     backup = backups.find_backup(visit.ctx, visit.arguments["name"])
-    each = _listed(backup, backups.checks(visit.ctx), backups.being_verified(visit.ctx))
-    last = restoring.last(visit.ctx)
-    step = backups.steps(visit.ctx).get(each.name, "")
-    page = render(visit, "backup.html", form.status, form=form, labels=LABELS, each=each, last=last, step=step)
-    return again(page, AGAIN_SECONDS) if each.is_read and not form.is_wrong and not form.get("typed") else page
-
-
-def _listed(each: Backup, looks: dict[str, BackupCheck], read: set[str]) -> BackupEntry:
-    name = each.path.name
-    size = bytes_text(each.bytes)
-    return BackupEntry(name, _path(each), each.at, each.bytes, size, looks.get(name), name in read, each.is_sent)
+    name = backup.path.name
+    is_read = name in backups.being_verified(visit.ctx)
+    page = render(
+        visit,
+        "backup.html",
+        form=form,
+        labels=LABELS,
+        each=backup,
+        path=_path(backup),
+        look=backups.checks(visit.ctx).get(name),
+        is_read=is_read,
+        last=restoring.last(visit.ctx),
+        step=backups.steps(visit.ctx).get(name, ""),
+    )
+    return again(page, AGAIN_SECONDS) if is_read and not form.is_wrong and not form.get("typed") else page
 
 
 def _path(each: Backup) -> str:
     return f"{BASE}/{each.path.stem}"
-
-
-def _next(visit: Visit) -> int:
-    settings = visit.service.settings
-    return backups.slot_of(visit.now, settings) + settings.backup_hours * backups.HOUR_SECONDS
-
-
-def told_times(settings: Settings) -> str:
-    """When backups are made, in words: at fixed times, whenever the last one was."""
-    hours, at = settings.backup_hours, str(settings.backup_at)
-    first, minutes = int(at[:2]), at[2:]
-    if hours % 24 == 0:
-        return ngettext("every day at {time} UTC", "every {count} days at {time} UTC", hours // 24, time=at)
-    if 24 % hours == 0 and 24 // hours <= MAX_TIMES:
-        times = [f"{each:02}{minutes}" for each in sorted((first + step) % 24 for step in range(0, 24, hours))]
-        return _("every day at {times} UTC", times=listed(times))
-    return ngettext(
-        "every hour, counted from {time} UTC", "every {count} hours, counted from {time} UTC", hours, time=at
-    )
-
-
-def _kept(settings: Settings) -> str:
-    """The rules of retention, in words."""
-    rules = [_(message, count=getattr(settings, name)) for name, message in KEPT if getattr(settings, name)]
-    return ", ".join(rules)
-
-
-def _is_same_disk(settings: Settings) -> bool:
-    """Whether one disk holds the backups and the database."""
-    try:
-        return Path(settings.backup_folder).stat().st_dev == Path(settings.data).stat().st_dev
-    except OSError:  # it is made with the first backup
-        return False

@@ -2,22 +2,20 @@
 
 import platform
 import sys
-from collections.abc import Iterator, Mapping
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 import tornado
 
-from console.html import ui
 from console.html.rendering import render
-from console.html.ui import bytes_text, duration, quoted
+from console.html.ui import bytes_text, duration
 from console.http import live
 from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import worklist
+from console.lists.cells import DrawnColumns
 from console.lists.worklist import Worklist, declare
-from console.lists.worklist_columns import ListColumn
 from console.pages.upkeep import upkeep_charts
 from server import log
 from server import settings as table
@@ -29,8 +27,8 @@ from server.settings import BUILD, VERSION, Setting
 from server.store.server_state import ServerState
 from server.translation import N_, _
 from server.upkeep import backups, database_check, health, scheduled_jobs, verdict
-from server.upkeep.finding import Finding
 from server.upkeep.health import Backlog
+from server.web import request_findings
 from server.web.streams import LOG_CHANNEL
 
 BASE, SETTINGS, AUDIT, CHECKUP, LOG = (
@@ -75,15 +73,6 @@ class SettingRow:
     source: str
 
 
-@dataclass(frozen=True)
-class LogRow:
-    """A line of the log. at: Unix seconds. level: its name."""
-
-    at: int
-    level: str
-    text: str
-
-
 @page("GET", BASE, "admin")
 def show(visit: Visit) -> PageResponse:
     """How the service is, versions, the database, what waits."""
@@ -105,8 +94,9 @@ def show(visit: Visit) -> PageResponse:
         look=database_check.last(visit.ctx),
         job=scheduled_jobs.find_only_job(visit.ctx, database_check.KIND),
         report=_report(facts, state.checks(), waiting),
-        troubles=_lines("warning", "")[:MAX_TROUBLES],
+        troubles=log.matching_lines("warning", "")[:MAX_TROUBLES],
         badges=LINE_BADGES,
+        names=log.NAMES,
         storage=upkeep_charts.storage(visit),
         is_file=backups.can_be_made(service),
     )
@@ -124,14 +114,20 @@ def check_database(visit: Visit) -> PageResponse:
 def show_checkup(visit: Visit) -> PageResponse:
     """Every part of the setup, with what to do; mail servers are asked, too."""
     visit.verdict = verdict.refresh(visit.service, visit.now)
-    return render(visit, "checkup.html", tabs=TABS, judged=visit.verdict, of_request=list(_of_request(visit)))
+    return render(
+        visit,
+        "checkup.html",
+        tabs=TABS,
+        judged=visit.verdict,
+        of_request=list(request_findings.of_request(visit.request, visit.service.base_url)),
+    )
 
 
 @page("GET", LOG, "admin")
 def show_log(visit: Visit) -> PageResponse:
     """The last lines of the log. Raises Invalid for an unknown level."""
     level, q = _asked_of_log(visit)
-    lines = _lines(level, q)
+    lines = log.matching_lines(level, q)
     return render(
         visit,
         "system_log.html",
@@ -142,6 +138,7 @@ def show_log(visit: Visit) -> PageResponse:
         q=q,
         levels=[("", N_("All levels")), *((name, _("{level} and above", level=name)) for name in log.LEVELS)],
         badges=LINE_BADGES,
+        names=log.NAMES,
         is_live=visit.query.flag("live"),
         shown_level=visit.service.settings.log_level,
         last=_newest(level, q),
@@ -179,15 +176,7 @@ def _asked_of_log(visit: Visit) -> tuple[str, str]:
 def _newest(level: str, q: str) -> int:
     """The time of the newest matching line, in microseconds; 0 for none. Lines about this page do not count, since each
     look would be news."""
-    least, words = log.LEVELS.get(level, 0), q.lower()
-    return max(
-        (
-            int(each.at * 1_000_000)
-            for each in log.recent_lines()
-            if each.level >= least and words in each.text.lower() and LOG not in each.text
-        ),
-        default=0,
-    )
+    return next((int(each.at * 1_000_000) for each in log.matching_lines(level, q) if LOG not in each.text), 0)
 
 
 @page("GET", SETTINGS, "admin")
@@ -198,20 +187,14 @@ def show_settings(visit: Visit) -> PageResponse:
     return render(visit, "settings.html", tabs=TABS, rows=rows, q=q, file=table.FILE_NAME, prefix=table.PREFIX)
 
 
-def _event(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
-    """The event, with the way to all of its kind."""
-    return ui.link(f"{AUDIT}?q={quoted('activity:' + row['activity_point'])}", row["event"])
-
-
+_column = DrawnColumns("audit")
 AUDIT_LIST = declare(Worklist(
     "activity_log", AUDIT, N_("Audit log"), ("created", "who", "_label", "event"),
     own=(
-        ListColumn("created", N_("When"), lambda visit, row, more: ui.when(visit, row["created"]), "created",
-                   is_time=True),
-        ListColumn("who", N_("Who"), lambda visit, row, more: ui.name(_actor(row["params"])),
-               value=lambda row, more: _actor(row["params"])),
-        ListColumn("_label", N_("What"), lambda visit, row, more: ui.name(row["_label"])),
-        ListColumn("event", N_("Event"), _event, value=lambda row, more: row["activity_point"]),
+        _column("created", N_("When"), "created", is_time=True),
+        _column("who", N_("Who"), value=lambda row, more: _actor(row["params"])),
+        _column("_label", N_("What")),
+        _column("event", N_("Event"), value=lambda row, more: row["activity_point"]),
     ),
     sort="-created,-id", subtitle=N_("Who did what, and when"), none=N_("No matches."),
     empty=N_("No activity yet."),
@@ -226,39 +209,6 @@ def show_audit(visit: Visit) -> PageResponse:
     """The activity log, newest first."""
     events = sorted((point.name, point.id) for point in POINTS.values())[:MAX_EVENTS]
     return worklist.page(visit, AUDIT_LIST, "audit.html", events=events)
-
-
-def _lines(level: str, q: str) -> list[LogRow]:
-    """The last lines from a level on that hold a text, the newest first."""
-    least, words = log.LEVELS.get(level, 0), q.lower()
-    return [
-        LogRow(int(each.at), log.NAMES.get(each.level, "error"), each.text)
-        for each in log.recent_lines()
-        if each.level >= least and words in each.text.lower()
-    ]
-
-
-def _of_request(visit: Visit) -> Iterator[Finding]:
-    """Whether this request reached the service by the address that it is configured with."""
-    headers, base_url = visit.request.headers, urlsplit(visit.service.base_url)
-    host = headers.get("Host", "")
-    if host != base_url.netloc:
-        yield Finding(
-            N_("address"),
-            "warning",
-            _("you opened this page at {host}, but links lead to {address}", host=host, address=visit.service.base_url),
-            _("set base_url to the address that everybody uses, or open the console there"),
-        )
-    else:
-        yield Finding(N_("address"), "ok", _("you opened this page at {host}, and links lead there", host=host))
-    passed_on = headers.get("X-Forwarded-For")
-    if passed_on and visit.request.client == visit.request.peer:
-        yield Finding(
-            N_("proxy"),
-            "warning",
-            _("{proxy} forwards requests of others and is not trusted", proxy=visit.request.peer),
-            _("set trusted_proxies to its address if it is yours; otherwise all clients appear to have its address"),
-        )
 
 
 def _actor(params: Any) -> str:

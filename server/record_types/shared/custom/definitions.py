@@ -13,6 +13,7 @@ from server.record_types.shared.relation_tables import DELETED_FIELD
 from server.search.searchable import Searchable, SearchableTypes
 from server.store.store_local import VersionedLocal
 from server.store.tables import table_named
+from server.translation import N_
 
 if TYPE_CHECKING:
     from server.store.transaction import Transaction
@@ -24,6 +25,38 @@ KINDS = {
     "svc.custom_field.record.links": "Record Links", "svc.custom_field.slider": "Slider",
 }  # fmt: skip
 GEO, LINKS, SLIDER = "svc.custom_field.geo.point", "svc.custom_field.record.links", "svc.custom_field.slider"
+# What each kind is for, in the order in which forms offer them.
+KIND_NOTES = {
+    "S": N_("A few words, such as an order number."),
+    "T": N_("Room for paragraphs."),
+    "N": N_("A whole number."),
+    "O": N_("A number with digits behind the point."),
+    "Y": N_("An amount of one currency."),
+    "C": N_("Yes or no."),
+    "D": N_("One of a list of options."),
+    "X": N_("Any number of a list of options."),
+    "M": N_("Any number of short texts."),
+    "E": N_("A day and time."),
+    "U": N_("An address that can be opened."),
+    "W": N_("One of the workers."),
+    "L": N_("One record of another type."),
+    LINKS: N_("Any number of records of another type."),
+    "F": N_("One file."),
+    "I": N_("Any number of files."),
+    SLIDER: N_("A number between two ends."),
+    GEO: N_("A place, by latitude and longitude."),
+}
+# The settings that a kind has.
+KIND_SETTINGS: dict[str, tuple[str, ...]] = {
+    "D": ("options",),
+    "X": ("options",),
+    "L": ("context",),
+    LINKS: ("context",),
+    "Y": ("currency_id",),
+    "O": ("decimal_at",),
+    SLIDER: ("value_min", "value_max"),
+    "W": ("send_notifications",),
+}
 SEVERAL = frozenset(("I", "M", "X", LINKS))
 NUMBERS = frozenset(("C", "E", "F", "I", "L", "N", "O", "W", "Y", LINKS, SLIDER))  # stored as whole numbers
 ZERO_UNSETS = frozenset(("F", "L", "W"))
