@@ -4,32 +4,32 @@ import json
 import re
 from typing import Any
 
-from console.html import diffs, drafts, ui
+from console.html import diffs, drafts
 from console.html.diffs import DiffLine
-from console.html.form import Form, sentence
+from console.html.form import Form
 from console.html.rendering import render
-from console.html.ui import Option, Sample
+from console.html.ui import Sample
 from console.http.page_response import INVALID, PageResponse, attachment, see
 from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import lookup, row_view
+from console.lists.cells import DrawnColumns
 from console.lists.rows import RowPage, RowQuery, RowSource, of_all
 from console.lists.worklist import Worklist, declare
-from console.lists.worklist_columns import ListColumn
+from console.pages.prompts import Prompt, Prompts
 from server.dataclass import dataclass
 from server.errors import BadQuery, HelpdeskError, Invalid, Malformed, NotFound, TooLarge
 from server.packages import baselines, bundle, changing, library, package_export, package_import, requirements, results
 from server.packages import package_document as documents
 from server.packages.baselines import CREATE, KEEP, REFUSE, TAKE, UPDATE, Past
 from server.packages.library import PastImport
-from server.packages.package_document import MAX_DEPTH, MAX_PACKAGE_BYTES, PackageDocument, Tree, is_yes
+from server.packages.package_document import MAX_DEPTH, MAX_PACKAGE_BYTES, PackageDocument
 from server.packages.package_import import ImportResult
-from server.packages.prompts import unanswered
 from server.packages.results import secret_of
 from server.record_types.shared.custom_types import CustomType
 from server.records import records
 from server.records.records import SearchRequest
-from server.translation import N_, Words, _, shown
+from server.translation import N_, _, shown
 from server.web import envelope
 from server.web.json_text import loads
 
@@ -49,7 +49,6 @@ PATHS = {
     "webhook_listener": "/automations/webhooks/",
     "worker": "/admin/people/",
 }
-UNANSWERED = N_("Answer this question.")
 MODE_OPTIONS = [(UPDATE, N_("Update the records of the last import")), (CREATE, N_("Create new records"))]
 POLICY_OPTIONS = [
     (REFUSE, N_("Stop and list it")),
@@ -64,25 +63,6 @@ STATES = {
 CHOSEN = ("mode", "conflicts")  # how a package is imported, besides its prompts
 _LINE = re.compile(r"\(line (\d+), column \d+\)")
 _NO_FILE_NAME = re.compile(r"[^A-Za-z0-9._-]+")
-
-
-@dataclass(frozen=True)
-class Prompt:
-    """A question of a package. name: of its field. options: to choose from, [] for a line to type into.
-    is_secret: whether the line hides what is typed."""
-
-    key: str
-    name: str
-    label: str
-    is_several: bool
-    options: list[Option]
-    default: str
-    is_secret: bool
-
-    @property
-    def ticks(self) -> list[tuple[str, Words, Words]]:
-        """The options with room for their meanings, for a list of checkboxes."""
-        return [(value, label, "") for value, label in self.options]
 
 
 @dataclass(frozen=True)
@@ -154,21 +134,14 @@ def run(visit: Visit) -> PageResponse:
     try:
         tree = bundle.package(name) if name else _tree(text)
         document = documents.read(tree)
-        prompts = prompts_of(visit, document)
+        prompts = Prompts(visit, document)
     except HelpdeskError as error:
         return _list(visit, Form.from_values({"package_json": text}).refuse(error))
-    form = Form.sent(
-        visit.form,
-        (*(each.name for each in prompts if not each.is_several), *CHOSEN),
-        (each.name for each in prompts if each.is_several),
-    )
+    form = prompts.sent(visit, *CHOSEN)
     mode, conflicts = form.text("mode") or CREATE, form.text("conflicts") or REFUSE
     past_answers = baselines.past(visit.ctx, document.name).answers if mode == UPDATE else {}
-    answers = {each.key: form.several[each.name] if each.is_several else form.get(each.name) for each in prompts}
-    answers = {key: each for key, each in answers.items() if each or key not in past_answers}
-    names = {each.key: each.name for each in prompts}
-    for key in unanswered(document, past_answers | answers):
-        form.fail(names[key], UNANSWERED)
+    answers = {key: each for key, each in prompts.answers(form).items() if each or key not in past_answers}
+    prompts.require(form, past_answers | answers)
     if form.is_wrong:
         return _open(visit, tree, name, text, form)
     is_dry = visit.form.text("do", "try") != "import"
@@ -178,18 +151,11 @@ def run(visit: Visit) -> PageResponse:
             visit.ctx, tree, answers, dry_run=is_dry, grants_agreed=is_agreed, mode=mode, conflicts=conflicts
         )
     except HelpdeskError as error:
-        return _open(visit, tree, name, text, _refused(form, error, names))
+        return _open(visit, tree, name, text, prompts.refuse(form, error))
     if is_dry:
         return _open(visit, tree, name, text, form, imported)
     code = results.put(visit.ctx, documents.read(tree).name, imported)
     return see(f"{BASE}/done/{code}")
-
-
-def _refused(form: Form, error: HelpdeskError, names: dict[str, str]) -> Form:
-    """A mistake in an answer is shown at its prompt, in words about the answer alone."""
-    field, why = str(error.details.get("field") or ""), error.details.get("reason")
-    name = names.get(field.removeprefix("prompts[").removesuffix("]"))
-    return form.fail(name, sentence(str(why))) if name and why else form.refuse(error)
 
 
 @page("GET", f"{BASE}/done/{{code}}", "admin")
@@ -229,16 +195,15 @@ def _past_rows(visit: Visit, query: RowQuery) -> RowPage:
     return of_all(rows, query)
 
 
+_column = DrawnColumns("packages")
 PAST = declare(Worklist(
     "imports", f"{BASE}/imported", N_("Imported packages"), ("name", "revision", "at", "by", "there"),
     own=(
-        ListColumn("name", N_("Package"), lambda visit, row, more: (
-            ui.link(f"{BASE}/imported/{row['id']}", row["_label"])), "name", value=lambda row, more: row["_label"]),
-        ListColumn("revision", N_("Revision"), lambda visit, row, more: row["revision"]),
-        ListColumn("at", N_("When"), lambda visit, row, more: ui.when(visit, row["at"]), "at", is_time=True),
-        ListColumn("by", N_("By"), lambda visit, row, more: ui.name(row["by"]), "by"),
-        ListColumn("there", N_("Still exist"), lambda visit, row, more: (
-            _("{count} of {all}", count=row["there"], all=row["made"])), "there"),
+        _column("name", N_("Package"), "name", value=lambda row, more: row["_label"]),
+        _column("revision", N_("Revision")),
+        _column("at", N_("When"), "at", is_time=True),
+        _column("by", N_("By"), "by"),
+        _column("there", N_("Still exist"), "there"),
     ),
     changes="admin", empty=N_("No packages imported yet."), source=RowSource(_past_rows),
 ))  # fmt: skip
@@ -290,7 +255,6 @@ def _list(visit: Visit, form: Form) -> PageResponse:
     return render(
         visit,
         "packages.html",
-        form.status,
         form=form,
         labels=LABELS,
         found=rows,
@@ -313,9 +277,11 @@ def _open(
 ) -> PageResponse:
     """A package with its questions. name: of one that comes with the program, else text. imported: by a rehearsal."""
     document = documents.read(tree)
-    prompts = prompts_of(visit, document)
+    prompts = Prompts(visit, document)
     baseline = _known(visit, document)
-    values = form or _first_form(prompts, baseline)
+    if form is None:  # an update takes the answers of the last import again
+        form = prompts.first_form(baseline.answers if baseline.entries else {})
+        form.values |= {"mode": UPDATE if baseline.entries else CREATE, "conflicts": REFUSE}
     unmet = ""
     try:
         requirements.check(document)
@@ -328,9 +294,9 @@ def _open(
     return render(
         visit,
         "package.html",
-        values.status if not unmet else INVALID,
-        form=values,
-        prompts=prompts,
+        INVALID if unmet else 200,
+        form=form,
+        prompts=prompts.all,
         shipped=name,
         package_text=text,
         document=document,
@@ -339,19 +305,19 @@ def _open(
         unmet=unmet,
         sections=sections,
         needs=requirements.needs(document),
-        labels={each.name: each.label for each in prompts},
-        sample=_sample(prompts),
+        labels=prompts.labels,
+        sample=_sample(prompts.all),
         made=_made(visit, imported, False) if imported else None,
         notes=imported.notes if imported else [],
         granted=granted,
-        asks_yes=bool(granted) or "grants" in values.errors,
+        asks_yes=bool(granted) or "grants" in form.errors,
         updated=_updated(visit, imported) if imported else [],
         unchanged=imported.unchanged if imported else 0,
         count_updated=sum(map(len, imported.updated.values())) if imported else 0,
         can_update=bool(baseline.entries),
         modes=MODE_OPTIONS,
         policies=POLICY_OPTIONS,
-        is_update=values.get("mode") == UPDATE,
+        is_update=form.get("mode") == UPDATE,
     )
 
 
@@ -366,74 +332,6 @@ def _known(visit: Visit, document: PackageDocument) -> Past:
     past = baselines.past(visit.ctx, document.name) if document.name else Past()
     uids = documents.uids(document)
     return past if not uids or uids & past.entries.keys() else Past()
-
-
-def _first_form(prompts: list[Prompt], past: Past) -> Form:
-    """The form with the defaults of the prompts, or the answers of the last import, which an update takes again."""
-    answers = {key: each for key, each in past.answers.items() if past.entries}
-    values = {each.name: each.default for each in prompts if not each.is_several}
-    several: dict[str, list[str]] = {each.name: [] for each in prompts if each.is_several}
-    for each in prompts:
-        answer = answers.get(each.key)
-        if answer is None or each.is_secret:
-            continue
-        if each.is_several:
-            several[each.name] = [str(chosen) for chosen in (answer if isinstance(answer, list) else [answer])]
-        else:
-            values[each.name] = str(answer)
-    values |= {"mode": UPDATE if past.entries else CREATE, "conflicts": REFUSE}
-    return Form(values, several)
-
-
-def prompts_of(visit: Visit, document: PackageDocument) -> list[Prompt]:
-    """The prompts of a package as fields of a form."""
-    prompts = []
-    for number, each in enumerate(document.prompts):
-        params = each.get("params")
-        params = params if isinstance(params, dict) else {}
-        kind = each.get("type")
-        is_several = kind == "picklist" and is_yes(params.get("multiple"))
-        options: list[Option] = []
-        if kind == "picklist":
-            options = _picklist(params.get("options"))
-        elif kind == "chooser":
-            options = _chooser(visit, params)
-            is_several = bool(options) and not is_yes(params.get("single"))
-        if options and not is_several and "" not in dict(options):
-            options = [("", N_("Choose")), *options]
-        default = params.get("default")
-        prompts.append(
-            Prompt(
-                each["key"],
-                f"p{number}",
-                str(each.get("label") or each["key"]),
-                is_several,
-                options,
-                str(default) if isinstance(default, str | int | float) else "",
-                kind == "text" and is_yes(params.get("secret")),
-            )
-        )
-    return prompts
-
-
-def _picklist(options: Any) -> list[Option]:
-    if isinstance(options, dict):
-        return [(str(value), str(label)) for label, value in options.items()]
-    return [(str(each), str(each)) for each in options] if isinstance(options, list) else []
-
-
-def _chooser(visit: Visit, params: Tree) -> list[Option]:
-    """The records that a prompt lets choose from; none when they are too many, or cannot be searched: then ids are
-    typed."""
-    try:
-        record_type = visit.service.registry.type(str(params.get("context") or "").lower())
-        search = SearchRequest(str(params.get("query") or ""), lookup.MAX_CHOICES, expand=lookup.LABEL)
-        answer = records.search(visit.ctx, record_type.uri, search)
-    except HelpdeskError:
-        return []
-    if answer["total"] > lookup.MAX_CHOICES:
-        return []
-    return lookup.options(visit, answer["results"])
 
 
 def _made(visit: Visit, imported: ImportResult, is_there: bool) -> list[ImportedRecord]:
@@ -527,7 +425,6 @@ def _export(visit: Visit, form: Form) -> PageResponse:
     return render(
         visit,
         "package_export.html",
-        form.status,
         form=form,
         labels=LABELS,
         chosen=chosen,

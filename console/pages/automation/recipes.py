@@ -1,18 +1,17 @@
 """The recipes of the cookbook, to begin an automation with: a list, and a form with the prompts of each."""
 
-from console.html.form import Form, sentence
+from console.html.form import Form
 from console.html.rendering import render
 from console.html.samples import Sample
 from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
 from console.pages.automation.automations import BASE as AUTOMATIONS
-from console.pages.packages import UNANSWERED, Prompt, prompts_of
+from console.pages.prompts import Prompts
 from server.automation.package_grants import allowed_commands
 from server.errors import Conflict, HelpdeskError
 from server.packages import package_document as documents
 from server.packages import package_import, recipes
-from server.packages.prompts import unanswered
 from server.packages.recipes import NAME, Recipe
 from server.translation import _
 
@@ -31,10 +30,7 @@ def show(visit: Visit) -> PageResponse:
     """The prompts of a recipe. Raises NotFound."""
     recipe = recipes.recipe(visit.arguments["name"])
     prompts = _prompts(visit, recipe)
-    form = Form(
-        {each.name: each.default for each in prompts if not each.is_several},
-        {each.name: [] for each in prompts if each.is_several},
-    )
+    form = prompts.first_form({})
     return _form(visit, recipe, prompts, form)
 
 
@@ -43,28 +39,18 @@ def create(visit: Visit) -> PageResponse:
     """Create all that a recipe holds, or nothing, and open its automation."""
     recipe = recipes.recipe(visit.arguments["name"])
     prompts = _prompts(visit, recipe)
-    form = Form.sent(
-        visit.form,
-        (each.name for each in prompts if not each.is_several),
-        (each.name for each in prompts if each.is_several),
-    )
-    answers = {each.key: form.several[each.name] if each.is_several else form.get(each.name) for each in prompts}
-    names = {each.key: each.name for each in prompts}
-    for key in unanswered(documents.read(recipe.package), answers):
-        form.fail(names[key], UNANSWERED)
+    form = prompts.sent(visit)
+    answers = prompts.answers(form)
+    prompts.require(form, answers)
     if form.is_wrong:
         return _form(visit, recipe, prompts, form)
     try:
         imported = package_import.import_package(visit.ctx, recipe.package, answers, grants_agreed=True)
     except Conflict:
         problem = _("This name is already taken. Choose another name.")
-        return _form(visit, recipe, prompts, form.fail(names[NAME], problem))
+        return _form(visit, recipe, prompts, prompts.fail(form, NAME, problem))
     except HelpdeskError as error:
-        field, why = str(error.details.get("field") or ""), error.details.get("reason")
-        name = names.get(field.removeprefix("prompts[").removesuffix("]"))
-        return _form(
-            visit, recipe, prompts, form.fail(name, sentence(str(why))) if name and why else form.refuse(error)
-        )
+        return _form(visit, recipe, prompts, prompts.refuse(form, error))
     records = {uid: each for of_type in imported.records.values() for uid, each in of_type.items()}
     said = [_("{name} created.", name=records[recipe.first]["label"])]
     if "hook" in records:
@@ -73,25 +59,26 @@ def create(visit: Visit) -> PageResponse:
     return see(f"{AUTOMATIONS}/{records[recipe.first]['id']}")
 
 
-def _prompts(visit: Visit, recipe: Recipe) -> list[Prompt]:
-    return prompts_of(visit, documents.read(recipe.package))
+def _prompts(visit: Visit, recipe: Recipe) -> Prompts:
+    return Prompts(visit, documents.read(recipe.package))
 
 
-def _sample(recipe: Recipe, prompts: list[Prompt]) -> Sample:
-    answers = [(f"prompts[{each.key}]", "secret" if each.is_secret else each.default or "answer") for each in prompts]
+def _sample(recipe: Recipe, prompts: Prompts) -> Sample:
+    answers = [
+        (f"prompts[{each.key}]", "secret" if each.is_secret else each.default or "answer") for each in prompts.all
+    ]
     return Sample("POST", "/rest/packages/import.json", [("recipe", recipe.name), *answers, ("grants", "1")])
 
 
-def _form(visit: Visit, recipe: Recipe, prompts: list[Prompt], form: Form) -> PageResponse:
+def _form(visit: Visit, recipe: Recipe, prompts: Prompts, form: Form) -> PageResponse:
     commands = sorted({name for each in recipe.policies for name in allowed_commands(each)})
     return render(
         visit,
         "recipe.html",
-        form.status,
         recipe=recipe,
-        prompts=prompts,
+        prompts=prompts.all,
         form=form,
         commands=commands,
-        labels={each.name: each.label for each in prompts},
+        labels=prompts.labels,
         sample=_sample(recipe, prompts),
     )
