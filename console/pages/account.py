@@ -50,7 +50,7 @@ def save_profile(visit: Visit) -> PageResponse:
     try:
         profile.change(visit.ctx, {name: form.text(name) for name in profile.FIELDS if name in visit.form})
     except HelpdeskError as error:
-        return _account(visit, profile_form=form.refuse(error))
+        return _account(visit, profile=form.refuse(error))
     visit.flash(_("Profile saved."), visit.path, **{name: str(before[name]) for name in profile.FIELDS})
     return see("/account")
 
@@ -65,7 +65,7 @@ def save_absence(visit: Visit) -> PageResponse:
             sent[STAND_IN] = str(lookup.chosen_id(visit, "worker", sent[STAND_IN], STAND_IN))
         profile.change(visit.ctx, sent)
     except HelpdeskError as error:
-        return _account(visit, absence_form=form.refuse(error))
+        return _account(visit, absence=form.refuse(error))
     visit.flash(_("Absence saved."), visit.path, **{name: before.get(name) for name in absence.FIELDS})
     return see("/account#absence")
 
@@ -90,7 +90,7 @@ def save_appearance(visit: Visit) -> PageResponse:
     if form.get("density") not in DENSITIES:
         form.fail("density", _("Choose one of {DENSITIES}.", DENSITIES=", ".join(DENSITIES)))
     if form.is_wrong:
-        return _account(visit, appearance_form=form)
+        return _account(visit, appearance=form)
     before = visit.preferences
     chosen = Preferences(form.get("theme"), form.get("density"), form.get("has_keys") == "1")
     preferences.choose(visit.ctx, chosen)
@@ -106,7 +106,7 @@ def save_notifications(visit: Visit) -> PageResponse:
     unknown = next((each for each in form.several["mailed"] if each not in notification_mail.KINDS), "")
     if unknown:
         form.fail("mailed", _("Choose some of {kinds}.", kinds=", ".join(notification_mail.KINDS)))
-        return _account(visit, notifications_form=form)
+        return _account(visit, notifications=form)
     notification_mail.choose(visit.ctx, frozenset(form.several["mailed"]))
     visit.flash(_("Notification settings saved."), visit.path, **{"mailed[]": sorted(before)})
     return see("/account#notifications")
@@ -120,9 +120,9 @@ def save_password(visit: Visit) -> PageResponse:
         new = new_password(visit)
         id = password_change.change(visit.ctx, visit.who, visit.form.text("current", ""), new, visit.peer)
     except NotAuthenticated as error:
-        return _account(visit, password_form=form.fail("current", error.message))
+        return _account(visit, password=form.fail("current", error.message))
     except (Invalid, TooMany) as error:
-        return _account(visit, password_form=form.refuse(error, ("password", "password_again")))
+        return _account(visit, password=form.refuse(error, ("password", "password_again")))
     visit.set_session(id)
     visit.flash(_("Password changed. You are signed out everywhere else."))
     return see("/account")
@@ -194,30 +194,23 @@ def turn_off(visit: Visit) -> PageResponse:
     return see("/account#second-factor")
 
 
-def _account(
-    visit: Visit,
-    profile_form: Form | None = None,
-    appearance_form: Form | None = None,
-    password_form: Form | None = None,
-    notifications_form: Form | None = None,
-    absence_form: Form | None = None,
-) -> PageResponse:
-    worker_id = visit.actor.worker_id
-    look = visit.preferences
+def _account(visit: Visit, **given: Form) -> PageResponse:
+    """The page. given: forms with mistakes, in place of those with the stored values."""
+    worker_id, look = visit.actor.worker_id, visit.preferences
+    keys = "1" if look.has_keys else ""
     forms = {
-        "profile": profile_form or Form.from_values(profile.own_record(visit.ctx)),
-        "appearance": appearance_form
-        or Form.from_values({"theme": look.theme, "density": look.density, "has_keys": "1" if look.has_keys else ""}),
-        "notifications": notifications_form or _notifications(visit),
-        "absence": absence_form or _absence(visit),
-        "password": password_form or Form(),
+        "profile": Form.from_values(profile.own_record(visit.ctx)),
+        "appearance": Form.from_values({"theme": look.theme, "density": look.density, "has_keys": keys}),
+        "notifications": _notifications(visit),
+        "absence": _absence(visit),
+        "password": Form(),
+        **given,
     }
     own = security.own(visit.ctx, visit.peer.known)
     sessions = sorted(own.sessions, key=lambda each: each.id != visit.who.id)  # this one stands first
     return render(
         visit,
         "account.html",
-        max((form.status for form in forms.values()), default=200),
         forms=forms,
         email=login_address.current_address(visit.ctx),
         change=login_address.waiting(visit.ctx, worker_id),
@@ -260,7 +253,6 @@ def _second_factor(visit: Visit, form: Form, secret: str) -> PageResponse:
     return render(
         visit,
         "second_factor.html",
-        form.status,
         form=form,
         is_on=is_on,
         qr=Markup(svg),

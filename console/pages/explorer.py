@@ -139,7 +139,6 @@ def _shown(visit: Visit, operation: FlatOperation, form: Form, reply: OwnRespons
     return render(
         visit,
         "operation.html",
-        form.status,
         each=operation,
         form=form,
         reply=reply,

@@ -66,7 +66,6 @@ def _form(visit: Visit, setting: Setting, form: Form) -> PageResponse:
     return render(
         visit,
         "setting.html",
-        form.status,
         form=form,
         setting=setting,
         default=display_value(setting.default),

@@ -105,7 +105,7 @@ def forgotten(visit: Visit) -> PageResponse:
         password_change.ask_for_link(own_context(visit.service), form.text("email"), visit.peer)
     except TooMany as error:
         form.refuse(error)
-    return render(visit, "forgotten.html", form.status, form=form, is_sent=not form.is_wrong)
+    return render(visit, "forgotten.html", form=form, is_sent=not form.is_wrong)
 
 
 @page("GET", "/reset/{code}", "anyone")
@@ -125,7 +125,7 @@ def reset(visit: Visit) -> PageResponse:
         password_change.set_by_link(own_context(visit.service), code, new)
     except (Invalid, TooMany) as error:
         form.refuse(error, ("password", "password_again"))
-        return render(visit, "reset.html", form.status, form=form, code=code)
+        return render(visit, "reset.html", form=form, code=code)
     visit.drop_session()
     return see("/login?new=1")
 
@@ -142,7 +142,7 @@ def _login(visit: Visit, form: Form) -> PageResponse:
     is_set_up = setup.is_set_up(visit.service)
     sentence = _("You are signed out.") if visit.query.flag("out") else ""
     sentence = _("New password set. Sign in with it.") if visit.query.flag("new") else sentence
-    return render(visit, "login.html", form.status, form=form, is_set_up=is_set_up, told=sentence)
+    return render(visit, "login.html", form=form, is_set_up=is_set_up, told=sentence)
 
 
 def _code_path(visit: Visit) -> str:
@@ -150,9 +150,9 @@ def _code_path(visit: Visit) -> str:
 
 
 def _code(visit: Visit, form: Form) -> PageResponse:
-    return render(visit, "login_code.html", form.status, form=form)
+    return render(visit, "login_code.html", form=form)
 
 
 def _confirm(visit: Visit, form: Form) -> PageResponse:
     has_code = security.has_second_factor(visit.ctx)
-    return render(visit, "confirm.html", form.status, form=form, has_code=has_code, minutes=STEP_UP_SECONDS // 60)
+    return render(visit, "confirm.html", form=form, has_code=has_code, minutes=STEP_UP_SECONDS // 60)

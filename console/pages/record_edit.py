@@ -99,12 +99,8 @@ def _saved(visit: Visit, fields: OpenForm, record: Mapping[str, Any]) -> PageRes
 def _form(visit: Visit, fields: OpenForm) -> PageResponse:
     uri, name = fields.type.uri, ui.in_sentence(fields.type.label_names[0])
     label = records.retrieve(visit.ctx, uri, fields.id, LABEL)[LABEL] if fields.id else ""
-    return render(
-        visit,
+    return fields.render(
         "record_form.html",
-        fields.status,
-        form=fields.values,
-        fields=fields,
         sample=_sample(fields),
         title=_("Edit {label}", label=label) if fields.id else _("New {record}", record=name),
         back=paths.record(uri, fields.id) if fields.id else _list(fields.type),
@@ -120,7 +116,7 @@ def _delete(visit: Visit, record_type: RecordType, form: Form, users: str = "") 
     return render(
         visit,
         "record_delete.html",
-        409 if users else form.status,
+        409 if users else 200,
         form=form,
         label=label,
         back=paths.record(uri, visit.id),

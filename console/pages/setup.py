@@ -3,6 +3,7 @@ again at /setup.
 
 The code in the address is the secret that allows it; it works once and is not logged."""
 
+from typing import Any
 from urllib.parse import urlsplit
 
 from console.html.form import Form
@@ -98,7 +99,6 @@ def _you(visit: Visit, form: Form) -> PageResponse:
     return render(
         visit,
         "setup.html",
-        form.status,
         form=form,
         code=visit.arguments["code"],
         labels=LABELS,
@@ -302,10 +302,10 @@ def _next(visit: Visit, step: Step) -> PageResponse:
     return see(f"{BASE}/{next_step}" if next_step is not None else "/")
 
 
-def _step(visit: Visit, step: Step, form: Form, **values: object) -> PageResponse:
+def _step(visit: Visit, step: Step, form: Form, **values: Any) -> PageResponse:
     remaining = setup.remaining_steps(visit.ctx)
     steps = _steps(step, remaining)
-    return render(visit, f"setup_{step}.html", form.status, form=form, labels=LABELS, steps=steps, **values)
+    return render(visit, f"setup_{step}.html", form=form, labels=LABELS, steps=steps, **values)
 
 
 def _steps(here: str, remaining: tuple[Step, ...]) -> list[tuple[str, str, bool, bool]]:

@@ -83,7 +83,6 @@ def _form(visit: Visit, form: Form) -> PageResponse:
     return render(
         visit,
         "account_address.html",
-        form.status,
         form=form,
         email=login_address.current_address(visit.ctx),
         change=change,

@@ -5,7 +5,7 @@ from typing import Any
 from console.html import diffs
 from console.html.form import Form
 from console.html.rendering import render
-from console.http.page_response import INVALID, PageResponse, see
+from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import lookup
@@ -74,7 +74,6 @@ def _history(visit: Visit, form: Form, number: int = 0) -> PageResponse:
     return render(
         visit,
         "automation_history.html",
-        INVALID if form.is_wrong else 200,
         record=record,
         listed=listed,
         form=form,

@@ -94,7 +94,6 @@ def _shown(visit: Visit, event: EventBinding, form: Form, is_clash: bool = False
     return render(
         visit,
         "event.html",
-        form.status,
         event=event,
         form=form,
         addable=[(str(each["id"]), each["name"]) for each in fitting if each["id"] not in bound],

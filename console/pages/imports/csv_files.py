@@ -159,7 +159,6 @@ def _upload(visit: Visit, record_type: RecordType, form: Form) -> PageResponse:
     return render(
         visit,
         "record_import.html",
-        form.status,
         form=form,
         title=_title(record_type),
         record_type=record_type,
@@ -185,7 +184,6 @@ def _columns(
     return render(
         visit,
         "record_import_columns.html",
-        form.status,
         form=form,
         title=_title(record_type),
         path=visit.path,

@@ -180,7 +180,6 @@ def _setup(visit: Visit, form: Form) -> PageResponse:
     return render(
         visit,
         "mail.html",
-        form.status,
         form=form,
         tabs=tabs(visit),
         labels=LABELS,
@@ -293,7 +292,6 @@ def _listener(visit: Visit, form: Form) -> PageResponse:
     return render(
         visit,
         "mail_listener.html",
-        form.status,
         form=form,
         labels=LABELS,
         given=sources,
@@ -375,12 +373,8 @@ def _transport(visit: Visit, fields: OpenForm, dialogue: tuple[str, ...] = ()) -
     seconds = visit.service.settings.mail_timeout_seconds
     hint = _("For each response of the server. Blank: {seconds}.", seconds=seconds)
     fields.change(replace(fields.control("timeout"), hint=hint))
-    return render(
-        visit,
+    return fields.render(
         "mail_transport.html",
-        fields.status,
-        form=fields.values,
-        fields=fields,
         dialogue=dialogue,
         labels={**fields.labels, "recipient": LABELS["recipient"]},
         name=fields.stored.get("name", ""),
@@ -425,12 +419,8 @@ def _mailbox(visit: Visit, fields: OpenForm, dialogue: tuple[str, ...] = ()) -> 
     if each.get("password"):
         fields.change(replace(fields.control("password"), hint=KEPT_PASSWORD))
     names = ("id", "name", "checked_at", "num_fails", "last_error", "is_enabled")
-    return render(
-        visit,
+    return fields.render(
         "mailbox.html",
-        fields.status,
-        form=fields.values,
-        fields=fields,
         dialogue=dialogue,
         each={name: each[name] for name in names} if each else None,
         look=mail_setup.looks(visit.ctx).get(fields.id, MailboxStatus()),

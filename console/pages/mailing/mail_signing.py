@@ -76,7 +76,6 @@ def _all(visit: Visit, form: Form) -> PageResponse:
     return render(
         visit,
         "mail_signing.html",
-        form.status,
         form=form,
         labels=LABELS,
         keys=keys,

@@ -37,4 +37,4 @@ def show_raw(visit: Visit) -> PageResponse:
         form.refuse(Invalid(error.message, field="expand"))
     parameters = [("expand", form.get("expand"))] if form.get("expand") else []
     sample = ui.Sample("GET", f"/rest/records/{uri}/{sheet.id}.json", parameters)
-    return render(visit, "record_raw.html", form.status, **head(visit, sheet), form=form, raw=raw, sample=sample)
+    return render(visit, "record_raw.html", **head(visit, sheet), form=form, raw=raw, sample=sample)

@@ -4,7 +4,7 @@ from typing import Any
 
 from console.html.form import Form
 from console.html.rendering import render
-from console.http.page_response import INVALID, PageResponse, see
+from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import lookup
@@ -83,7 +83,6 @@ def _page(visit: Visit, record_type: RecordType, form: Form, preview: MergePrevi
     return render(
         visit,
         "record_merge.html",
-        INVALID if form.is_wrong else 200,
         form=form,
         kept=record,
         uri=uri,

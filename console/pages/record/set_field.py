@@ -160,7 +160,6 @@ def _page(
     return render(
         visit,
         "set_field.html",
-        form.status,
         form=form,
         fields=fields,
         found=found,

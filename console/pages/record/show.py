@@ -101,7 +101,6 @@ def _record(visit: Visit, record_type: RecordType, form: Form) -> PageResponse:
     return render(
         visit,
         "record.html",
-        form.status,
         **head(visit, details),
         text=details.keys.get(text_key, ""),
         form=form,
