@@ -52,20 +52,31 @@ MAX_SHOWN_CALLS = 400  # endpoints of a scope that are listed
 
 
 _column = DrawnColumns("apps")
-LIST = declare(Worklist(
-    URI, BASE, N_("OAuth apps"), ("_label", "client_id", "workers", "tokens", "used", "updated_at"),
-    own=(
-        _column("client_id", N_("Client ID")),
-        _column("workers", N_("Workers"), kind="number", value=lambda row, more: more[row["id"]].workers),
-        _column("tokens", N_("Active tokens"), kind="number", value=lambda row, more: more[row["id"]].tokens),
-        _column("used", N_("Last used"), value=lambda row, more: more[row["id"]].last_used_at, is_time=True),
-    ),
-    row=BASE + "/{id}", load=lambda visit, rows: app_usage.usage(visit.ctx, [each["id"] for each in rows]), sort="name",
-    intro=N_("Programs that act for workers: those that workers have authorized, and those that use tokens."),
-    empty=N_("There are no apps yet. A script of your own needs a token only; a program that others sign in to needs "
-             "an app."),
-    none=N_("No app matches."), new=(f"{BASE}/new", N_("New app")), changes="proven admin",
-))  # fmt: skip
+LIST = declare(
+    Worklist(
+        URI,
+        BASE,
+        N_("OAuth apps"),
+        ("_label", "client_id", "workers", "tokens", "used", "updated_at"),
+        own=(
+            _column("client_id", N_("Client ID")),
+            _column("workers", N_("Workers"), kind="number", value=lambda row, more: more[row["id"]].workers),
+            _column("tokens", N_("Active tokens"), kind="number", value=lambda row, more: more[row["id"]].tokens),
+            _column("used", N_("Last used"), value=lambda row, more: more[row["id"]].last_used_at, is_time=True),
+        ),
+        row=BASE + "/{id}",
+        load=lambda visit, rows: app_usage.usage(visit.ctx, [each["id"] for each in rows]),
+        sort="name",
+        intro=N_("Programs that act for workers: those that workers have authorized, and those that use tokens."),
+        empty=N_(
+            "There are no apps yet. A script of your own needs a token only; a program that others sign in to needs "
+            "an app."
+        ),
+        none=N_("No app matches."),
+        new=(f"{BASE}/new", N_("New app")),
+        changes="proven admin",
+    )
+)
 
 
 @page("GET", f"{BASE}/{{id}}/rotate", "proven admin")

@@ -373,7 +373,14 @@ def _bucket(visit: Visit, fields: OpenForm) -> PageResponse:
     return fields.render("bucket.html", bucket=fields.stored, group=group)
 
 
-declare_pages(RecordPages(
-    BASE, FORM, _form, LIST, created=N_("{label} created. Choose its members."), deleted="",
-    leave=lambda visit, fields, group: BASE if fields.id else f"{ROSTERS}?group={group['id']}",
-))  # fmt: skip
+declare_pages(
+    RecordPages(
+        BASE,
+        FORM,
+        _form,
+        LIST,
+        created=N_("{label} created. Choose its members."),
+        deleted="",
+        leave=lambda visit, fields, group: BASE if fields.id else f"{ROSTERS}?group={group['id']}",
+    )
+)

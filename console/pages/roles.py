@@ -42,16 +42,27 @@ TEXT_BYTES = 256 * 1024  # size of a form with all privileges ticked
 
 
 _column = DrawnColumns("roles")
-LIST = declare(Worklist(
-    URI, BASE, N_("Roles"), ("_label", "members", "grants"),
-    own=(
-        _column("members", N_("Members"), value=lambda row, more: row["member_query_worker"]),
-        _column("grants", N_("Grants"), "privsMode", value=lambda row, more: row["privs_mode"]),
-    ),
-    row=BASE + "/{id}", sort="name", placeholder=N_("name, or member:(milo)"), none=N_("No role matches."),
-    empty=N_("There are no roles yet. Workers answer tickets, and administrators do everything else."),
-    new=(f"{BASE}/new", N_("New role")), tabs=TABS, tabs_label=N_("People"), changes="proven admin",
-))  # fmt: skip
+LIST = declare(
+    Worklist(
+        URI,
+        BASE,
+        N_("Roles"),
+        ("_label", "members", "grants"),
+        own=(
+            _column("members", N_("Members"), value=lambda row, more: row["member_query_worker"]),
+            _column("grants", N_("Grants"), "privsMode", value=lambda row, more: row["privs_mode"]),
+        ),
+        row=BASE + "/{id}",
+        sort="name",
+        placeholder=N_("name, or member:(milo)"),
+        none=N_("No role matches."),
+        empty=N_("There are no roles yet. Workers answer tickets, and administrators do everything else."),
+        new=(f"{BASE}/new", N_("New role")),
+        tabs=TABS,
+        tabs_label=N_("People"),
+        changes="proven admin",
+    )
+)
 
 
 @page("GET", BASE, "admin")

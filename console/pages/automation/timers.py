@@ -155,9 +155,17 @@ def _form(visit: Visit, fields: OpenForm) -> PageResponse:
     )
 
 
-declare_pages(RecordPages(
-    BASE, FORM, _form, new_form=NEW, fill=_fill, more=_more, switched_off=N_("{name} switched off. It no longer runs."),
-))  # fmt: skip
+declare_pages(
+    RecordPages(
+        BASE,
+        FORM,
+        _form,
+        new_form=NEW,
+        fill=_fill,
+        more=_more,
+        switched_off=N_("{name} switched off. It no longer runs."),
+    )
+)
 
 
 def _words(visit: Visit, rows: list[dict[str, Any]]) -> dict[int, str]:

@@ -91,24 +91,36 @@ class _Calls:
 
 
 _column = DrawnColumns("webhooks")
-LIST = declare(Worklist(
-    URI, BASE, N_("Webhooks"), ("_label", "state", "address", "answering", "last_call", "day", "calls"),
-    own=(
-        _column("state", N_("State"), value=lambda row, more: "off" if row["id"] in more.off else "on"),
-        _column("address", N_("Address")),
-        _column("answering", N_("Automation"), value=lambda row, more: more.verdicts[row["id"]].winner),
-        _column("last_call", N_("Last call"), value=lambda row, more: more.latest[row["id"]]["at"]),
-        _column("day", N_("Last 24 hours"), value=lambda row, more: sum(more.hours[row["id"]])),
-        _column("calls", N_("Stored calls"), kind="number", value=lambda row, more: more.latest[row["id"]]["count"]),
-    ),
-    row=BASE + "/{id}", load=_Calls, sort="name",
-    actions=switching(N_ngettext("Webhook switched off.", "{count} webhooks switched off."),
-                      N_ngettext("Webhook switched on.", "{count} webhooks switched on.")),
-    empty=N_(
+LIST = declare(
+    Worklist(
+        URI,
+        BASE,
+        N_("Webhooks"),
+        ("_label", "state", "address", "answering", "last_call", "day", "calls"),
+        own=(
+            _column("state", N_("State"), value=lambda row, more: "off" if row["id"] in more.off else "on"),
+            _column("address", N_("Address")),
+            _column("answering", N_("Automation"), value=lambda row, more: more.verdicts[row["id"]].winner),
+            _column("last_call", N_("Last call"), value=lambda row, more: more.latest[row["id"]]["at"]),
+            _column("day", N_("Last 24 hours"), value=lambda row, more: sum(more.hours[row["id"]])),
+            _column(
+                "calls", N_("Stored calls"), kind="number", value=lambda row, more: more.latest[row["id"]]["count"]
+            ),
+        ),
+        row=BASE + "/{id}",
+        load=_Calls,
+        sort="name",
+        actions=switching(
+            N_ngettext("Webhook switched off.", "{count} webhooks switched off."),
+            N_ngettext("Webhook switched on.", "{count} webhooks switched on."),
+        ),
+        empty=N_(
             "There are no webhooks yet. A webhook is an address that other programs call, and an automation responds."
         ),
-    none=N_("No webhook matches."), new=(f"{BASE}/new", N_("New webhook")),
-))  # fmt: skip
+        none=N_("No webhook matches."),
+        new=(f"{BASE}/new", N_("New webhook")),
+    )
+)
 
 
 @page("GET", f"{BASE}/{{id}}/latest", "admin")
