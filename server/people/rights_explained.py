@@ -14,7 +14,6 @@ from server.translation import N_, _, in_sentence, shown
 
 # What an operation is called in a sentence.
 VERBS = {"create": N_("create"), "update": N_("change"), "delete": N_("delete")}
-MAX_ROLES = 500  # of one worker
 
 
 @dataclass(frozen=True)
@@ -96,7 +95,7 @@ def _granting(ctx: Context, role_ids: list[int], privilege: str) -> list[str]:
     """The names of the roles that grant a privilege."""
     if not role_ids:
         return []
-    search = SearchRequest(f"id:[{','.join(map(str, role_ids))}] sort:name", MAX_ROLES, expand="privs")
+    search = SearchRequest(f"id:[{','.join(map(str, role_ids))}] sort:name", len(role_ids), expand="privs")
     return [
         each["_label"]
         for each in records.search(ctx, "role", search)["results"]
