@@ -14,9 +14,10 @@ from server.search.query_parser import MAX_DEPTH, MAX_QUERY_CHARS, MAX_TERMS
 from server.store.transaction import Transaction
 from tests.records.desk import Desk
 from tests.service import Api
+from tests.telling import telling_types
 
 REGISTRY = load()
-SEARCHED = [pytest.param(each, id=each.uri) for each in REGISTRY if each.operations["search"]]
+SEARCHED = telling_types({each.uri: each for each in REGISTRY if each.operations["search"]})
 
 
 def words(count: int) -> str:

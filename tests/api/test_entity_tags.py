@@ -8,9 +8,10 @@ import pytest
 from server.record_types.registry import load
 from tests.api.minimal import MINIMAL, made
 from tests.service import Api, Reply
+from tests.telling import telling_types
 
 TYPES = load()
-READABLE = sorted(uri for uri in MINIMAL if TYPES.type(uri).operations["retrieve"])
+READABLE = telling_types({uri: uri for uri in sorted(MINIMAL) if TYPES.type(uri).operations["retrieve"]})
 
 
 @pytest.fixture

@@ -10,11 +10,12 @@ from server.record_types.record_type import RecordType
 from server.record_types.registry import load
 from tests.api.minimal import MINIMAL, made, number
 from tests.service import Api, Reply
+from tests.telling import telling_types
 
 REGISTRY = load()
-TYPES = [pytest.param(each, id=each.uri) for each in REGISTRY]
-CREATED = [pytest.param(each, id=each.uri) for each in REGISTRY if each.operations["create"]]
-CHANGED = [pytest.param(each, id=each.uri) for each in REGISTRY if each.operations["update"]]
+TYPES = telling_types({each.uri: each for each in REGISTRY})
+CREATED = telling_types({each.uri: each for each in REGISTRY if each.operations["create"]})
+CHANGED = telling_types({each.uri: each for each in REGISTRY if each.operations["update"]})
 
 
 def key_of(record_type: RecordType, field: Field) -> str:

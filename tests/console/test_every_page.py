@@ -24,6 +24,7 @@ from tests.records.desk import Desk
 
 pytestmark = pytest.mark.sqlite("a desk with backups of its file")
 
+every_page = pytest.mark.exhaustive("every page of a crowded desk")
 MAX_PAGE_BYTES = 100_000
 # Pages that have no equivalent in the API, are about the API itself, or lead to another page.
 WITHOUT_REQUESTS = (
@@ -37,12 +38,18 @@ SAMPLE = re.compile(r"<h3><code>([A-Z]+) ([^<]*)</code></h3>")
 
 
 @pytest.fixture(scope="module")
-def shown(lively: Lively) -> dict[str, requests.Response]:
-    """Every page, with hundreds of the records that it lists."""
+def crowded(lively: Lively) -> Lively:
+    """A desk with hundreds of the records that its pages list."""
     opened = Desk(lively.server.data)
     crowd(opened, lively.ids["nora"], lively.ids["app"], lively.ids["group0"])
     opened.close()
-    found = {address: lively.visitor.get(address) for address in table.addresses(lively)}
+    return lively
+
+
+@pytest.fixture(scope="module")
+def shown(crowded: Lively) -> dict[str, requests.Response]:
+    """Every page of a crowded desk."""
+    found = {address: crowded.visitor.get(address) for address in table.addresses(crowded)}
     return {
         address: page
         for address, page in found.items()
@@ -52,12 +59,14 @@ def shown(lively: Lively) -> dict[str, requests.Response]:
     }
 
 
+@every_page
 def test_no_page_is_large(shown: dict[str, requests.Response]) -> None:
     assert len(shown) > 80
     large = {address: len(page.content) for address, page in shown.items() if len(page.content) > MAX_PAGE_BYTES}
     assert large == {}
 
 
+@every_page
 def test_every_page_shows_the_equivalent_request(shown: dict[str, requests.Response]) -> None:
     has_none = {address for address, page in shown.items() if DRAWER not in page.text}
     excused = {address for address in shown if address.startswith(WITHOUT_REQUESTS) and address != "/-/ui"}
@@ -70,6 +79,7 @@ def table_of(shown: dict[str, requests.Response]) -> list[str]:
     return [*shown, "/login", "/admin/mail/failed/"]
 
 
+@every_page
 def test_the_shown_requests_exist_in_the_api(shown: dict[str, requests.Response], lively: Lively) -> None:
     app.endpoints()
     router = Router(ENDPOINTS)
@@ -88,6 +98,7 @@ def test_the_shown_requests_exist_in_the_api(shown: dict[str, requests.Response]
             assert lively.nora.get(path).status == 200, (path, address)
 
 
+@every_page
 def test_every_dangerous_button_asks_for_confirmation(shown: dict[str, requests.Response]) -> None:
     forms = [
         (address, form)
@@ -127,6 +138,7 @@ def test_an_empty_list_says_why_and_preserves_the_query(lively: Lively, path: st
     assert 'value="nosuchfilter:x (("' in wrong.text and 'aria-invalid="true"' in wrong.text, path
 
 
+@every_page
 def test_every_searchable_list_is_in_the_table(shown: dict[str, requests.Response]) -> None:
     searched = {
         address
@@ -165,21 +177,19 @@ def test_a_list_with_an_invalid_query_says_so_and_preserves_the_query(
 # -- choosing one of many ---------------------------------------------------------------------------------------------
 
 
-def test_one_of_many_is_chosen_by_name_number_or_lookup(
-    lively: Lively, shown: dict[str, requests.Response], chromium: Browser
-) -> None:
-    page, number = lively.visitor.get("/admin/tokens/new").text, lively.ids["worker0"]
-    assert 'data-chooser="/-/choose/worker"' in page and f'value="Nora Berg #{lively.ids["nora"]}"' in page
-    form = {"app_id": lively.ids["plain"], "scopes[]": "api", "expires": "1 hour", "label": ""}
+def test_one_of_many_is_chosen_by_name_number_or_lookup(crowded: Lively, chromium: Browser) -> None:
+    page, number = crowded.visitor.get("/admin/tokens/new").text, crowded.ids["worker0"]
+    assert 'data-chooser="/-/choose/worker"' in page and f'value="Nora Berg #{crowded.ids["nora"]}"' in page
+    form = {"app_id": crowded.ids["plain"], "scopes[]": "api", "expires": "1 hour", "label": ""}
     for text, words in (("Number", "no record has exactly"), ("Otto", "disabled"), ("#99999999", "no worker")):
-        wrong = lively.visitor.send("/admin/tokens/new", {**form, "worker_id": text}).text
+        wrong = crowded.visitor.send("/admin/tokens/new", {**form, "worker_id": text}).text
         assert words in html.unescape(wrong).lower() and f'value="{text}"' in wrong, text
     for text in ("mara lindqvist", f"Whoever #{number}", str(number)):
-        assert "svc_at_" in lively.visitor.send("/admin/tokens/new", {**form, "worker_id": text}).text, text
-    looked = lively.visitor.get("/choose/worker", params={"q": "linDQ"}).text
+        assert "svc_at_" in crowded.visitor.send("/admin/tokens/new", {**form, "worker_id": text}).text, text
+    looked = crowded.visitor.get("/choose/worker", params={"q": "linDQ"}).text
     assert "Mara Lindqvist" in looked and f"<code>{number}</code>" in looked and "1 of 1" in looked
-    assert lively.visitor.get("/choose/nothing").status_code == 404
-    with chromium.page(lively.server.url, cookies=lively.visitor.cookies) as opened:
+    assert crowded.visitor.get("/choose/nothing").status_code == 404
+    with chromium.page(crowded.server.url, cookies=crowded.visitor.cookies) as opened:
         opened.goto("/admin/tokens/new")
         box = opened.get_by_role("combobox", name="Worker", exact=True)
         box.fill("mara")
@@ -205,14 +215,13 @@ def test_one_of_many_is_chosen_by_name_number_or_lookup(
 # -- other scripts and other ways to see ------------------------------------------------------------------------------
 
 
-def test_nothing_scrolls_sideways_from_right_to_left(
-    lively: Lively, shown: dict[str, requests.Response], chromium: Browser
-) -> None:
-    with chromium.page(lively.server.url, (320, 640), lively.visitor.cookies, forced_colors="active") as opened:
+@every_page
+def test_nothing_scrolls_sideways_from_right_to_left(crowded: Lively, chromium: Browser) -> None:
+    with chromium.page(crowded.server.url, (320, 640), crowded.visitor.cookies, forced_colors="active") as opened:
         for address in ("/", "/automations", "/automations/{automation}", "/automations/webhooks/{webhook}",
                         "/admin/tokens", "/admin/people", "/admin/people/rosters", "/admin/apps/{app}", "/-/ui",
                         "/admin/system/settings", "/account", "/jump?q=a"):  # fmt: skip
-            opened.goto(address.format(**lively.ids))
+            opened.goto(address.format(**crowded.ids))
             opened.evaluate("document.documentElement.dir = 'rtl'")
             assert not opened.evaluate("document.documentElement.scrollWidth > innerWidth"), address
             left = opened.evaluate("document.querySelector('main h1').getBoundingClientRect().right > innerWidth / 2")

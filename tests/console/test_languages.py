@@ -100,6 +100,7 @@ def test_a_shipped_language_is_complete_and_valid(path: Path) -> None:
     assert lost == set(), "their placeholders differ from those of the message"
 
 
+@pytest.mark.exhaustive("every page of a desk in daily use")
 @pytest.mark.sqlite("a desk with backups of its file")
 def test_no_page_shows_untranslatable_text(spoken: Lively) -> None:
     data = data_of(spoken)

@@ -12,6 +12,7 @@ from server.web.routes import ENDPOINTS, Endpoint
 from tests.console.visitor import Visitor
 from tests.security.test_identifiers import LEFT_OUT, pattern
 from tests.service import Api, Server
+from tests.telling import telling
 
 app.endpoints()
 pages.load()
@@ -43,7 +44,25 @@ def visitor(server: Server, nora: Api) -> Visitor:
     return visitor
 
 
-@pytest.mark.parametrize("each", ENDPOINTS, ids=lambda each: f"{each.method} {each.path}")
+CALLED = telling(
+    {f"{each.method} {each.path}": each for each in ENDPOINTS},
+    (
+        "GET records/{uri}/{id}", "PUT records/{uri}/{id}", "DELETE records/{uri}/{id}", "GET tickets/{id}",
+        "POST tickets/reply", "POST tickets/merge", "POST contexts/link", "GET attachments/{id}/download",
+    ),
+    "every endpoint",
+)  # fmt: skip
+OPENED = telling(
+    {f"{page.method} {pattern(page)}": page for page in pages.PAGES},
+    (
+        "GET /records/{type}/{id}", "POST /records/{type}/{id}/edit", "POST /records/{type}/{id}/delete",
+        "GET /tickets/{mask}", "POST /tickets/{mask}/set", "POST /compose", "GET /admin/people/{id}",
+    ),
+    "every page and form",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("each", CALLED)
 def test_no_endpoint_fails_at_a_bad_id(each: Endpoint, nora: Api) -> None:
     for uri in TYPES if "{uri}/{id}" in each.path else ["ticket"]:
         for id in BAD:
@@ -66,7 +85,7 @@ def parameters(each: Endpoint, uri: str, id: str) -> dict[str, Any]:
     return sent
 
 
-@pytest.mark.parametrize("page", pages.PAGES, ids=lambda page: f"{page.method} {pattern(page)}")
+@pytest.mark.parametrize("page", OPENED)
 def test_no_page_fails_at_a_bad_id(page: pages.Page, visitor: Visitor) -> None:
     path = pattern(page)
     if path in ENDS:
