@@ -12,7 +12,7 @@ import tempfile
 import threading
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import AuthResult, LoginPassword
@@ -41,7 +41,13 @@ lDJRoOQJHOcCICo4b8LzpDdQPGzLqhGWUnBpX2/G7ZlgI0YPZdlEdabA
 -----END CERTIFICATE-----
 """
 
-Message = tuple[str, tuple[str, ...], bytes]
+
+class Message(NamedTuple):
+    """A delivered mail with its envelope."""
+
+    sender: str
+    recipients: tuple[str, ...]
+    raw: bytes
 
 
 class SmtpServer:
@@ -139,7 +145,7 @@ class SmtpServer:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
-    def take(self, timeout: float = 10) -> Message:
+    def take(self, timeout: float = 60) -> Message:
         """Removes and returns the oldest message (envelope sender, recipients, bytes); waits for one. Fails if none
         arrives within `timeout` seconds."""
         with self._arrived:
@@ -211,7 +217,8 @@ class _Handler:
             return self.server.data_answer
         # aiosmtpd accepts an empty sender as written.
         sender = "" if envelope.mail_from == "<>" else envelope.mail_from
-        self.server.keep((sender, tuple(envelope.rcpt_tos), envelope.content), envelope.mail_options)
+        message = Message(sender, tuple(envelope.rcpt_tos), envelope.content)
+        self.server.keep(message, envelope.mail_options)
         return "250 Taken"
 
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -40,7 +40,6 @@ from tests.records.desk import NOW, Desk
 SUNDAY_NIGHT = 1_795_315_800
 MOMENTS = (NOW, SUNDAY_NIGHT, 1_709_164_800 + 7 * 3600)  # the last on a leap day
 # The remaining traces of a removed demo, which any record leaves: counters, and gaps in text indexes.
-Filled = tuple[Desk, int, demo.Made, dict[str, int]]
 KEPT = {"activity_log", "change_log", "sqlite_sequence"}
 STATES = {"open": 20, "waiting": 10, "closed": 240, "deleted": 24}  # at least
 
@@ -172,10 +171,18 @@ def nora(desk: Desk) -> int:
     return _nora(desk)
 
 
+class Filled(NamedTuple):
+    """A desk with the demo. nora: her id. before: rows in each table before it was filled."""
+
+    desk: Desk
+    nora: int
+    made: demo.Made
+    before: dict[str, int]
+
+
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
-    """A desk with the demo, for tests that only read: nora's id, the published events, and the rows before and
-    after."""
+    """A desk with the demo, for tests that only read."""
     opened = _new(tmp_path_factory.mktemp("filled"))
     nora = _nora(opened)
     for name in ("mail.received", "mail.filter", "record.changed"):
@@ -183,7 +190,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
         opened.update("automation_event", event, automations_kata="automation/none:\n  uri: {{'none'}}\n")
     before = _rows(opened)
     made = demo.fill(opened.context(nora))
-    yield opened, nora, made, before
+    yield Filled(opened, nora, made, before)
     opened.close()
 
 
@@ -200,7 +207,7 @@ def _rows(desk: Desk) -> dict[str, int]:
 
 
 def test_there_is_something_of_everything(filled: Filled) -> None:
-    desk, _, made, _ = filled
+    desk, made = filled.desk, filled.made
     assert (made.tickets, made.workers, made.groups, made.orgs) == (TICKETS, 8, 3, 14)
     for state, least in STATES.items():
         assert len(desk.found("ticket", f"status:{state} limit:250")) >= least, state
@@ -228,21 +235,21 @@ def _html(desk: Desk) -> list[bytes]:
 
 
 def test_who_fills_it_has_something_to_do(filled: Filled) -> None:
-    desk, nora, _, _ = filled
+    desk, nora = filled.desk, filled.nora
     mine = desk.found("ticket", "owner.id:me status:open", by=nora)
     assert len(mine) == 8
     assert len(desk.found("group", "member:(me)", by=nora)) == 3
 
 
 def test_a_reply_goes_only_to_the_sender(filled: Filled) -> None:
-    desk = filled[0]
+    desk = filled.desk
     for id in desk.found("message", "isOutgoing:no ticket:(status:open)"):
         shown = desk.record("message", id, expand="reply_to,reply_cc,sender_")
         assert shown["reply_to"] == shown["sender_email"] and shown["reply_cc"] == ""
 
 
 def test_macros_do_what_they_say(filled: Filled) -> None:
-    desk, nora, _, _ = filled
+    desk, nora = filled.desk, filled.nora
     ctx, labels = desk.context(nora), {}
     for group in ("Hardware", "Orders"):
         (ticket,) = desk.found("ticket", f"group:(name:{group}) status:open limit:1", by=nora)[:1]
@@ -259,21 +266,21 @@ def test_macros_do_what_they_say(filled: Filled) -> None:
 
 
 def test_saved_searches_find_something(filled: Filled) -> None:
-    desk, ids = filled[0], filled[0].read(demo.record_ids)["saved_search"]
+    desk, ids = filled.desk, filled.desk.read(demo.record_ids)["saved_search"]
     assert len(ids) == 5
     for each in (desk.row("saved_search", id) for id in ids):
         assert desk.found("ticket", each["query"]), each["name"]
 
 
 def test_no_notification_and_no_mail_is_sent(filled: Filled) -> None:
-    desk, _, _, before = filled
+    desk, before = filled.desk, filled.before
     after = _rows(desk)
     for table in ("job", "draft", "notification", "automation_log", "spam_lesson", "spam_word"):
         assert after[table] == before[table], table
 
 
 def test_the_order_of_records_is_that_of_time(filled: Filled) -> None:
-    desk = filled[0]
+    desk = filled.desk
     for uri in ("message", "ticket"):
         record_type = desk.registry.type(uri)
         rows = desk.read(lambda tx, table=record_type.table: tx.find(table))  # type: ignore[misc]
@@ -282,12 +289,12 @@ def test_the_order_of_records_is_that_of_time(filled: Filled) -> None:
 
 
 def test_the_change_log_tells_of_it_as_of_now(filled: Filled) -> None:
-    desk = filled[0]
+    desk = filled.desk
     assert {row[CHANGE.position["at"]] for row in desk.read(lambda tx: tx.find(CHANGE))} == {NOW}
 
 
 def test_a_worker_of_the_demo_cannot_sign_in(filled: Filled) -> None:
-    desk = filled[0]
+    desk = filled.desk
     ids = desk.read(demo.record_ids)["worker"]
     rows = [desk.row("worker", id) for id in ids]
     assert [each["is_password_disabled"] for each in rows] == [1] * 8 and not any(each["is_superuser"] for each in rows)
@@ -302,7 +309,7 @@ def test_only_administrators_may(desk: Desk, nora: int, work: Callable[..., Any]
 
 
 def test_there_is_one_demo_at_most(filled: Filled) -> None:
-    desk = filled[0]
+    desk = filled.desk
     before = _rows(desk)
     with pytest.raises(Conflict, match="remove it first"):
         demo.fill(desk.context())

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from email import message_from_bytes, policy
 from email.message import EmailMessage
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tests.service import Api, Reply, Server, people
 from tests.smtp_server import SmtpServer
@@ -20,20 +20,28 @@ _numbers = itertools.count(1)
 FILE_BYTES = 8 * 1024 * 1024  # largest part of a file in a mail that is stored
 
 
+class Mail(NamedTuple):
+    """A mail that the helpdesk sent, with its envelope."""
+
+    sender: str
+    recipients: tuple[str, ...]
+    message: EmailMessage
+
+
 class Post:
     """api: nora's client. smtp: the mail server that receives the helpdesk's mail."""
 
     def __init__(self, server: Server, api: Api, smtp: SmtpServer) -> None:
         self.server, self.api, self.smtp = server, api, smtp
 
-    def take(self) -> tuple[str, tuple[str, ...], EmailMessage]:
-        """Returns the next mail: envelope sender, recipients, parsed mail."""
+    def take(self) -> Mail:
+        """Returns the next mail."""
         sender, recipients, raw = self.smtp.take()
-        return sender, recipients, read(raw)
+        return Mail(sender, recipients, read(raw))
 
     def mail(self) -> EmailMessage:
         """Returns the next mail, parsed."""
-        return self.take()[2]
+        return self.take().message
 
     def ticket(self, **values: Any) -> tuple[int, int]:
         """Creates a ticket without mailing anything; returns the ids of the ticket and its message."""

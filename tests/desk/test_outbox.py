@@ -355,7 +355,7 @@ def test_an_unreachable_transport_holds_its_queue_and_abandons_nothing(desk: Pos
     [found] = [each for each in checkup_mail.of_mail(desk.service, desk.now) if "has been failing" in each.found]
     assert found.state == "problem" and "2026-11-20 15:04 UTC, and 3 of it waits" in found.found
     with SmtpServer() as back:
-        params = {"host": back.host, "port": str(back.port), "timeout": "5"}
+        params = {"host": back.host, "port": str(back.port), "timeout": "60"}
         desk.write(lambda writing: writing.set("mail_transport", down, {"params": params}))  # a server comes back
         desk.run_due(holds.LONGEST_HOLD_SECONDS)
         desk.run_due()
@@ -377,7 +377,7 @@ def test_a_changed_transport_is_tried_at_once(desk: Post, down: int) -> None:
     desk.compose()
     desk.compose()
     with SmtpServer() as other:
-        params = {"host": other.host, "port": str(other.port), "timeout": "5"}
+        params = {"host": other.host, "port": str(other.port), "timeout": "60"}
         records.update(desk.context(desk.nora), "mail_transport", down, {"params": params})
         desk.run_due()
         assert len(other.messages) == 2
@@ -562,7 +562,7 @@ def test_failed_mail_is_sent_once_the_server_is_back(desk: Post, smtp: SmtpServe
     smtp.sender_answer = ""
     desk.run_due(RETRY)
     assert len(smtp.messages) == 1 and desk.all("draft") == []
-    assert b"Message-ID: " + desk.all("message")[0]["message_id"].encode() in smtp.messages[0][2]
+    assert b"Message-ID: " + desk.all("message")[0]["message_id"].encode() in smtp.messages[0].raw
 
 
 def test_a_permanent_refusal_is_not_tried_again(desk: Post, smtp: SmtpServer) -> None:

@@ -53,14 +53,14 @@ def test_mail_arrives_byte_for_byte(server):
 
 def test_the_envelope_sender_may_be_empty(server):
     smtp.send(settings(server), "", ["ann@kite.example"], RAW)
-    assert server.take()[0] == ""
+    assert server.take().sender == ""
 
 
 def test_a_refused_recipient_does_not_stop_the_others(server):
     server.refused["bob@kite.example"] = "550 5.1.1 No such user"
     delivery = send(server, "ann@kite.example", "bob@kite.example")
     assert delivery.refused == {"bob@kite.example": "550 5.1.1 No such user"}
-    assert server.take()[1] == ("ann@kite.example",)
+    assert server.take().recipients == ("ann@kite.example",)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_temporary_and_permanent_refusals_are_distinguished(server):
     report = send(server, "ann@kite.example", "bob@kite.example", "carl@kite.example")
     assert report.deferred == {"bob@kite.example": "451 4.7.1 Greylisted"}
     assert report.refused == {"carl@kite.example": "550 5.1.1 No such user"}
-    assert server.take()[1] == ("ann@kite.example",)
+    assert server.take().recipients == ("ann@kite.example",)
 
 
 MANY = [f"a{n}@{host}.example" for host in ("kite", "oak") for n in range(4)]
@@ -151,7 +151,7 @@ def test_a_server_that_says_nothing_is_left_in_time():
 def test_a_login_is_made_where_there_is_a_user_name():
     with SmtpServer(login=("ida", "s3cret")) as server:
         send(server, username="ida", password="s3cret")
-        assert server.take()[0] == SENDER
+        assert server.take().sender == SENDER
 
 
 @pytest.mark.parametrize("account", [("ida", "wrong-s3cret"), ("nobody", "s3cret")])
@@ -167,7 +167,7 @@ def test_a_token_takes_the_place_of_a_password():
     with SmtpServer(token="t0ken") as server:
         with dialogue.recorded() as said:
             send(server, username="ida", account="7", token="t0ken")
-        assert server.take()[0] == SENDER
+        assert server.take().sender == SENDER
     proof = base64.b64encode(b"user=ida\1auth=Bearer t0ken\1\1").decode()
     assert proof not in "".join(said.lines) and "AUTH" in "".join(said.lines)
 
@@ -216,10 +216,10 @@ def test_nothing_is_sent_in_the_clear_when_starttls_is_not_offered(server):
 
 def test_smtputf8_is_requested_only_where_necessary(server):
     send(server, "jörg@münchen.example")
-    assert server.take()[1] == ("jörg@xn--mnchen-3ya.example",)
+    assert server.take().recipients == ("jörg@xn--mnchen-3ya.example",)
     assert "SMTPUTF8" in server.options[-1]
     send(server, "ann@münchen.example")
-    assert server.take()[1] == ("ann@xn--mnchen-3ya.example",)
+    assert server.take().recipients == ("ann@xn--mnchen-3ya.example",)
     assert "SMTPUTF8" not in server.options[-1]
     send(server, raw="Subject: Böat\r\n\r\nHi\r\n".encode())
     server.take()
@@ -232,7 +232,7 @@ def test_a_server_without_smtputf8_cannot_reach_such_a_mailbox():
             send(server, "jörg@kite.example")
         assert failed.value.is_permanent
         send(server, "ann@münchen.example")
-        assert server.take()[1] == ("ann@xn--mnchen-3ya.example",)
+        assert server.take().recipients == ("ann@xn--mnchen-3ya.example",)
 
 
 def test_such_a_mailbox_does_not_hold_back_the_others():
