@@ -36,7 +36,7 @@ class Balancer:
     def __exit__(self, *_: object) -> None:
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
-        self._accepting.join(10)
+        self._accepting.join(60)
 
     def _accept(self) -> None:
         while True:

@@ -112,12 +112,12 @@ def test_mail_waits_for_a_mail_server_says_so_and_is_sent_once_there_is_one(hous
     assert composed["_context"] == "svc.contexts.ticket"
     with SmtpServer() as smtp:
         transport(api, smtp.port)
-        mails = {mail["Subject"]: mail for mail in (read(smtp.take()[2]) for _ in range(2))}
+        mails = {mail["Subject"]: mail for mail in (read(smtp.take().raw) for _ in range(2))}
         assert set(mails) == {"Re: Boat", "Pump"}
         assert mails["Re: Boat"]["Message-ID"] == id_header(api, answer["latest_message_id"])
         house.restart()
         answered(house.api, ticket, content="The last")
-        assert text_of(read(smtp.take()[2])).strip() == "The last"
+        assert text_of(read(smtp.take().raw)).strip() == "The last"
         assert len(smtp.messages) == 3
     assert house.api.search("draft", "").ok()["total"] == 0
 
@@ -138,7 +138,7 @@ def test_deferred_mail_is_sent_once_after_a_kill(house: House) -> None:
         _, recipients, raw = smtp.take()
         assert recipients == (email,) and read(raw)["Message-ID"] == id_header(api, answer["latest_message_id"])
         answered(api, ticket, content="The last")
-        assert text_of(read(smtp.take()[2])).strip() == "The last"
+        assert text_of(read(smtp.take().raw)).strip() == "The last"
         assert len(smtp.messages) == 2
         assert api.record("ticket", ticket["id"]).ok()["num_messages"] == 3
 
@@ -159,7 +159,7 @@ def test_mail_interrupted_by_a_kill_is_sent_once_with_the_same_id(house: House) 
 
         waiting = threading.Thread(target=reply)
         waiting.start()
-        assert smtp.asked.wait(20)
+        assert smtp.asked.wait(60)
         message = api.record("ticket", ticket["id"]).ok()["latest_message_id"]
         kept = id_header(api, message)
         house.server.kill()
@@ -167,10 +167,10 @@ def test_mail_interrupted_by_a_kill_is_sent_once_with_the_same_id(house: House) 
         smtp.go.set()
         assert caught
         api = house.start()
-        assert read(smtp.take()[2])["Message-ID"] == kept
+        assert read(smtp.take().raw)["Message-ID"] == kept
         house.restart(hours_ahead=1)
         answered(house.api, ticket, content="The last")
-        assert text_of(read(smtp.take()[2])).strip() == "The last"
+        assert text_of(read(smtp.take().raw)).strip() == "The last"
         assert len(smtp.messages) == 2
         shown = house.api.record("ticket", ticket["id"]).ok()
         assert (shown["num_messages"], house.api.search("draft", "").ok()["total"]) == (3, 0)
@@ -194,7 +194,7 @@ def test_scheduled_actions_happen_on_time_and_once(house: House) -> None:
         assert api.record("ticket", other["id"]).ok()["status"] == "waiting"
         assert (smtp.messages, api.search("draft", "").ok()["total"]) == ([], 2)
         api = house.restart(hours_ahead=3)
-        mails = {mail["Subject"]: mail for mail in (read(smtp.take()[2]) for _ in range(2))}
+        mails = {mail["Subject"]: mail for mail in (read(smtp.take().raw) for _ in range(2))}
         assert set(mails) == {"Re: Boat", "Pump"}
         # Tickets are scheduled before any mail is sent.
         assert api.record("ticket", other["id"]).ok()["status"] == "open"
@@ -204,7 +204,7 @@ def test_scheduled_actions_happen_on_time_and_once(house: House) -> None:
         assert (made["status"], made["num_messages"]) == ("waiting", 1)
         api = house.restart(hours_ahead=12)
         answered(api, ticket, content="The last", status=1)
-        assert text_of(read(smtp.take()[2])).strip() == "The last"
+        assert text_of(read(smtp.take().raw)).strip() == "The last"
         assert (len(smtp.messages), api.search("draft", "").ok()["total"]) == (3, 0)
 
 
@@ -285,7 +285,7 @@ def test_a_conversation_that_the_desk_began(post: Post) -> None:
 def test_our_own_mail_that_comes_back_changes_nothing(post: Post) -> None:
     ticket = received(post.api, customer())
     sent = answered(post.api, ticket, status=2)
-    raw = post.smtp.take()[2]
+    raw = post.smtp.take().raw
     before = written(post.api)
     back = post.api.parse(raw).ok()
     assert (back["id"], back["last_message_id"]) == (ticket["id"], sent["latest_message_id"])
@@ -299,7 +299,7 @@ def test_a_mask_in_the_subject_finds_the_ticket_without_ids(house: House) -> Non
     with SmtpServer() as smtp:
         transport(api, smtp.port)
         made = api.compose(group_id=1, to=email, subject="Your order", content="Hello", status=1).ok()
-        subject = str(read(smtp.take()[2])["Subject"])
+        subject = str(read(smtp.take().raw)["Subject"])
         assert subject == f"[Kite #{made['mask']}] Your order"
         back = api.parse(f"From: {email}\nSubject: AW: {subject}\n\nThank you.\n").ok()
         assert back["id"] == made["id"]

@@ -434,7 +434,7 @@ def test_a_refresh_token_is_used_by_one_run_at_a_time(desk, peer):
 
     def slow(asked: Any) -> bytes:
         started.set()
-        go_on.wait(10)
+        go_on.wait(60)
         return answer('{"access_token": "one", "expires_in": 600, "refresh_token": "next"}')
 
     peer.answers["/token"] = slow
@@ -445,10 +445,10 @@ def test_a_refresh_token_is_used_by_one_run_at_a_time(desk, peer):
     ]
     for each in threads:
         each.start()
-    assert started.wait(10)
+    assert started.wait(60)
     go_on.set()
     for each in threads:
-        each.join(20)
+        each.join(60)
     assert [answered(each)["status_code"] for each in found] == [200] * 4
     assert [each.target for each in peer.asked].count("/token") == 1
 

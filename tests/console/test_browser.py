@@ -86,6 +86,7 @@ def test_everything_works_without_scripts(chromium: Browser, server: Server, nor
 
 
 def test_an_action_can_be_undone_from_the_message(page: Page) -> None:
+    page.goto("/")  # shows the messages that other tests of this session left
     page.goto("/account")
     page.select_option("#theme", "dark")
     page.get_by_role("button", name="Save appearance").click()

@@ -358,10 +358,10 @@ def test_a_list_shows_what_is_new_and_who_is_present(
     visitor.sign_in("milo@desk.example")
     with chromium.page(server.url, cookies=visitor.cookies) as other:
         other.goto(first["page"])
-        expect(page.locator(".here").first).to_have_text("Milo Test is viewing", timeout=20_000)
+        expect(page.locator(".here").first).to_have_text("Milo Test is viewing")
         assert violations(page) == []
     mailed(nora, "Heron two")
-    expect(page.locator("[data-news]")).to_contain_text("1 new or changed.", timeout=20_000)
+    expect(page.locator("[data-news]")).to_contain_text("1 new or changed.")
     page.locator("[data-news] a").click()
     expect(page.locator(".table tbody tr")).to_have_count(2)
     expect(page.locator("[data-news]")).to_be_hidden()

@@ -174,7 +174,7 @@ class Post:
 
     def smtp(self, host: str, port: int) -> int:
         """Routes mail of the default sender through this server; returns the transport's id."""
-        params = {"host": host, "port": str(port), "timeout": "5"}
+        params = {"host": host, "port": str(port), "timeout": "60"}
         id = self.create("mail_transport", name="Relay", extension_id="core.mail.transport.smtp", params=params)
         self.update("address", self.sender, mail_transport_id=id)
         return id

@@ -136,7 +136,7 @@ def test_an_uncommitted_change_is_not_skipped(desk: Post) -> None:
 
     with ThreadPoolExecutor(1) as pool:
         writing = pool.submit(desk.service.store.write, write)
-        assert written.wait(20)
+        assert written.wait(60)
         seen = desk.read(changes.now)
         assert page(desk, seen) == changes.ChangePage([], seen, False)
         go.set()

@@ -204,11 +204,11 @@ def test_the_thread_runs_scans_and_jobs_at_once_and_survives_errors(
     wake = threading.Event()
     runner = Scheduler(service, pool, wake)
     runner.start()
-    assert begun.wait(10) and scanned.wait(10)
+    assert begun.wait(60) and scanned.wait(60)
     add(store, kind="fails", due_at=clock.now())
     add(store, due_at=clock.now())
     wake.set()
-    assert done.wait(10) and runner.is_alive
+    assert done.wait(60) and runner.is_alive
     runner.stop()
     assert not runner.is_alive
 
@@ -292,9 +292,9 @@ def test_waking_it_scans_again(service: Service, pool: ThreadPoolExecutor) -> No
     wake = threading.Event()
     runner = Scheduler(service, pool, wake)
     runner.start()
-    assert scans.acquire(timeout=10)
+    assert scans.acquire(timeout=60)
     wake.set()
-    assert scans.acquire(timeout=10)
+    assert scans.acquire(timeout=60)
     runner.stop()
 
 
@@ -308,7 +308,7 @@ def test_a_scan_chooses_its_next_run(service: Service, pool: ThreadPoolExecutor)
 
     runner = Scheduler(service, pool)
     runner.start()
-    assert scans.acquire(timeout=10) and scans.acquire(timeout=10)
+    assert scans.acquire(timeout=60) and scans.acquire(timeout=60)
     runner.stop()
 
 
@@ -319,19 +319,19 @@ def test_stopping_lets_running_jobs_finish_and_starts_no_more(
 
     def work(service: Service, payload: dict[str, Any], now: int) -> None:
         running.set()
-        may_end.wait(10)
+        may_end.wait(60)
         order.append("done")
 
     job("work")(work)
     add(store, due_at=0)
     runner = Scheduler(service, pool, slots=1)
     runner.start()
-    assert running.wait(10)
+    assert running.wait(60)
     add(store, due_at=0)
     stopping = threading.Thread(target=runner.stop)
     stopping.start()
     may_end.set()
-    stopping.join(10)
+    stopping.join(60)
     order.append("stopped")
     assert order == ["done", "stopped"] and jobs(store) == 1
 
@@ -341,13 +341,13 @@ def test_stopping_does_not_wait_forever(store: Store, service: Service, pool: Th
 
     def work(service: Service, payload: dict[str, Any], now: int) -> None:
         running.set()
-        may_end.wait(10)
+        may_end.wait(60)
 
     job("work")(work)
     add(store, due_at=0)
     runner = Scheduler(service, pool, stop_seconds=0)
     runner.start()
-    assert running.wait(10)
+    assert running.wait(60)
     runner.stop()
     assert jobs(store) == 1  # it stays claimed, and is run again when the claim has lapsed
     may_end.set()

@@ -22,7 +22,7 @@ def warnings(desk: Post) -> list[str]:
 
 
 def default_transport(desk: Post, server: SmtpServer) -> int:
-    params = {"host": server.host, "port": str(server.port), "timeout": "5"}
+    params = {"host": server.host, "port": str(server.port), "timeout": "60"}
     fields = {"name": "Relay", "extension_id": "core.mail.transport.smtp", "params": params}
     return int(records.create(desk.context(desk.nora), "mail_transport", fields)["id"])
 

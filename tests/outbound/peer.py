@@ -76,7 +76,7 @@ class Peer:
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         for each in (self._accepting, *self._threads):
-            each.join(10)
+            each.join(60)
             assert not each.is_alive()
 
     def _accept(self) -> None:
@@ -130,5 +130,5 @@ def once(serve: Callable[[socket.socket], object]) -> Iterator[int]:
         thread = threading.Thread(target=accept, daemon=True)
         thread.start()
         yield listener.getsockname()[1]
-        thread.join(10)
+        thread.join(60)
         assert not thread.is_alive()
