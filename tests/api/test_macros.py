@@ -117,7 +117,7 @@ def test_either_all_changes_are_saved_and_replies_sent_or_nothing_is(post: Post,
 
 REFUSED = [
     ("replly: Hello", "return", "did you mean 'reply'"),
-    ("reply:\n  a: b", "reply", "takes a text"),
+    ("reply:\n  a: b", "reply", "must be a text"),
     ("changes: closed", "changes", "takes a map"),
     ("changes:\n  colour: red", "colour", "colour"),
     ("changes:\n  status: lost", "status", "status"),

@@ -150,7 +150,7 @@ for _ in range(40):
 @pytest.mark.parametrize(
     ("nodes", "reason"),
     [
-        ([{"type": "decision"}], "nodes[0]: 'decision' is no type"),
+        ([{"type": "decision"}], "nodes[0]: 'decision' is not a type"),
         ([node("outcome", node("outcomes"))], "nodes[0].nodes[0]: 'outcomes' is not a type of node; did you mean"),
         ([node("switch", actions())], "only outcomes"),
         ([node("action", node("outcome"))], "takes no nodes"),
@@ -162,8 +162,8 @@ for _ in range(40):
         ([actions(*[{"action": "x"}] * 1001)], "1000 actions"),
         ([node("outcome")] * 5001, "5000 nodes"),
         ([DEEP], "inside each other"),
-        (["text"], "no node"),
-        ([node("loop") | {"params": "x"}], "takes a map"),
+        (["text"], "not a node"),
+        ([node("loop") | {"params": "x"}], "must be a map"),
     ],
 )
 def test_invalid_trees_are_not_stored(bots: Bots, nodes, reason):

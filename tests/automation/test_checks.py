@@ -39,8 +39,8 @@ SCRIPTS = {
 
 BAD_SCRIPTS = [
     ("just words", 1, "not a key with a colon"),
-    ("# nothing", 1, "no start"),
-    ("start/x:\n  return:", 1, "'start' takes no name"),
+    ("# nothing", 1, "no `start:`"),
+    ("start/x:\n  return:", 1, "'start' does not take a name"),
     ("start: text", 1, "start takes commands"),
     ("start:\nother:\n  a: 1", 2, "cannot be next to start"),
     ("stat:\n  log: x", 1, "did you mean 'start'?"),
@@ -84,7 +84,7 @@ POLICIES = {
 }
 
 BAD_POLICIES = [
-    ("commands: yes", 1, "takes a map"),
+    ("commands: yes", 1, "must be a map"),
     ("comands:\n  all:\n    allow: yes", 1, "did you mean 'commands'?"),
     ("commands:\n  set:\n    allow: yes", 2, "needs no policy"),
     ("commands:\n  storage.gte:\n    allow: yes", 2, "did you mean 'storage.get'?"),
@@ -93,7 +93,7 @@ BAD_POLICIES = [
     ("commands:\n  storage.get:\n    allow:\n      a: b", 3, "a rule is yes, no"),
     ("commands:\n  storage.get:\n    allow/x: yes\n    allow/x: no", 4, "appears here twice"),
     ("commands:\n  storage.get:\n    allow: {{ nosuch() }}", 3, "there is no function"),
-    ("callers: yes", 1, "takes a map"),
+    ("callers: yes", 1, "must be a map"),
     ("callers:\n  a: yes", 2, "takes rules below it"),
     ("settings:\n  time_limit: 5", 2, "did you mean 'time_limit_ms'?"),
 ]
@@ -111,7 +111,7 @@ BAD_BINDINGS = [
     ("automation/a: b", 1, "must be object"),
     ("automaton/a:\n  uri: b", 1, "did you mean 'automation'?"),
     ("automation/a:\n  uri: b\n  disable@bool: no", 3, "did you mean 'disabled'?"),
-    ("automation/a:\n  uri/x: b", 2, "'uri' takes no name"),
+    ("automation/a:\n  uri/x: b", 2, "'uri' does not take a name"),
     ("automation/a:\n  uri: b\n  inputs:\n    x: {{ nosuch() }}", 4, "there is no function"),
     ("automation/a:\n  uri@wat: b", 2, "'@wat' is not an annotation"),
     ("automation/a:\n  uri: b\nautomation/a:\n  uri: c", 3, "appears here twice"),

@@ -229,7 +229,7 @@ def test_a_message_of_a_lost_run_is_redelivered_a_limited_number_of_times(desk: 
         ("queue.push", {"queue_name": "orders", "messages": [1], "available_at": "soonish"}, "'available_at'"),
         ("queue.pop", {"queue_name": "order"}, "did you mean 'orders'"),
         ("queue.pop", {"queue_name": "orders", "limit": 0}, "is not 1 to 250"),
-        ("queue.pop", {"queue_name": "orders", "limit": "many"}, "takes a number"),
+        ("queue.pop", {"queue_name": "orders", "limit": "many"}, "must be a number"),
     ],
 )
 def test_mistakes_with_queues_are_reported(desk: Desk, name: str, inputs: dict[str, Any], message: str) -> None:

@@ -192,7 +192,7 @@ BAD = [
     ("record.create", {"record_type": "automation_log", "fields": {"message": "x"}}, "automation logs"),
     ("record.update", {"record_type": "task", "record_id": 999, "fields": {"title": "x"}}, "there is no task 999"),
     ("record.update", {"record_type": "task", "record_id": 999}, "needs the input 'fields'"),
-    ("record.update", {"record_type": "task", "record_id": "x", "fields": {}}, "takes a number"),
+    ("record.update", {"record_type": "task", "record_id": "x", "fields": {}}, "must be a number"),
     ("record.get", {"record_type": "task", "record_id": 999}, "there is no task 999"),
     ("record.get", {"record_type": "task", "record_id": -1}, "must be an id"),
     ("record.delete", {"record_type": "task", "record_id": 999}, "there is no task 999"),

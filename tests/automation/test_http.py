@@ -148,7 +148,7 @@ def test_a_file_is_sent_by_its_reference(desk, peer):
         ("headers@key: long", "8,192"),
         ("body@bool: yes", "takes a text"),
         ("body@key: huge", "16,777,216"),
-        ("timeout: soon", "takes a number"),
+        ("timeout: soon", "must be a number"),
         ("timeout@int: 61", "0 to 60 seconds"),
         ("timeout@int: -1", "0 to 60 seconds"),
         ("authentication: svc:connected_account:999", "no connected account"),

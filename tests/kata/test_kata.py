@@ -183,7 +183,7 @@ CHECKS = [
     ("start: text", ["must be object, this is string"]),
     ("start:\n  lag: hi", ["'lag' is not a known attribute; did you mean 'log'?"]),
     ("start:\n  step/a@int: 1\n  step/b@int: 2", []),
-    ("start:\n  log/a: hi", ["'log' takes no name"]),
+    ("start:\n  log/a: hi", ["'log' does not take a name"]),
     ("start:\n  step@list:\n    a", ["must be number, this is list"]),
     ("start:\nextra: 1\nx-on@bool: yes", []),
     ("start:\nx-on: yes", ["must be bool, this is string"]),

@@ -100,7 +100,7 @@ def test_a_missing_chosen_record_is_empty(desk):
         (prompt("text", format="name"), ".a", Invalid, "begin and end with a letter or digit"),
         (prompt("text", format="number"), "-1", Invalid, "is not a whole number"),
         (prompt("text", format="url"), "javascript:alert(1)", Invalid, "is not an http:// or https:// address"),
-        (prompt("text", format="url"), "https://a/{{b}}", Invalid, "is not an address"),
+        (prompt("text", format="url"), "https://a/{{b}}", Invalid, "is not an http:// or https:// address"),
         (prompt("chooser", single=True), "milo", Invalid, "'milo' is not the id of a record"),
         (prompt("chooser", single=True), ["1", "2"], Invalid, "takes one text"),
         (prompt("chooser"), ["1", "-2"], Invalid, "'-2' is not the id"),
