@@ -393,7 +393,7 @@ def test_numbers_in_the_text_of_the_help_are_those_of_the_code() -> None:
             ("second, fifth, tenth and twentieth", problems.TOLD_AT == (2, 5, 10, 20)),
         ),
         "operating.md": (
-            ("good for half an hour", setup.LINK_SECONDS == 1800),
+            ("valid for half an hour", setup.LINK_SECONDS == 1800),
             ("kept for 14 days", KEPT_DAYS == queues.KEPT_DAYS == 14),
         ),
     }  # fmt: skip

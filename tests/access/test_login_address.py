@@ -209,7 +209,7 @@ def test_a_second_change_counts_from_the_confirmed_one(desk: Desk, milo: int) ->
     assert linked_to(desk, milo) == {OLD}
     with pytest.raises(NotFound):
         login_address.confirm(by(desk, milo), first)
-    assert log_entries(desk)[-1][1].endswith(f"third@desk.example in place of {OLD}")
+    assert log_entries(desk)[-1][1].endswith(f"third@desk.example instead of {OLD}")
 
 
 def test_mail_that_waited_too_long_carries_no_link(desk: Desk, milo: int) -> None:

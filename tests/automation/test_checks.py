@@ -307,7 +307,7 @@ def test_a_check_up_names_entries_that_never_run(desk):
     desk.update("automation", ids["lost_two"], extension_id=WEBHOOK)
     found = [str(each.found) for each in of_bindings(desk.service) if "lost" in str(each.found)]
     never = "automation_timer '{0}': automation/{1} never runs: "
-    other = f"the automation 'lost_two' has the trigger {WEBHOOK}, and {TIMER} is required here"
+    other = f"the automation 'lost_two' has the trigger {WEBHOOK}, but {TIMER} is required here"
     assert found == [
         never.format("Nightly", "lost_one") + "there is no automation 'lost_one'",
         never.format("Weekly", "lost_two") + other,
