@@ -247,7 +247,8 @@ def test_automation_responds_to_each_request(run, temporary) -> None:
 
 MALFORMED = [
     ("{", "is not valid JSON"), ("[1]", "JSON object"), ('"a"', "JSON object"), ("{}", "is missing"),
-    ('{"REQUIRED": null}', "is missing"), ('{"REQUIRED": 5}', "must be a text"), ('{"REQUIRED": ["a"]}', "must be a text"),
+    ('{"REQUIRED": null}', "is missing"), ('{"REQUIRED": 5}', "must be a text"),
+    ('{"REQUIRED": ["a"]}', "must be a text"),
     ('{"REQUIRED": "a", "varz": {}}', "did you mean 'vars'?"), ('{"REQUIRED": "a", "vars": [1]}', "must be a map"),
     ('{"REQUIRED": "a", "vars": "b"}', "must be a map"), ('{"REQUIRED": "\\ud800"}', "surrogate"),
     ('{"REQUIRED": "a", "vars": {"a": NaN}}', "number"), (b"\xff".decode("latin-1"), "valid"),

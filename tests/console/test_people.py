@@ -51,7 +51,7 @@ def test_an_invitation_by_mail_says_whether_it_is_sent(signed_in: Visitor, nora:
     for id in others:
         nora.remove("mail_transport", id).ok()
     chosen = re.compile(r'<option value="(\w*)" selected>(?:Send mail|Show me)')
-    for email, way, told in (("waits", "link", "waits in the outbox"), ("leaves", "mail", "is on its way")):
+    for email, way, told in (("waits", "link", "is in the outbox"), ("leaves", "mail", "is on its way")):
         assert chosen.findall(signed_in.get(f"{BASE}/new").text) == [way]
         answer = signed_in.send(f"{BASE}/new", INES | {"email": f"{email}@desk.example", "invite": "mail"})
         [id] = nora.found("worker", f"email:(email:{email}@desk.example)")
