@@ -324,13 +324,13 @@ def test_a_role_grants_the_ticked_privileges(signed_in: Visitor, visitor: Visito
         assert wrong.status_code == 422 and f">{told}: " in wrong.text, changes
     asked = f"{roles}?worker_id="
     for who, operation, uri, told in (
-        ("milo", "create", "task", "Milo Test may create tasks, by <script>"),
+        ("milo", "create", "task", "Milo Test can create tasks: granted by <script>"),
         ("milo", "delete", "task", "none of their roles grants contexts.svc.contexts.task.delete"),
-        ("olga", "create", "task", "may not create tasks"),
+        ("olga", "create", "task", "cannot create tasks"),
         ("nora", "delete", "ticket", "administrators can do everything"),
         ("milo", "create", "ticket", "none of their roles"),
         ("dora", "create", "task", "is deactivated"),
-        ("milo", "create", "worker", "only administrators may"),
+        ("milo", "create", "worker", "only administrators can"),
     ):
         answer = text_of(signed_in.get(f"{asked}{nora.ids[who]}&operation={operation}&type={uri}").text)
         assert told in answer or told.replace("<script>", "") in answer, (who, operation, uri)
