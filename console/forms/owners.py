@@ -24,9 +24,9 @@ def choosable(visit: Visit, chosen: str) -> ChooserOptions:
     for uri in TYPES:
         page = lookup.search_names(visit, uri, "", lookup.MAX_LISTED_CHOICES)
         total += page["total"]
-        owners += [
-            (_stored(visit, uri, id), _label(visit, uri, label)) for id, label in lookup.options(visit, page["results"])
-        ]
+        context = visit.service.registry.type(uri).context
+        choices = lookup.options(visit, page["results"])
+        owners += [(f"{context}:{id}", _label(visit, uri, label)) for id, label in choices]
     is_all = total <= lookup.MAX_LISTED_CHOICES
     if chosen not in dict(owners):
         owners += _present(visit, chosen)
@@ -72,10 +72,6 @@ def _present(visit: Visit, text: str) -> list[Option]:
         if visit.service.registry.type(uri).context == stored[1]:
             return [(text, _label(visit, uri, label)) for _, label in lookup.choices(visit, uri, f"id:{stored[2]}")]
     return [(text, _("Unchanged: {text}", text=text))]
-
-
-def _stored(visit: Visit, uri: str, id: str) -> str:
-    return f"{visit.service.registry.type(uri).context}:{id}"
 
 
 def _label(visit: Visit, uri: str, label: str) -> str:

@@ -77,7 +77,7 @@ def _of_type(record_type: RecordType) -> tuple[ListColumn, ...]:
                 field_label(name),
                 _cell(name, kind),
                 sorts.get(name, ""),
-                _class(key["type"]),
+                "number" if key["type"] in ("number", "uint", "float") else "",
                 is_time=kind == "time",
             )
             columns.append(column)
@@ -95,10 +95,6 @@ def _sorts(record_type: RecordType) -> dict[str, str]:
         if field.shown and field.name in filters:
             filters.setdefault(field.key, filters[field.name])
     return filters
-
-
-def _class(type: str) -> str:
-    return "number" if type in ("number", "uint", "float") else ""
 
 
 def _label(record_type: RecordType, row_path: str) -> ListColumn:

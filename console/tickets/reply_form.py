@@ -192,8 +192,7 @@ def sent(visit: Visit, kind: str) -> ReplyForm:
         form.values["owner"] = str(lookup.chosen_id(visit, "worker", form.get("owner"), "owner") or "")
     except HelpdeskError as error:
         form.refuse(error)
-    ids = visit.form.id_list("file_id")
-    ids += [_upload(visit, each) for each in _uploads(visit)]
+    ids = [*visit.form.id_list("file_id"), *_store_uploads(visit)]
     draft_id = visit.form.id("draft", 0)
     draft = answer_drafts.find_unsent(visit.ctx, draft_id) if draft_id else None
     if draft is not None:
@@ -240,11 +239,12 @@ def _files(visit: Visit, ids: Any) -> tuple[File, ...]:
     return tuple(by_id[id] for id in file_ids if id in by_id)
 
 
-def _uploads(visit: Visit) -> list[Upload]:
+def _store_uploads(visit: Visit) -> list[int]:
+    """Stores the submitted files, and returns their ids."""
     sent_files = visit.form.tree.get("files")
     uploads = sent_files if isinstance(sent_files, list) else [sent_files]
-    return [each for each in uploads if isinstance(each, Upload) and (each.filename or each.content)]
-
-
-def _upload(visit: Visit, each: Upload) -> int:
-    return int(stored_files.upload(visit.ctx, each.filename, each.content_type, each.content)["id"])
+    return [
+        stored_files.upload(visit.ctx, each.filename, each.content_type, each.content)["id"]
+        for each in uploads
+        if isinstance(each, Upload) and (each.filename or each.content)
+    ]
