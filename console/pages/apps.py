@@ -69,8 +69,8 @@ LIST = declare(
         sort="name",
         intro=N_("Programs that act for workers: those that workers have authorized, and those that use tokens."),
         empty=N_(
-            "There are no apps yet. A script of your own needs a token only; a program that others sign in to needs "
-            "an app."
+            "There are no apps yet. A script of your own only needs a token; a program that other people sign"
+            " in to needs an app."
         ),
         none=N_("No app matches."),
         new=(f"{BASE}/new", N_("New app")),

@@ -53,7 +53,7 @@ def lost_scopes(ctx: Context, app_id: int, before: str, after: str) -> list[str]
         if lost.tokens:
             sentences.append(
                 _(
-                    "The scope {name} is gone. What it allowed is no longer possible for: {tokens} of {workers}.",
+                    "The scope {name} was removed. What it allowed is no longer possible for {tokens} of {workers}.",
                     name=name,
                     tokens=f"{lost.tokens} token{'' if lost.tokens == 1 else 's'}",
                     workers=lost.names,

@@ -61,34 +61,34 @@ def explain(ctx: Context, worker_id: int, uri: str, operation: str) -> list[Righ
     worker = records.retrieve(ctx, "worker", worker_id, "roles")
     record_type = ctx.service.registry.type(uri)
     if operation not in VERBS:
-        raise Invalid(_("Choose one of the list."), field="operation")
+        raise Invalid(_("Choose one from the list."), field="operation")
     does = _("{verb} {records}", verb=shown(VERBS[operation]), records=in_sentence(record_type.label_names[1]))
     values = {"name": worker["_label"], "do": does}
     who = sign_in_administration.rights_of(ctx, worker["id"])
     if who is None:
-        return [RightsReason("may not", _("{name} is deactivated, and may do nothing.", **values))]
+        return [RightsReason("may not", _("{name} is deactivated and cannot do anything.", **values))]
     rules = getattr(record_type.access, operation)
     if "nobody" in rules:
-        return [RightsReason("may not", _("Nobody may {do}: only the service does.", **values))]
+        return [RightsReason("may not", _("Nobody can {do}: only the service does that.", **values))]
     if who.is_admin:
-        return [RightsReason("may", _("{name} may {do}: administrators may do everything.", **values))]
+        return [RightsReason("may", _("{name} can {do}: administrators can do everything.", **values))]
     if "admins" in rules:
-        text = _("{name} may not {do}: only administrators may, and no role grants it.", **values)
+        text = _("{name} cannot {do}: only administrators can, and no role grants it.", **values)
         return [RightsReason("may not", text)]
     reasons: list[RightsReason] = []
     if "privilege" in rules:
         privilege = _privilege(record_type, operation)
         roles = _granting(ctx, [each["id"] for each in worker["roles"].values()], privilege)
         if not roles:
-            text = _("{name} may not {do}: none of their roles grants {privilege}.", **values, privilege=privilege)
+            text = _("{name} cannot {do}: none of their roles grants {privilege}.", **values, privilege=privilege)
             return [RightsReason("may not", text)]
-        reasons.append(RightsReason("may", _("{name} may {do}, by {roles}.", **values, roles=", ".join(roles))))
+        reasons.append(RightsReason("may", _("{name} can {do}: granted by {roles}.", **values, roles=", ".join(roles))))
     reasons += [
         RightsReason("sometimes", _("Each record is also checked: {rule}.", rule=shown(REASONS[rule])))
         for rule in rules
         if rule in REASONS
     ]
-    return reasons or [RightsReason("may", _("Every worker may {do}.", **values))]
+    return reasons or [RightsReason("may", _("Every worker can {do}.", **values))]
 
 
 def _granting(ctx: Context, role_ids: list[int], privilege: str) -> list[str]:

@@ -9,9 +9,9 @@ from server.upkeep import backups
 MAX_TIMES = 6  # times of a day that are listed
 KEPT = (
     ("backup_keep_last", N_("the newest {count}")),
-    ("backup_keep_days", N_("the last one of {count} days")),
-    ("backup_keep_weeks", N_("the last one of {count} weeks")),
-    ("backup_keep_months", N_("the last one of {count} months")),
+    ("backup_keep_days", N_("the last of each of {count} days")),
+    ("backup_keep_weeks", N_("the last of each of {count} weeks")),
+    ("backup_keep_months", N_("the last of each of {count} months")),
 )
 
 

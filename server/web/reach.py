@@ -106,6 +106,6 @@ def preview(scopes: Iterable[Scope], method: str, path: str) -> str:
     if not offered:
         return _("refused: 404, there is no such endpoint")
     if method not in offered:
-        return _("refused: 405, offered are {methods}", methods=", ".join(sorted(offered)))
+        return _("refused: 405, allowed methods are {methods}", methods=", ".join(sorted(offered)))
     fitting = [each.id for each in scopes if each.allows(method, path)]
     return _("allowed by {scopes}", scopes=", ".join(fitting)) if fitting else _("refused: 403, no scope covers it")

@@ -15,15 +15,15 @@ def of_request(request: Request, base_url: str) -> Iterator[Finding]:
         yield Finding(
             N_("address"),
             "warning",
-            _("you came by {host}, and links lead to {address}", host=host, address=base_url),
-            _("set base_url to the address that all use, or use that one"),
+            _("you opened this page at {host}, but links lead to {address}", host=host, address=base_url),
+            _("set base_url to the address that everybody uses, or open the console there"),
         )
     else:
-        yield Finding(N_("address"), "ok", _("you came by {host}, as links do", host=host))
+        yield Finding(N_("address"), "ok", _("you opened this page at {host}, and links lead there", host=host))
     if request.headers.get("X-Forwarded-For") and request.client == request.peer:
         yield Finding(
             N_("proxy"),
             "warning",
-            _("{proxy} passes requests on for others and is not trusted", proxy=request.peer),
-            _("set trusted_proxies to its address, if it is yours; else all clients look like it"),
+            _("{proxy} forwards requests of others and is not trusted", proxy=request.peer),
+            _("set trusted_proxies to its address if it is yours; otherwise all clients appear to have its address"),
         )

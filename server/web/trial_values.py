@@ -66,7 +66,7 @@ def of_ticket(ctx: Context, mask: str, trigger: str, typed: str) -> Values:
     mask = mask.strip("#[]")
     id = masks.ticket_id(ctx, mask) if mask else None
     if id is None:
-        raise NotFound(_("There is no ticket '{mask}'.", mask=mask[:80]) if mask else _("Say which ticket."))
+        raise NotFound(_("There is no ticket '{mask}'.", mask=mask[:80]) if mask else _("Enter a ticket."))
     if trigger == MACRO:
         return macros.values_of(ctx, id)
     with suppress(HelpdeskError):

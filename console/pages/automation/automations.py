@@ -98,7 +98,10 @@ LIST = declare(Worklist(
         _column("used", N_("Used by"), kind="number", value=lambda row, more: more.used[row["name"].lower()]),
     ),
     load=_Doing, sort="name", placeholder=N_("name, or trigger:svc.trigger.webhook.respond"),
-    empty=N_("There are no automations yet. An automation is a script that runs when something happens: a webhook is called, an email arrives, a time comes."),
+    empty=N_(
+        "There are no automations yet. An automation is a script that runs when something happens: "
+        "a webhook is called, an email arrives, a time comes."
+    ),
     none=N_("No automation matches."), new=(f"{BASE}/new", N_("New automation")),
     quick=(
         (N_("Webhooks"), "trigger:svc.trigger.webhook.respond"),
@@ -333,7 +336,7 @@ class Editor:
         """The dictionary that a run begins with: the box, and the fields of the inputs. Raises Invalid, Malformed."""
         values = loads(self.form.get("values") or "{}", "'values'", field="values")
         if not isinstance(values, dict) or not isinstance(values.get("inputs") or {}, dict):
-            raise Invalid(_('The values are a map, such as {"inputs": {}}.'), field="values")
+            raise Invalid(_('Enter the values as a map, such as {"inputs": {}}.'), field="values")
         given = dict(values.get("inputs") or {})
         for each in self.inputs:
             text = self.form.get(INPUT + each.name)

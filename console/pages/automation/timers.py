@@ -9,7 +9,6 @@ from console.forms.controls import Control
 from console.forms.record_form import OpenForm, RecordForm
 from console.forms.record_pages import RecordPages, declare_pages
 from console.html.form import Form
-from console.html.recurrence_words import in_words
 from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
@@ -18,6 +17,7 @@ from console.lists.cells import DrawnColumns
 from console.lists.worklist import BulkAction, Worklist, declare, switching
 from console.pages.automation.jobs import TABS, TIMERS
 from server.automation import timers
+from server.automation.recurrence_words import in_words
 from server.errors import HelpdeskError, Invalid, Required
 from server.records import records
 from server.translation import N_, N_ngettext, _

@@ -60,9 +60,9 @@ def preview(ctx: Context, listener: Record, received: WebhookRequest) -> AnswerP
             state, reason = ("fails", wrong.message) if wrong else ("responds", "")
             entries.append(PreviewedEntry(each, state, reason, as_json))
         else:
-            entries.append(PreviewedEntry(each, "passed", _("an entry above it answers")))
+            entries.append(PreviewedEntry(each, "passed", _("an entry above it responds")))
     if winner is None:
-        none = _("Callers get 404: none of the automations below can answer.")
+        none = _("Callers get 404: none of the automations below can respond.")
         return AnswerPreview(entries, none if candidates else _("Callers get 404: no automation is bound yet."))
     trouble = ""
     mistakes = checks.mistakes("script", winner.script)
@@ -76,7 +76,7 @@ def preview(ctx: Context, listener: Record, received: WebhookRequest) -> AnswerP
         )
     elif wrong and not isinstance(wrong, Required):  # what is missing here may come with another request
         trouble = _(
-            "{name} refuses what the binding gives it, so callers get 500: {reason}",
+            "{name} refuses the values of the binding, so callers get 500: {reason}",
             name=winner.name,
             reason=wrong.message,
         )
