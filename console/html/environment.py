@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemBytecodeCache, FunctionLoader, StrictUndefined, nodes
+from jinja2.bccache import Bucket
 from jinja2.compiler import CodeGenerator, Frame
 from jinja2.ext import Extension, InternationalizationExtension
 from jinja2.lexer import Token, TokenStream
@@ -100,11 +101,19 @@ def _source(name: str) -> tuple[str, str, None]:
     return (TEMPLATES / name).read_text("utf-8"), f"console/templates/{name}", None
 
 
-def _cache(folder: Path) -> FileSystemBytecodeCache | None:
-    """Compiled templates in a folder; None where it cannot be written: they are compiled when first used then."""
+class CompiledTemplates(FileSystemBytecodeCache):
+    """Compiled templates in a folder. On a full disk a template is compiled again at the next start."""
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        with suppress(OSError):
+            super().dump_bytecode(bucket)
+
+
+def _cache(folder: Path) -> CompiledTemplates | None:
+    """The cache of compiled templates; None if the folder cannot be written: each start compiles what it uses."""
     with suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
-    return FileSystemBytecodeCache(str(folder), f"%s-{COMPILER}.compiled") if os.access(folder, os.W_OK) else None
+    return CompiledTemplates(str(folder), f"%s-{COMPILER}.compiled") if os.access(folder, os.W_OK) else None
 
 
 @cache
