@@ -32,10 +32,10 @@ def test_the_steps_of_the_console_lead_to_a_ticket(
         page.get_by_role("link", name="New automation").first.click()
         page.get_by_label("Name", exact=True).fill(name)
         if scripts:
-            page.get_by_role("combobox", name="Started by").fill("svc.trigger.webhook.respond")
-            page.get_by_role("option", name="svc.trigger.webhook.respond").click()
+            page.get_by_role("combobox", name="Trigger").fill("webhook.respond")
+            page.get_by_role("option", name="When a webhook receives a request (webhook.respond)").click()
         else:
-            page.get_by_label("Started by").select_option("svc.trigger.webhook.respond")
+            page.get_by_label("Trigger", exact=True).select_option("svc.trigger.webhook.respond")
         page.locator("#script").fill(BLOCKS["script"])
         page.locator("#policy_kata").fill(BLOCKS["policy"])
         values = page.locator("#values")

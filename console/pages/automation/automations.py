@@ -4,9 +4,10 @@ import json
 import secrets
 from collections.abc import Mapping
 from dataclasses import replace
+from operator import itemgetter
 from typing import Any
 
-from console.html import drafts
+from console.html import drafts, environment
 from console.html.form import Form, sentence
 from console.html.rendering import render
 from console.html.ui import ChooserOptions
@@ -39,7 +40,7 @@ from server.dataclass import dataclass
 from server.errors import HelpdeskError, Invalid, KataSyntax, TooLarge
 from server.people import form_drafts
 from server.record_types.record_type import RecordType
-from server.record_types.shared.triggers import MACRO, TRIGGERS
+from server.record_types.shared.triggers import MACRO, PREFIX, TRIGGERS, trigger_label
 from server.records import records
 from server.translation import N_, Words, _, ngettext
 from server.web import trial_values
@@ -58,7 +59,7 @@ MAX_SHOWN_STEPS = 200  # commands of a trace
 MAX_CONTINUED_CHARS = 200_000  # characters of a waiting run's state, as JSON in the page
 LABELS = {
     "name": N_("Name"),
-    "extension_id": N_("Started by"),
+    "extension_id": N_("Trigger"),
     "script": N_("Script"),
     "policy_kata": N_("Policy"),
     "values": N_("Values"),
@@ -87,7 +88,7 @@ class _Doing:
 _column = DrawnColumns("automations")
 _OWN = (
     _column("_label", N_("Name"), "name", "main word"),
-    _column("trigger", N_("Started by"), "trigger", "word", value=lambda row, more: row["extension_id"]),
+    _column("trigger", N_("Trigger"), "trigger", "word", value=lambda row, more: row["extension_id"]),
 )
 LIST = declare(Worklist(
     URI, BASE, N_("Automations"), ("_label", "trigger", "last_run", "failed", "used", "updated_at"),
@@ -366,7 +367,7 @@ class Editor:
             form=self.form,
             id=self.id,
             name=self.saved["name"] if self.saved else _("New automation"),
-            triggers=[(name, name) for name in TRIGGERS],
+            triggers=_triggers(),
             most=examples.MAX_EXAMPLES,
             code=_new_code(),
             as_text=as_text,
@@ -516,6 +517,15 @@ def _check_results(checked: list[examples.ExampleCheck]) -> list[str]:
         )
         told = [*(told if changed else []), late]
     return told
+
+
+environment.GLOBALS["trigger_label"] = trigger_label
+
+
+def _triggers() -> list[tuple[str, str]]:
+    """The options for the trigger, in the order of their labels."""
+    options = [(name, f"{trigger_label(name)} ({name.removeprefix(PREFIX)})") for name in TRIGGERS]
+    return sorted(options, key=itemgetter(1))
 
 
 def as_json(value: Any) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import field
 
 from server.dataclass import dataclass
+from server.translation import N_, shown
 
 PREFIX = "svc.trigger."
 MACRO = f"{PREFIX}ticket.macro"
@@ -159,6 +160,51 @@ OTHERS: dict[str, Trigger] = {
     ),
 }  # fmt: skip
 TRIGGERS = tuple(PREFIX + name for name in sorted((*EVENTS, *OTHERS)))
+
+# What people call a trigger in forms and lists.
+LABELS = {
+    "automation.function": N_("When another automation calls it"),
+    "automation.timer": N_("When a timer is due"),
+    "behavior.action": N_("When a behavior calls it"),
+    "data.query": N_("When a data query calls it"),
+    "interaction.internal": N_("When somebody opens a menu of the program"),
+    "interaction.website": N_("When a visitor opens a menu on a website"),
+    "interaction.worker": N_("When a worker opens a menu"),
+    "interaction.worker.explore": N_("When a worker goes through a list"),
+    "mail.draft": N_("When somebody starts an email"),
+    "mail.draft.validate": N_("Before a new email is sent"),
+    "mail.filter": N_("Before an email is accepted"),
+    "mail.moved": N_("When a ticket is moved"),
+    "mail.received": N_("When an email arrives"),
+    "mail.reply.validate": N_("Before a reply is sent"),
+    "mail.route": N_("When a new ticket is assigned to a group"),
+    "mail.send": N_("Before an email leaves"),
+    "mail.sent": N_("When an email was sent"),
+    "map.clicked": N_("When somebody clicks on a map"),
+    "projectBoard.cardAction": N_("When a card of a board is moved"),
+    "projectBoard.renderCard": N_("When a card of a board is shown"),
+    "record.changed": N_("When a record changes"),
+    "record.merge": N_("Before records are merged"),
+    "record.merged": N_("When records were merged"),
+    "record.viewed": N_("When somebody opens a record"),
+    "reminder.remind": N_("When a reminder is due"),
+    "resource.get": N_("When a resource is requested"),
+    "scripting.function": N_("When a template calls it"),
+    "ticket.macro": N_("When a worker runs it on a ticket (macro)"),
+    "ticket.target": N_("When a service target is missed"),
+    "ui.chart.data": N_("When a chart is shown"),
+    "ui.sheet.data": N_("When a table is shown"),
+    "ui.widget": N_("When a widget is shown"),
+    "webhook.respond": N_("When a webhook receives a request"),
+    "worker.authenticate.failed": N_("When somebody fails to sign in"),
+    "worker.authenticated": N_("When a worker signs in"),
+}
+
+
+def trigger_label(extension_id: str) -> str:
+    """What people call a trigger; its name if it is not one of ours."""
+    name = extension_id.removeprefix(PREFIX)
+    return shown(LABELS[name]) if name in LABELS else name
 
 
 @dataclass(frozen=True)
