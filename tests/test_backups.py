@@ -114,7 +114,7 @@ def test_a_disk_that_fills_up_leaves_no_backup_and_the_server_goes_on(
     server, nora = shared
     (tmp_path / "kept").mkdir()
     done = command("backup", str(tmp_path / "kept" / "one.db"), data=server.data, preexec_fn=_small_files)
-    assert done.returncode == 1 and b"no room is left" in done.stderr and b"Traceback" not in done.stderr
+    assert done.returncode == 1 and b"no space is left" in done.stderr and b"Traceback" not in done.stderr
     assert list((tmp_path / "kept").iterdir()) == []
     assert nora.create("task", title="unharmed").status == 200
 
@@ -132,7 +132,7 @@ def test_a_restore_brings_back_what_was_and_keeps_what_is(data: Path, tmp_path: 
     later = nora.create("task", title="later").ok()["id"]
     assert server.stop() == 0
     done = command("restore", str(tmp_path / "one.db"), data=data)
-    assert done.returncode == 0 and b"the database that was there is" in done.stdout
+    assert done.returncode == 0 and b"the previous database is" in done.stdout
     _shows(data, nora, {id: "before"}, later)
     (kept,) = data.glob("helpdesk.db.before-restore-*")
     connection = apsw.Connection(str(kept))

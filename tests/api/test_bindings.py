@@ -110,7 +110,7 @@ def test_refused_changes(api: Api, event: int) -> None:
         assert (reply.status, reply.json.get("errors", [{}])[0].get("field", field)) == (status, field), (
             reply.response.text
         )
-    assert bind(api, automation(api, "automation.function"))["message"].startswith("automations of the trigger")
+    assert bind(api, automation(api, "automation.function"))["message"].startswith("automations with the trigger")
     for act in (bind, unbind):
         assert act(api.as_("milo"), made).status == 403
     assert api.post("/rest/automations/999999/bind.json").status == 404

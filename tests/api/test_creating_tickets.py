@@ -65,7 +65,7 @@ def test_the_text_may_be_formatted(api: Api, format: str, content: str, text: st
         ("subject", "", "subject is required"),
         ("subject", "Pump\nBcc: all@form.example", "must be one line"),
         ("content", "", "content is required"),
-        ("content_format", "bbcode", "not known"),
+        ("content_format", "bbcode", "is not a known format"),
         ("external_id", "x" * 256, "at most 255"),
         ("group_id", "999999", "there is no group"),
         ("bucket_id", "999999", "there is no bucket"),

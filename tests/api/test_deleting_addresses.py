@@ -39,6 +39,6 @@ def test_an_unused_address_is_deleted_at_once(api: Api) -> None:
 def test_the_address_of_a_worker_and_a_sender_cannot_be_deleted(confirm: bool, api: Api) -> None:
     [worker] = api.found("address", "email:milo@desk.example")
     [sender] = api.found("address", "email:support@localhost")
-    for address, told in ((worker, "belongs to worker"), (sender, "sends from")):
+    for address, told in ((worker, "belongs to worker"), (sender, "is a sender address of the helpdesk")):
         refused = api.call("DELETE", path(address, confirm=confirm))
         assert refused.status == 409 and told in refused["message"], refused

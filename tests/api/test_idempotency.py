@@ -147,7 +147,7 @@ def end(desk: Desk) -> None:
 
 def test_a_request_interrupted_before_its_write_is_done(desk: Desk) -> None:
     store = desk.service.store
-    with pytest.raises(Conflict, match="worked on"):
+    with pytest.raises(Conflict, match="still being processed"):
         idempotency.once(store, NOW, REQUEST, lambda: idempotency.once(store, NOW, REQUEST, lambda: written(desk, "x")))
     row = {"name": "name", "fingerprint": "fingerprint", "at": NOW, "claimed_by": job_queue.run_name()}
     store.write(lambda tx: tx.insert(KEY, row))

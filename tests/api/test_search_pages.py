@@ -133,7 +133,8 @@ def test_a_page_continues_where_the_last_one_ended_despite_changes(api: Api) -> 
     again = api.post("/rest/records/task/search.json", q="title:Zander* sort:-title", limit=3, cursor=cursor[0]).ok()
     assert again.headers["Link"].startswith("</rest/records/task/search.json?cursor=") and len(ids(again)) == 3
     other = api.get(f"/rest/records/task/search.json?q=sort:title&cursor={cursor[0]}")
-    assert (other.status, other["errors"][0]["field"]) == (422, "cursor") and "another order" in other["message"]
+    assert (other.status, other["errors"][0]["field"]) == (422, "cursor")
+    assert "a different search or order" in other["message"]
 
 
 @pytest.mark.parametrize("cursor", ["x", "é", "AAAA", "bm9uZQ", "A" * 5000])

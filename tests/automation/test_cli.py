@@ -160,9 +160,9 @@ def test_simulate_runs_the_simulation_branches_and_stores_nothing(run, tmp_path)
     [
         (("kata",), USAGE, "required"),
         (("kata", "a", "--json-lines"), USAGE, "not allowed"),
-        (("script", "--json-lines", "--vars", "{}"), USAGE, "--vars has no meaning"),
-        (("automation", "run", "--json-lines", "--simulate"), USAGE, "--simulate has no meaning"),
-        (("automation", "run", "--json-lines", "--policy", "p"), USAGE, "--policy has no meaning"),
+        (("script", "--json-lines", "--vars", "{}"), USAGE, "--vars cannot be used with --json-lines"),
+        (("automation", "run", "--json-lines", "--simulate"), USAGE, "--simulate cannot be used with --json-lines"),
+        (("automation", "run", "--json-lines", "--policy", "p"), USAGE, "--policy cannot be used with --json-lines"),
         (("automation",), USAGE, "ACTION"),
         (("kata", "absent.kata"), FAILED, "absent.kata cannot be read"),
         (("automation", "run", "-", "--policy", "absent.kata"), FAILED, "absent.kata cannot be read"),

@@ -115,7 +115,11 @@ RULES = [
     (UPSERTS + "record.update:\n    allow@bool: {{inputs.record_id == known}}", True, "run record.update: no rule"),
     (UPSERTS + "record.update:\n    allow@bool: {{inputs.record_id > 0}}", True, ""),
     (UPSERTS + "record.update:\n    allow@bool: {{inputs.fields.importance == 2}}", True, ""),
-    (UPSERTS + "record.create:\n    deny/big@bool: {{inputs.fields.importance > 1}}", False, "'deny/big' says no"),
+    (
+        UPSERTS + "record.create:\n    deny/big@bool: {{inputs.fields.importance > 1}}",
+        False,
+        "denied by its rule 'deny/big'",
+    ),
 ]
 
 

@@ -61,17 +61,17 @@ def test_variables_that_may_have_a_value_are_not_flagged(types: Registry, name: 
         (
             "start:\n  log: {{tickt_id}}",
             2,
-            "there is no 'tickt_id' here, so it is always empty; did you mean 'ticket_id'?",
+            "'tickt_id' does not exist here, so it is always empty; did you mean 'ticket_id'?",
         ),
         ("start:\n  log: {{ticket_ownr_id}}", 2, "did you mean 'ticket_owner_id'?"),
         ("start:\n  set:\n    order: 1\n  log: {{ordre}}", 4, "did you mean 'order'?"),
         ("start:\n  return:\n    text@raw: x\n    a@key: ticket_subjct", 4, "did you mean 'ticket_subject'?"),
-        ("start:\n  log: {{[1]|map(x => y)|join}}", 2, "there is no 'y'"),
-        ('start:\n  log: {{"a #{nme}"}}', 2, "there is no 'nme'"),
+        ("start:\n  log: {{[1]|map(x => y)|join}}", 2, "'y' does not exist here"),
+        ('start:\n  log: {{"a #{nme}"}}', 2, "'nme' does not exist here"),
         (
             "start:\n  decision:\n    outcome/a:\n      if@bool: {{isnew}}\n      then:\n        log: x",
             4,
-            "there is no 'isnew'",
+            "'isnew' does not exist here",
         ),
     ],
 )

@@ -334,7 +334,7 @@ BINDINGS_THAT_NEVER_RUN = [
     ("uri: svc:automation:told.near2", "there is no automation 'told.near2'; did you mean 'told.near1'?"),
     (
         "uri: told.other",
-        "the automation 'told.other' has the trigger svc.trigger.mail.route, and svc.trigger.mail.filter",
+        "the automation 'told.other' has the trigger svc.trigger.mail.route, but svc.trigger.mail.filter is required",
     ),
 ]
 

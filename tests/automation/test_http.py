@@ -146,7 +146,7 @@ def test_a_file_is_sent_by_its_reference(desk, peer):
         ("headers:\n  X-A: {{'1\\r\\nX-B: 2'}}", "line break"),
         ("headers:\n  X-A:\n    b: 1", "takes a text"),
         ("headers@key: long", "8,192"),
-        ("body@bool: yes", "takes a text"),
+        ("body@bool: yes", "must be a text"),
         ("body@key: huge", "16,777,216"),
         ("timeout: soon", "must be a number"),
         ("timeout@int: 61", "0 to 60 seconds"),
@@ -156,7 +156,7 @@ def test_a_file_is_sent_by_its_reference(desk, peer):
         ("response: x", "response"),
         ("response:\n  file: 1", "'file'"),
         ("response:\n  resource:\n    until: 1", "expires"),
-        ("response:\n  resource:\n    expires: never ever", "no time"),
+        ("response:\n  resource:\n    expires: never ever", "is not a time"),
     ],
 )
 def test_unsendable_inputs_fail_the_command(inputs, words, desk, peer):

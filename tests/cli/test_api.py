@@ -118,8 +118,8 @@ def test_mail_is_read_from_standard_input(run: Run, monkeypatch: pytest.MonkeyPa
     [
         (("GET",), "required"),
         (("FETCH", "workers/me.json"), "invalid choice"),
-        (("GET", "http://elsewhere.example/x"), "HELPDESK_URL names the server"),
-        (("GET", "//elsewhere.example/x"), "HELPDESK_URL names the server"),
+        (("GET", "http://elsewhere.example/x"), "HELPDESK_URL sets the server"),
+        (("GET", "//elsewhere.example/x"), "HELPDESK_URL sets the server"),
         (("GET", "workers/me.json?expand=x"), "NAME=VALUE"),
         (("GET", "workers/me.json", "expand"), "not 'expand'"),
         (("GET", "workers/me.json", "=x"), "not '=x'"),

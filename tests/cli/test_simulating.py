@@ -36,4 +36,4 @@ def test_a_ticket_requires_a_server(tmp_path: Path) -> None:
     script = tmp_path / "a.kata"
     script.write_text(SCRIPT)
     ran = command("automation", "run", str(script), "--ticket", "1", data=tmp_path / "none")
-    assert ran.returncode == 2 and b"without --url" in ran.stderr
+    assert ran.returncode == 2 and b"--ticket needs --url" in ran.stderr

@@ -129,7 +129,7 @@ def test_a_new_password_signs_out_all_other_devices(visitor: Visitor, ines: str,
     before = visitor.cookies["sid"]
     for form, words in (
         ({"current": "wrong", "password": NEW, "password_again": NEW}, "The password is wrong"),
-        ({"current": PASSWORD, "password": NEW, "password_again": "x"}, "differ"),
+        ({"current": PASSWORD, "password": NEW, "password_again": "x"}, "The two passwords do not match"),
         ({"current": PASSWORD, "password": "short", "password_again": "short"}, "At least 8"),
     ):
         answer = visitor.send("/account/password", form, page="/account")

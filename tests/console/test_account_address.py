@@ -68,7 +68,7 @@ def test_an_administrator_changes_the_address_and_the_worker_confirms_it(post: P
     [id] = api.found("address", f"email:{MILO}")
     api.update("address", id, email=NEW).ok()
     mails = taken(post, 2)
-    assert set(mails) == {MILO, NEW} and "in place of" in mails[MILO] and "/confirm-address/" not in mails[MILO]
+    assert set(mails) == {MILO, NEW} and "instead of" in mails[MILO] and "/confirm-address/" not in mails[MILO]
     path, stranger = link_in(mails[NEW], post), Visitor(post.server.url)
     assert place(stranger.get(path)).startswith("/login?")
     assert stranger.sign_in("olga@desk.example").status_code == 303 and stranger.get(path).status_code == 404
@@ -115,12 +115,12 @@ def test_administrators_see_and_cancel_pending_changes(post: Post, milo: Visitor
     worker = post.api.record("worker", post.api.ids["milo"]).ok()
     form = {name: str(worker[name]) for name in fields} | {"email": NEW}
     assert nora.send(page, form).status_code == 303
-    assert "once they have confirmed it" in nora.get("/admin/people").text
+    assert "once they confirm it" in nora.get("/admin/people").text
     taken(post, 2)
     shown = nora.get(page).text
-    assert f"{NEW} is not confirmed yet" in shown and f"Keep {MILO}" in shown
+    assert f"{NEW} is waiting to be confirmed" in shown and f"Keep {MILO}" in shown
     assert nora.send(f"{page}/address/again", page=page).status_code == 303
     path = link_in(taken(post, 2)[NEW], post)
     assert nora.send(f"{page}/address/drop", page=page).status_code == 303
-    assert "is not confirmed yet" not in nora.get(page).text and milo.get(path).status_code == 404
+    assert "is waiting to be confirmed" not in nora.get(page).text and milo.get(path).status_code == 404
     assert milo.send(f"{page}/address/drop", page="/account").status_code == 403

@@ -90,7 +90,7 @@ def test_scopes_in_use_are_reported_before_they_are_removed(signed_in: Visitor, 
     assert "write" in nora.record("oauth_app", app.id)["scopes"]
     sure = re.findall(r'name="sure" value="([0-9a-f]+)"', asked.text)[0]
     other = signed_in.send(page, form(scopes='"else":\n  endpoints: ["*"]\n', sure=sure))
-    assert other.status_code == 422 and "The scope read is gone" in text(other.text)  # a different question
+    assert other.status_code == 422 and "The scope read was removed" in text(other.text)  # a different question
     assert place(signed_in.send(page, form(scopes=READ, sure=sure))) == "/admin/apps"
     assert nora.record("oauth_app", app.id)["scopes"] == READ
     question = text(signed_in.get(f"{page}/delete").text)
@@ -111,7 +111,7 @@ NEVER = ("http:", "javascript:")  # an app with such a callback is refused even 
         ("https://a.example/#x", ["Line 1 must not have a fragment"]),
         ("http://a.example/", ["Line 1 must begin with https:, unless it leads to this machine"]),
         ("https://*.example/", ["Line 1 is compared character by character"]),
-        ("https://a.example/\n\nhttps://a.example/", ["Line 3 stands on line 1 already"]),
+        ("https://a.example/\n\nhttps://a.example/", ["Line 3 is already on line 1"]),
         ("javascript:alert(1)", ["Line 1 must not begin with javascript:"]),
     ],
 )
@@ -157,7 +157,7 @@ def test_unknown_endpoints_are_reported_at_their_line(endpoints: str, found: lis
 
 def test_repeated_keys_are_reported() -> None:
     written = "a:\n  label: A\n  label: B\n  endpoints: ['*']\n"
-    assert scope_check.mistakes(written) == [(3, "'label' stands on line 2 already")]
+    assert scope_check.mistakes(written) == [(3, "'label' is already on line 2")]
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_changes_of_apps_tokens_and_addresses_are_in_the_audit_log(signed_in: Vi
     assert sorted(told) == sorted([
         "Nora Berg gave the webhook Audited a new address",
         "Nora Berg created the webhook Audited",
-        "Nora Berg ended 2 tokens of Audited",
+        "Nora Berg revoked 2 tokens of Audited",
         "Nora Berg created a token of the app Audited for Milo Test: read",
         "Nora Berg changed the OAuth app Audited: scopes",
         "Nora Berg changed the OAuth app Audited: overlap_until",

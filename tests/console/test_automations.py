@@ -122,19 +122,19 @@ def test_write_fix_complete_save_simulate_run_and_restore_by_keyboard_and_mouse(
     expect(result).to_contain_text("Run for real")
     page.locator("#description").fill("Says a number.")
     page.locator("#script").fill("start:\n  return:\n    n: 2\n")
-    page.get_by_role("button", name="Save").click()
+    page.get_by_role("button", name="Save", exact=True).click()
     expect(page.locator("#toasts").get_by_role("button", name="Undo")).to_be_visible()
     page.get_by_role("link", name="History").click()
     page.get_by_role("link", name="Version 1").click()
-    page.get_by_role("link", name="Compare with now").click()
+    page.locator("#version").get_by_role("link", name="Compare with now").click()
     expect(page.get_by_role("row", name="− removed log: n is {{n}}")).to_be_visible()
     expect(page.get_by_role("row", name="+ added n: 2")).to_be_visible()
     page.get_by_role("button", name="Restore this version").click()
-    expect(page.locator("#toasts")).to_contain_text("Version 1 is back")
+    expect(page.locator("#toasts")).to_contain_text("Version 1 restored")
     id = nora.found("automation", "name:journey.one")[0]
     assert "n is {{n}}" in nora.record("automation", id, expand="script").ok()["script"]
     page.locator("#toasts").get_by_role("button", name="Undo").last.click()
-    expect(page.locator("#toasts")).to_contain_text("Version 2 is back")
+    expect(page.locator("#toasts")).to_contain_text("Version 2 restored")
     assert "n: 2" in nora.record("automation", id, expand="script").ok()["script"]
 
 
@@ -239,13 +239,13 @@ def test_without_scripts_it_is_written_run_and_restored(
         expect(page.get_by_role("heading", name="State after step 1")).to_be_visible()
         page.locator("#example_name").fill("Ana and others")
         page.get_by_role("button", name="Save as example").click()
-        expect(page.locator(".note").first).to_contain_text("is kept")
+        expect(page.locator(".note").first).to_contain_text("Example “Ana and others” saved")
         page.get_by_role("button", name="Run for real").click()
         expect(page.get_by_role("heading", level=1)).to_contain_text("for real?")
         page.get_by_role("button", name="Run for real").click()
         expect(page.locator("#result")).to_contain_text("Run for real")
         page.locator("#script").fill(GREET.replace("Hello", "Bye"))
-        page.get_by_role("button", name="Save").click()
+        page.get_by_role("button", name="Save", exact=True).click()
         expect(page.locator("#toasts")).to_contain_text("1 of 1 example has a different result.")
         page.get_by_role("button", name="Simulate the example Ana and others").click()
         expect(page.get_by_label("Result when saved")).to_contain_text("Hello Ana")
@@ -258,7 +258,7 @@ def test_without_scripts_it_is_written_run_and_restored(
         expect(page.locator("#here")).to_contain_text("log: greets {{inputs.who}}")
         page.get_by_role("link", name="Version 1").click()
         page.get_by_role("button", name="Restore this version").click()
-        expect(page.locator("#toasts")).to_contain_text("Version 1 is back")
+        expect(page.locator("#toasts")).to_contain_text("Version 1 restored")
 
 
 def test_on_a_phone_in_the_dark_axe_finds_nothing(
@@ -310,8 +310,8 @@ def test_inputs_have_fields_and_their_errors_are_shown_there(signed_in: Visitor,
     assert all(each in said for each in hints) and "Milo" in said
     for sent, words in (
         ({}, "The script requires this input"), ({"input:mail": "nobody"}, "Takes an email address"),
-        ({"input:mail": "a@b.example", "input:owner": "999999"}, "Names worker 999999"),
-        ({"input:mail": "a@b.example", "input:owner": "Nobody at all"}, "Nothing has exactly that name"),
+        ({"input:mail": "a@b.example", "input:owner": "999999"}, "Is worker 999999, which does not exist"),
+        ({"input:mail": "a@b.example", "input:owner": "Nobody at all"}, "No record has exactly that name"),
         ({"values": "[]"}, "Enter the values as a map"), ({"values": "{"}, "values"),
     ):  # fmt: skip
         answer = signed_in.send(f"/automations/{id}", form(nora, id, do="simulate") | sent)
@@ -461,7 +461,7 @@ def test_every_change_creates_a_version_whatever_its_source(signed_in: Visitor, 
     nora.update("automation", id, name="history.renamed").ok()
     page = text_of(signed_in.get(path).text)
     assert "Version 3" in page and "Version 4" not in page
-    assert "what it does, script" in page and "Nora Berg" in page and "made" in page
+    assert "what it does, script" in page and "Nora Berg" in page and "created" in page
     second = text_of(signed_in.get(f"{path}?version=2").text)
     assert "− removed a: 1" in second and "+ added a: 2" in second and "<b>two</b>" in second
     assert "No difference." in text_of(signed_in.get(f"{path}?version=3&against=now").text)

@@ -209,7 +209,7 @@ def _newer(whole: bytes) -> bytes:
     return whole[:60] + (schema.SCHEMA_NUMBER + 1).to_bytes(4, "big") + whole[64:]
 
 
-REFUSED = [(_cut, "cut short"), (_foreign, "another program"), (_newer, "newer version"), (lambda whole: b"", "choose"),
+REFUSED = [(_cut, "is incomplete: its end is missing"), (_foreign, "another program"), (_newer, "newer version"), (lambda whole: b"", "choose"),
            (lambda whole: b"<script>", "not a backup of this program")]  # fmt: skip
 
 

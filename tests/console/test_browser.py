@@ -79,7 +79,7 @@ def test_everything_works_without_scripts(chromium: Browser, server: Server, nor
         page.get_by_role("button", name="Run for real").click()
         expect(page.locator("#result")).to_contain_text("Run for real")
         page.fill("#script", "start:\n  retrun:\n")
-        page.get_by_role("button", name="Save").click()
+        page.get_by_role("button", name="Save", exact=True).click()
         expect(page.locator("#summary")).to_contain_text("did you mean 'return'?")
         expect(page.locator("#script")).to_have_value("start:\n  retrun:\n")
         assert nora.record("automation", nora.ids["automation"], "script")["script"].startswith("start:\n  log.warn")

@@ -220,7 +220,7 @@ def test_a_request_with_one_scope_is_limited_to_it(signed_in: Visitor, visitor: 
     assert answered(signed_in.send(path, {"as": ""}, page=path).text)[0] == 200
     assert answered(signed_in.send(path, {"as": str(made)}, page=path).text)[0] == 403
     for wrong, told in (
-        ({"as": "999999"}, "There is no oauth app 999999"),
+        ({"as": "999999"}, "OAuth app 999999 no longer exists"),
         ({"with": "tickets"}, "hoose the app"),
         ({**one, "with": "orgs"}, "no scope &#39;orgs&#39;"),
         ({"as": "x"}, "o record has exactly"),

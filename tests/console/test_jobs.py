@@ -104,7 +104,7 @@ def test_a_job_that_is_run_shows_its_progress(page: Page, signed_in: Visitor, de
     expect(page.locator("main")).to_contain_text(f"3 of {MAX_ATTEMPTS} attempts failed")
     desk.store.write(lambda tx: tx.delete(JOB, id=waiting))
     gone = signed_in.get(f"{BASE}/{waiting}")
-    assert gone.status_code == 404 and f"no job {waiting}" in gone.text
+    assert gone.status_code == 404 and f"Job {waiting} no longer exists" in gone.text
 
 
 def test_every_periodic_task_has_a_description() -> None:
@@ -182,7 +182,7 @@ def test_a_job_is_dropped_by_keyboard(chromium: Browser, server: Server, signed_
         page.keyboard.press("Enter")
         page.keyboard.press("Tab")
         page.keyboard.press("Enter")
-        expect(page.get_by_text(f"Job {id} (mail.send) is dropped")).to_be_visible()
+        expect(page.get_by_text(f"Job {id} (mail.send) dropped")).to_be_visible()
     assert row(desk, id) is None
 
 
@@ -206,7 +206,7 @@ def test_periodic_tasks_are_switched_and_run(signed_in: Visitor, desk: Desk, nor
     name = "reminders due"
     assert name in signed_in.get(SCANS).text and 'name="off" value="0"' not in signed_in.get(SCANS).text
     assert place(signed_in.send(f"{SCANS}/switch", {"name": name, "off": "1"}, page=SCANS)) == SCANS
-    assert "is off" in text_of(signed_in.get(SCANS).text)
+    assert "switched off. It stays off" in text_of(signed_in.get(SCANS).text)
     assert [row[0] for row in desk.read(lambda tx: tx.find(OFF))] == [name]
     reminder = nora.create("reminder", name="Oil", remind_at="-1 minute", worker_id=nora.ids["nora"]).ok()["id"]
     assert signed_in.send(SCANS, {}).status_code == 303

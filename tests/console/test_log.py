@@ -143,7 +143,7 @@ def test_the_retention_of_entries_is_a_setting(signed_in: Visitor, nora: Api) ->
     (path,) = re.findall(r'href="([^"]+)" aria-label="Change how long', signed_in.get(PATH).text)
     assert signed_in.send(path, {"automation_log_days": "0"}).status_code == 422
     assert signed_in.send(path, {"automation_log_days": "1"}).status_code == 303
-    assert "Entries are kept for 1 day, at most 500,000" in signed_in.get(PATH).text
+    assert "Entries are kept for 1 day, up to 500,000 entries" in signed_in.get(PATH).text
     signed_in.send(path, {"automation_log_days": "14"})
     assert "Entries are kept for 14 days" in signed_in.get(PATH).text
 

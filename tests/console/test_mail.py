@@ -275,7 +275,7 @@ def test_a_refused_login_is_reported_without_the_password(
         assert place(signed_in.send(f"{path}/check", {}, page=path)) == "/admin/mail"
         assert server.emptied.wait(30)
         page = loaded(signed_in, path, "Last arrived just now")
-        assert "Next look in" in page
+        assert "Next check in" in page
         signed_in.send(f"{path}/delete", {}, page=path)
 
 
@@ -315,7 +315,7 @@ def test_unaccepted_mail_is_read_retried_and_discarded(signed_in: Visitor, nora:
     dead_letters.keep(settings, "another", raw)
     (key,) = set(re.findall(rf"{FAILED}/([0-9a-f]{{24}})\"", signed_in.get(FAILED).text))
     signed_in.send(f"{FAILED}/{key}/discard", {}, page=FAILED)
-    assert "another.eml is discarded" in text_of(signed_in.get(FAILED).text)
+    assert "another.eml discarded" in text_of(signed_in.get(FAILED).text)
     for action in ("take", "discard"):
         signed_in.send(f"{FAILED}/{key}/{action}", {}, page=FAILED)
         assert "no longer stored" in text_of(signed_in.get(FAILED).text)
@@ -398,7 +398,7 @@ def test_a_transport_by_keyboard(chromium: Browser, server: Server, signed_in: V
         smtp.forget()
         page.locator("#recipient").focus()
         page.keyboard.press("Enter")
-        expect(page.get_by_text("By keyboard took the mail")).to_be_visible()
+        expect(page.get_by_text("By keyboard accepted the email from")).to_be_visible()
         assert smtp.take()[1] == ("nora@desk.example",)
         page.get_by_role("button", name="Delete").focus()
         page.keyboard.press("Enter")

@@ -22,7 +22,7 @@ def test_a_token_has_the_rights_of_its_scopes(signed_in: Visitor, nora: Api, ser
     assert chosen.status_code == 200 and "Read tickets" in chosen.text
     form = {"app_id": made, "worker_id": nora.ids["milo"], "expires": "2 hours", "label": "<b>for tests</b>"}
     for changed, words in (
-        ({"expires": "soonish"}, "soonish"), ({"worker_id": "999999"}, "no worker"), ({}, "Name at least one"),
+        ({"expires": "soonish"}, "soonish"), ({"worker_id": "999999"}, "no worker"), ({}, "Send at least one"),
         ({"scopes[]": "tickets:wirte"}, "tickets:wirte"), ({"worker_id": nora.ids["dora"]}, "disabled"),
         ({"app_id": "999999", "scopes[]": "api"}, "app"),
     ):  # fmt: skip

@@ -50,7 +50,7 @@ def test_an_invitation_by_mail_says_whether_it_is_sent(signed_in: Visitor, nora:
     others = [each["id"] for each in nora.search("mail_transport", limit=250)["results"]]
     for id in others:
         nora.remove("mail_transport", id).ok()
-    chosen = re.compile(r'<option value="(\w*)" selected>(?:Send mail|Show me)')
+    chosen = re.compile(r'<option value="(\w*)" selected>(?:Email a link|Show me)')
     for email, way, told in (("waits", "link", "is in the outbox"), ("leaves", "mail", "is on its way")):
         assert chosen.findall(signed_in.get(f"{BASE}/new").text) == [way]
         answer = signed_in.send(f"{BASE}/new", INES | {"email": f"{email}@desk.example", "invite": "mail"})
@@ -364,7 +364,7 @@ def test_people_by_keyboard(page: Page, nora: Api) -> None:
     cell.focus()
     page.keyboard.type("mem")
     page.keyboard.press("Control+Enter")
-    expect(page.locator("#toasts")).to_contain_text("1 place changed")
+    expect(page.locator("#toasts")).to_contain_text("1 membership changed")
     expect(page.get_by_label("Kim in By keyboard")).to_have_value("member")
     nora.remove("group", group).ok()
 

@@ -234,7 +234,7 @@ def test_a_late_form_is_done_in_the_browser(page: Page, desk: Desk, nora: Api) -
     page.fill("#_email", "nora@desk.example")
     page.fill("#_proof", PASSWORD)
     page.keyboard.press("Enter")
-    expect(page.locator("#toasts")).to_contain_text("Kept app is saved")
+    expect(page.locator("#toasts")).to_contain_text("Kept app saved")
     assert nora.record("oauth_app", id).ok()["url"] == "https://kept.example"
     nora.remove("oauth_app", id).ok()
 
@@ -296,7 +296,7 @@ def test_the_jump_finds_everything_with_a_name(signed_in: Visitor, visitor: Visi
         ("vacation", "/account#absence"), ("out of office", "/help/desk#away"), ("2fa", "/account/second-factor"),
         ("answering by mail", "/help/desk#notifications-and-answering-by-mail"), ("customers", "/search/contact"),
         ("undo send", "/admin/system/settings?q=undo_send_seconds"), ("all records", "/records"),
-        ("taken back", "/admin/system/settings?q=undo_send_seconds"), ('zzz")(', ""), ("x" * 5000, ""),
+        ("be cancelled", "/admin/system/settings?q=undo_send_seconds"), ('zzz")(', ""), ("x" * 5000, ""),
     ):  # fmt: skip
         shown = signed_in.get("/jump", params={"q": q})
         assert shown.status_code == 200 and (f'href="{path}"' in shown.text or not path), q

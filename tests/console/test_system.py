@@ -89,7 +89,7 @@ def opened(desk: Desk, worker_id: int, path: str, **headers: str) -> str:
 
 
 def test_the_checkup_verifies_the_path_of_the_request(desk: Desk, nora: Api) -> None:
-    assert "You came by desk.example, as links do" in opened(desk, nora.ids["nora"], CHECKUP)
+    assert "you opened this page at desk.example, and links lead there" in opened(desk, nora.ids["nora"], CHECKUP)
     other = opened(desk, nora.ids["nora"], CHECKUP, Host="10.1.1.1:8200")
     assert (
         "you opened this page at 10.1.1.1:8200, but links lead to https://desk.example" in other
@@ -103,7 +103,7 @@ def test_the_checkup_verifies_the_path_of_the_request(desk: Desk, nora: Api) -> 
 def test_the_log_is_filtered_and_followed(signed_in: Visitor, server: Server) -> None:
     signed_in.get("/rest/records/ticket/search.json?q=x")
     shown = text_of(signed_in.get(f"{LOG}?q=path%3D/rest/records/ticket/search.json").text)
-    assert "status=401" in shown and "From warning on" in shown
+    assert "status=401" in shown and "warning and above" in shown
     assert "status=401" not in text_of(signed_in.get(f"{LOG}?level=warning").text)
     empty = signed_in.get(f"{LOG}?q={HOSTILE}")
     assert "No line matches." in empty.text and "<script>alert" not in empty.text

@@ -167,7 +167,7 @@ def test_several_tickets_get_a_reply_at_once_and_it_is_undone(
     chosen = signed_in.send("/-/bulk", {"list": "/inbox", "do": "reply", "ids[]": ids}, page="/inbox")
     assert place(chosen) == f"/inbox/reply?ids={'%2C'.join(ids)}&back=%2Finbox"
     shown = text_of(signed_in.get(place(chosen)).text)
-    assert "Valve" in shown and "Send 3 answers" in shown
+    assert "Valve" in shown and "Send 3 replies" in shown
     blank = signed_in.send("/inbox/reply", {"ids[]": ids, "content": " ", "status": "1"}, page=place(chosen))
     assert blank.status_code == 422 and "Write a reply first" in blank.text
     form = {"ids[]": ids, "content": "All **fixed**.", "status": "2"}
@@ -248,7 +248,7 @@ def test_due_dates_are_shown_in_lists_and_on_the_ticket(nora: Api, signed_in: Vi
         page = signed_in.get(f"/tickets/{mask}").text
         assert expected.search(page) and "Resolution</dt>" in page
         listed = signed_in.get("/inbox?v=open&q=hurry").text
-        assert re.search(r"badge[^>]*warn[^>]*>.{0,80}?due", listed, re.DOTALL) and ">Late<" in listed
+        assert re.search(r"badge[^>]*warn[^>]*>.{0,80}?due", listed, re.DOTALL) and ">Overdue<" in listed
         assert signed_in.get("/inbox?v=late").status_code == 200
         shown = signed_in.get("/admin/targets").text
         assert "Soon" in shown and "/admin/targets/new" in shown

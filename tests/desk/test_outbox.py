@@ -353,7 +353,7 @@ def test_an_unreachable_transport_holds_its_queue_and_abandons_nothing(desk: Pos
     assert [each["queue_fails"] for each in drafts] == [41, 0, 0]  # one of them detects it
     assert len(desk.comments("draft", first["id"])) == 1 and desk.all("notification") == []
     [found] = [each for each in checkup_mail.of_mail(desk.service, desk.now) if "has been failing" in each.found]
-    assert found.state == "problem" and "2026-11-20 15:04 UTC, and 3 of it waits" in found.found
+    assert found.state == "problem" and "2026-11-20 15:04 UTC, and 3 of its emails are waiting" in found.found
     with SmtpServer() as back:
         params = {"host": back.host, "port": str(back.port), "timeout": "60"}
         desk.write(lambda writing: writing.set("mail_transport", down, {"params": params}))  # a server comes back

@@ -130,7 +130,7 @@ def test_records_are_found_by_a_custom_field(desk: Desk, nora: Context) -> None:
 @pytest.mark.parametrize(
     ("text", "names", "key", "row", "target", "told"),
     [
-        ("A;1\nB;2\na;3", ("name", "city"), "name", 4, "name", "stands in row 2 already"),
+        ("A;1\nB;2\na;3", ("name", "city"), "name", 4, "name", "is already in row 2"),
         ("Twofold;1", ("name", "city"), "name", 2, "name", "several records have 'Twofold'"),
         ("999999;x", ("id", "name"), "id", 2, "id", "there is no org '999999'"),
         ("x;x", ("id", "name"), "id", 2, "id", "there is no org 'x'"),

@@ -68,7 +68,7 @@ def test_tls_where_a_server_begins_without(kind: str) -> None:
         said = refusal(kind, server.port, TLS[kind])
     assert "does not speak TLS from the start: choose STARTTLS" in said
     with translation.speaking(translation.Languages((resources.path(translation.FOLDER),)).catalog_for("de")):
-        assert "spricht nicht von Anfang an TLS: STARTTLS wählen" in translation.shown(said)
+        assert "spricht nicht von Anfang an TLS: Wählen Sie STARTTLS" in translation.shown(said)
 
 
 @pytest.mark.parametrize("how", [STARTTLS, NONE], ids=["starttls", "none"])
