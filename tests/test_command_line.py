@@ -215,14 +215,17 @@ def test_an_invalid_command_line_is_reported_on_standard_error(arguments: tuple[
         (("token", "create", "--worker", "dora@desk.example"), "disabled"),
         (("token", "create", "--worker", "ana@desk.example", "--app", "Token generatro"), "mean 'Token generator'?"),
         (("token", "create", "--worker", "ana@desk.example", "--scope", "apo"), "did you mean 'api'?"),
-        (("token", "create", "--worker", "ana@desk.example", "--scope", ""), "name at least one"),
+        (("token", "create", "--worker", "ana@desk.example", "--scope", ""), "send at least one"),
         (("token", "create", "--worker", "ana@desk.example", "--expires", "soonish"), "'soonish' is not a time"),
         (("token", "create", "--worker", "ana@desk.example", "--expires", "yesterday"), "not later than now"),
         (("token", "create", "--worker", "ana@desk.example", "--expires", "2001-02-03"), "not later than now"),
         (("token", "create", "--worker", "ana@desk.example", "--expires", "never"), "not later than now"),
         (("token", "create", "--worker", "ana@desk.example", "--expires", ""), "not later than now"),
         (("worker", "create", "--email", "nonsense", "--first-name", "N"), "'nonsense' is not an email address"),
-        (("worker", "create", "--email", "ana@desk.example", "--first-name", "N"), "'ana@desk.example' belongs"),
+        (
+            ("worker", "create", "--email", "ana@desk.example", "--first-name", "N"),
+            "'ana@desk.example' already belongs to worker 2",
+        ),
         (("describe", "tickte"), "ticket"),
         (("worker", "create", "--email", "x@desk.example", "--first-name", "N", "--password-file", "absent"), "absent"),
         (("mail", "import", "absent.mbox"), "absent.mbox"),
@@ -428,7 +431,7 @@ def test_check_reports_damage(folder: Path, tmp_path: Path, run) -> None:
 def test_check_counts_wrong_counts_again(folder: Path, tmp_path: Path, run) -> None:
     wrong = "INSERT INTO ticket_days (created, status_id, group_id, n) VALUES (86400, 1, 1, 7)"
     data = changed_copy(folder, tmp_path / "counted", wrong)
-    told = "ticket_days did not match the rows of ticket; counted anew\n"
+    told = "ticket_days did not match the rows of ticket; counted again\n"
     assert run("check", data=data) == (FAILED, told, "")
     assert run("check", data=data) == (DONE, "the database is intact\n", "")
 

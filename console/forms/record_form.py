@@ -97,7 +97,8 @@ class OpenForm:
 
     def take_up(self) -> "OpenForm":
         """Restores the unsaved draft of the form, when the worker asks for it."""
-        self.values = drafts.take_up(self.visit, self.draft_key or self.visit.path, self.before)
+        stored = replace(self.before, values=dict(self.before.values), several=dict(self.before.several))
+        self.values = drafts.take_up(self.visit, self.draft_key or self.visit.path, stored)
         return self
 
     def _stored(self) -> Form:

@@ -209,8 +209,8 @@ def _newer(whole: bytes) -> bytes:
     return whole[:60] + (schema.SCHEMA_NUMBER + 1).to_bytes(4, "big") + whole[64:]
 
 
-REFUSED = [(_cut, "is incomplete: its end is missing"), (_foreign, "another program"), (_newer, "newer version"), (lambda whole: b"", "choose"),
-           (lambda whole: b"<script>", "not a backup of this program")]  # fmt: skip
+REFUSED = [(_cut, "is incomplete: its end is missing"), (_foreign, "another program"), (_newer, "newer version"),
+           (lambda whole: b"", "choose"), (lambda whole: b"<script>", "not a backup of this program")]  # fmt: skip
 
 
 @pytest.mark.parametrize(("change", "words"), REFUSED, ids=[words for _, words in REFUSED])

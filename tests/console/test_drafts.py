@@ -149,7 +149,7 @@ def test_typed_text_survives_a_closed_page_and_a_lost_connection(
         page.get_by_role("link", name="Restore draft").click()
         expect(page.locator("#name")).to_have_value("Typed and left")
         page.locator("form[data-guard] button[type=submit]").click()
-        expect(page.locator("#toasts")).to_contain_text("Webhook Typed and left saved.")
+        expect(page.locator("#toasts")).to_contain_text("Typed and left saved.")
         expect(note).to_be_hidden()
         page.route("**/-/draft", lambda route: route.fulfill(status=403))
         page.fill("#name", "Typed alone")
@@ -159,7 +159,7 @@ def test_typed_text_survives_a_closed_page_and_a_lost_connection(
         expect(note).to_be_visible()
         assert page.evaluate("localStorage.length") == 0
         page.get_by_role("button", name="Discard").click()
-        expect(page.locator("#toasts")).to_contain_text("dropped")
+        expect(page.locator("#toasts")).to_contain_text("Draft discarded.")
         expect(note).to_be_hidden()
         page.route("**/-/draft", lambda route: route.fulfill(status=403))
         page.fill("#name", "Somebody else must not see it")

@@ -64,7 +64,7 @@ def test_shipped_packages_are_offered_and_imported(signed_in: Visitor, nora: Api
     assert answer.status_code == 303, answer.text
     done = signed_in.get(place(answer)).text
     [hook] = nora.found("webhook_listener", 'name:"Caller"')
-    assert "Caller imported" in done and f'href="/automations/webhooks/{hook}"' in done
+    assert "Webhook responder imported" in done and f'href="/automations/webhooks/{hook}"' in done
 
 
 def test_imports_are_listed_with_their_remaining_records(signed_in: Visitor, nora: Api, visitor: Visitor) -> None:

@@ -89,10 +89,10 @@ def opened(desk: Desk, worker_id: int, path: str, **headers: str) -> str:
 
 
 def test_the_checkup_verifies_the_path_of_the_request(desk: Desk, nora: Api) -> None:
-    assert "you opened this page at desk.example, and links lead there" in opened(desk, nora.ids["nora"], CHECKUP)
+    assert "You opened this page at desk.example, and links lead there" in opened(desk, nora.ids["nora"], CHECKUP)
     other = opened(desk, nora.ids["nora"], CHECKUP, Host="10.1.1.1:8200")
     assert (
-        "you opened this page at 10.1.1.1:8200, but links lead to https://desk.example" in other
+        "You opened this page at 10.1.1.1:8200, but links lead to https://desk.example" in other
         and "Set base_url" in other
     )
     passed_on = opened(desk, nora.ids["nora"], CHECKUP, **{"X-Forwarded-For": "192.0.2.7"})

@@ -290,7 +290,7 @@ def test_the_retention_of_deliveries_is_set_and_undone(signed_in: Visitor, nora:
         assert wrong.status_code == 422 and words in text(wrong.text)
     assert place(signed_in.send(page, {**form, "kept_days": "3", "kept_last": "7"})) == page
     shown = signed_in.get(page).text
-    assert "Kept for 3 days, the last 7 and the last 5 failures" in shown
+    assert "Kept for 3 days; the last 7 and the last 5 failures are kept" in shown
     undo = dict(re.findall(r'name="([^"]+)" value="([^"]*)"', re.findall(r'class="toast".*?</form>', shown, re.S)[0]))
     assert (undo["kept_days"], undo["kept_last"]) == ("14", "100")
 

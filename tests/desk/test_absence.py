@@ -146,7 +146,7 @@ def test_workers_cannot_stand_in_for_themselves_or_while_disabled(desk: Post) ->
     with pytest.raises(Invalid, match="themselves"):
         away(desk, desk.milo, desk.milo)
     desk.update("worker", desk.olga, is_disabled=1)
-    with pytest.raises(Invalid, match="disabled"):
+    with pytest.raises(Invalid, match="deactivated"):
         away(desk, desk.milo, desk.olga)
 
 

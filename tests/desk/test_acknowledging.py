@@ -233,7 +233,7 @@ def test_a_mistake_loses_nothing_and_is_reported_once(desk: Post, smtp: SmtpServ
 def test_a_text_that_becomes_empty_is_a_mistake(desk: Post, smtp: SmtpServer) -> None:
     change(desk, ack_text="{{org_name}}")
     receive(desk)
-    assert "nothing is left" in desk.shown("group", desk.support)["ack_error"] and smtp.messages == []
+    assert "the rendered text is empty" in desk.shown("group", desk.support)["ack_error"] and smtp.messages == []
 
 
 def test_without_a_mail_server_none_is_queued(desk: Post) -> None:

@@ -120,7 +120,7 @@ def test_a_failed_one_is_tried_again_and_leaves_nothing(desk: Desk, tmp_path: Pa
     blocked = tmp_path / "file"
     blocked.write_text("no folder")
     mine = service(desk, blocked / "kept")
-    with pytest.raises(HelpdeskError, match="cannot be made"):
+    with pytest.raises(HelpdeskError, match="cannot be created"):
         backups.make(mine, NOW)
     blocked.unlink()
     assert run(desk, mine, NOW) == 1
@@ -141,7 +141,7 @@ def test_administrators_are_notified_once_until_one_succeeds(desk: Desk, tmp_pat
         with pytest.raises(HelpdeskError):
             body(mine, {}, NOW)
         found = backups.failure(ctx)
-        assert found is not None and "cannot be made" in found.error
+        assert found is not None and "cannot be created" in found.error
         notices = desk.found("notification", f"worker.id:{nora}")
         mails = [desk.row("draft", id)["to"] for id in desk.found("draft", "")]
         return len(notices), mails

@@ -273,7 +273,7 @@ def test_a_mail_that_cannot_be_set_aside_stays_on_the_server(desk: Desk, server:
     server.put(without_id(1), mail(From=""))
     id = box(desk, server)
     assert check(desk, id) == 1
-    assert "cannot be kept" in state(desk, id)["last_error"] and len(server.mails) == 2
+    assert "cannot be stored" in state(desk, id)["last_error"] and len(server.mails) == 2
     os.remove(Path(desk.service.settings.data) / dead_letters.FOLDER)
     assert check(desk, id) == 1
     assert len(letters(desk)) == 1 and server.mails == {} and subjects(desk) == ["Mail 1"]

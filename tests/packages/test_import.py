@@ -316,7 +316,7 @@ def entry(**changed) -> Tree:
         ({}, 'the key "package"'),
         ({"package": "x"}, "an object as well"),
         ({"package": {"name": 5}}, "name must be a text"),
-        ({"package": {"configure": "x"}}, "configure takes a map"),
+        ({"package": {"configure": "x"}}, "configure must be a map"),
         ({"package": {"configure": {"prompts": "x"}}}, "prompts must be a list of maps"),
         ({"package": {"configure": {"placeholders": [1]}}}, "placeholders must be a list of maps"),
         ({"package": {}, "recrods": [1]}, "'recrods' is not a section of a package; did you mean 'records'?"),
@@ -396,7 +396,7 @@ def test_a_mistake_is_reported_with_its_position(value, words, desk):
 def test_a_duplicate_of_a_unique_value_is_a_conflict(desk):
     queue = {"uid": "q", "_context": "queue", "name": "orders"}
     bring(desk, package(queue))
-    with pytest.raises(Conflict, match="records: 'q': name: 'orders' belongs to queue"):
+    with pytest.raises(Conflict, match="records: 'q': name: 'orders' already belongs to queue"):
         bring(desk, package(queue))
 
 
@@ -445,7 +445,7 @@ def test_versions_are_compared_part_by_part(version, other, lower):
         ({"plugins": ["svc.core", "svc.wehooks", "x"]}, "'svc.wehooks', which is not installed; did you mean"),
         ({"plugins": "svc.core"}, "takes a list"),
         ({"plugins": [["svc.core"]]}, "which is not installed"),
-        ("1.0", "requires takes a map"),
+        ("1.0", "requires must be a map"),
     ],
 )  # fmt: skip
 def test_requirements_are_checked_first(requires, words, desk):

@@ -108,7 +108,7 @@ def test_months_are_read_from_the_kept_counts(clocks: Clocks) -> None:
     row = dict(zip(days.names, desk.read(lambda tx: tx.find(days))[-1], strict=True))
     desk.store.write(lambda tx: tx.put(days, row | {"n": row["n"] + 5000}))
     wrong = clocks.ask("by:[created@month]", clocks.nora)
-    assert recounted(desk.store, [clocks.table]) == ["ticket_days did not match the rows of ticket; counted anew"]
+    assert recounted(desk.store, [clocks.table]) == ["ticket_days did not match the rows of ticket; counted again"]
     assert wrong != right == clocks.ask("by:[created@month]", clocks.nora)
 
 

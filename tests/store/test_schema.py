@@ -163,7 +163,7 @@ def test_wrong_counts_are_reported_and_counted_again(path: Path) -> None:
     ):
         assert recounted(store, [counted]) == []
         store.write(change)
-        assert recounted(store, [counted]) == ["pump_days did not match the rows of pump; counted anew"]
+        assert recounted(store, [counted]) == ["pump_days did not match the rows of pump; counted again"]
         assert store.read(lambda tx: tx.find(counted.days_table)) == right
     store.close()
 
