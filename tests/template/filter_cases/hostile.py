@@ -64,7 +64,7 @@ REFUSED: list[tuple[str, str]] = [
     ('{{ "a"|repeat(1e9) }}', "expected"),
     ('{{ "%999999999d"|format(1) }}', LONG),
     ('{{ "%-999999999s"|format("a") }}', LONG),
-    ('{{ "%.999999f"|format(1.5) }}', "at most 400 digits"),
+    ('{{ "%.999999f"|format(1.5) }}', "at most 400 decimals"),
     ("{{ percents|format }}", "no argument 1"),
     ('{{ percents|format("a") }}', "no argument 2"),
     ('{{ "%1$s%1$s%1$s%1$s%1$s%1$s%1$s%1$s%1$s%1$s%1$s%1$s%1$s%1$s%1$s%1$s%1$s"|format(a) }}', LONG),
