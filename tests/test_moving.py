@@ -214,7 +214,7 @@ def test_one_that_is_cut_short_is_no_desk_and_goes_on(
         store.close()
     done, said = _moved(source, target)
     assert done.was_begun and done.was_changed == is_changed
-    assert any("begins anew" in each for each in said) == is_changed
+    assert any("starts again" in each for each in said) == is_changed
     there, here = at(target), at(source)
     assert {name for name in here if here[name] != there[name]} == {"org"}  # the text with the NUL
     schema.open_store(target, app.all_tables(registry), registry.texts()).close()

@@ -38,7 +38,7 @@ def require_framework() -> None:
     """Raises Unavailable if the framework is too old to limit the size of requests."""
     if tornado.version_info[:2] < MIN_TORNADO:
         version = ".".join(map(str, MIN_TORNADO))
-        raise Unavailable(f"Tornado {version} or newer is needed, this is {tornado.version}; install it anew")
+        raise Unavailable(f"Tornado {version} or newer is needed, this is {tornado.version}; install it again")
 
 
 def raise_limit() -> None:

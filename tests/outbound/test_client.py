@@ -313,8 +313,8 @@ def _fails(error):
 @pytest.mark.parametrize(
     ("look_up", "words"),
     [
-        (_fails(socket.gaierror(-2, "Name or service not known")), "not known"),
-        (_fails(UnicodeError("label too long")), "not known"),
+        (_fails(socket.gaierror(-2, "Name or service not known")), "cannot be resolved"),
+        (_fails(UnicodeError("label too long")), "cannot be resolved"),
         (lambda *_, **__: [], "no address"),
         (lambda *_, **__: [(socket.AF_UNIX, socket.SOCK_STREAM, 0, "", "/run/x")], "no address"),
     ],

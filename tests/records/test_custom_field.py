@@ -32,7 +32,7 @@ def test_a_field_describes_itself_and_its_filter(desk):
 @pytest.mark.parametrize("fields", [{"type": "N"}, {"context": "call"}])
 def test_context_and_type_cannot_change(desk, fields):
     id = make(desk)["id"]
-    with pytest.raises(Invalid, match="stays"):
+    with pytest.raises(Invalid, match="cannot be changed"):
         desk.update("custom_field", id, **fields)
     desk.update("custom_field", id, type="S", context="svc.contexts.task", name="Number")
 

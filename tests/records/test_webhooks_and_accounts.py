@@ -107,7 +107,7 @@ def test_settings_and_credentials_are_never_returned(desk, ids, connected, uri):
 def test_params_are_a_map(desk, ids, connected, uri, sent, kept):
     desk.update(uri, connected[uri], params=sent)
     assert desk.row(uri, connected[uri])["params"] == kept
-    with pytest.raises(Invalid, match="params: must be a map"):
+    with pytest.raises(Invalid, match="params: takes a map"):
         desk.update(uri, connected[uri], params=["a"])
 
 

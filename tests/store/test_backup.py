@@ -384,7 +384,7 @@ def _in_use(file: Path) -> None:
 
 
 REFUSED = [
-    (_cut, "cut short"),
+    (_cut, "its end is missing"),
     (_without_beginning, "not a backup of this program"),
     (_empty, "not a backup of this program"),
     (_text, "not a backup of this program"),
