@@ -68,7 +68,7 @@ class Unpacker:
             return self._inflate.decompress(piece, most)
         except zlib.error:
             if not self._is_first:
-                raise Unavailable("the compression of the response is not supported") from None
+                raise Unavailable("the compressed response is damaged") from None
             self._inflate = zlib.decompressobj(-zlib.MAX_WBITS)  # raw deflate, which some servers send
         finally:
             self._is_first = False

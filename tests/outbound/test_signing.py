@@ -77,7 +77,7 @@ def test_every_key_of_params_is_documented():
         ("token.bearer", {}, {}, Required, "connected account have no 'token'"),
         ("token.bearer", {}, {"token": ""}, Required, "no 'token'"),
         ("token.bearer", {}, {"tokn": "x"}, Invalid, "did you mean 'token'?"),
-        ("token.bearer", {}, {"token": ["x"]}, Invalid, "takes a text"),
+        ("token.bearer", {}, {"token": ["x"]}, Invalid, "must be a text"),
         ("token.bearer", {}, {"token": "a\r\nX-B: 1"}, Invalid, "'token'"),
         ("token.bearer", {}, {"token": "two words"}, Invalid, "'token'"),
         ("token.bearer", {"token_type": "A B"}, {"token": "x"}, Invalid, "'token_type'"),

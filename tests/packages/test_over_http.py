@@ -344,7 +344,7 @@ def test_packages_from_the_command_line(data, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["import", "nowhere.json"], b"no file and no shipped package 'nowhere.json'"),
+        (["import", "nowhere.json"], b"neither a file nor a shipped package 'nowhere.json'"),
         (["import", "webhook-responder"], b"(answers); add --answer name=VALUE --answer answers=VALUE\n"),
         (
             ["import", "webhook-responder", "--answer", "answers=no"],
