@@ -209,5 +209,5 @@ def test_the_header_of_an_installation_is_read():
 
 def test_doubtful_senders_are_noted():
     assert "more than one address" in read("From: a@b, c@d").notes[0]
-    assert "another address" in read('From: "ceo@desk.example" <evil@x.example>').notes[0]
+    assert "a different address" in read('From: "ceo@desk.example" <evil@x.example>').notes[0]
     assert read('From: "a@b" <a@b>').notes == ()
