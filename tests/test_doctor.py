@@ -173,7 +173,7 @@ def test_a_port_that_another_program_has_is_a_problem(
 def test_a_server_that_runs_is_asked(data: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     server = Server(data)  # on a port that is set by a flag
     code, found = run(data)
-    assert code == 0 and _part(found, "server")["found"] == f"the one at {server.url} is well"
+    assert code == 0 and _part(found, "server")["found"] == f"the server at {server.url} works"
     assert server.url in _part(found, "base URL")["found"]
     (data / lock.NAME).write_text("process 1")  # of a server that does not listen yet: its settings give the port
     failing = b'{"status": "failing", "checks": {"database_writable": false, "scheduler_alive": true}}'
@@ -202,7 +202,7 @@ def only(findings: Iterator[Finding]) -> Finding:
     [
         ({}, "ok", "which only this machine can reach"),
         ({"host": "0.0.0.0"}, "warning", "not set"),
-        ({"base_url": "http://localhost:8200"}, "ok", "alone"),
+        ({"base_url": "http://localhost:8200"}, "ok", "only this machine"),
         ({"base_url": "http://192.0.2.7"}, "warning", "not encrypted"),
         ({"base_url": "https://192.0.2.7"}, "warning", "no proxy is trusted"),
         ({"base_url": "https://192.0.2.7", "trusted_proxies": ("10.0.0.1",)}, "ok", "https://192.0.2.7"),
@@ -235,7 +235,7 @@ def test_an_unreadable_index_and_a_grown_log_are_reported(tmp_path: Path, monkey
     assert only(checkup.of_database(desk.service, NOW)).state == "ok"
     monkeypatch.setattr(checkup, "LARGE_LOG_BYTES", -1)
     log = list(checkup.of_database(desk.service, NOW))[-1]
-    assert (log.part, log.state) == ("write-ahead log", "warning") and "for long" in log.found and log.advice
+    assert (log.part, log.state) == ("write-ahead log", "warning") and "for a long time" in log.found and log.advice
     text = desk.registry.texts()[0]
     desk.store.write(lambda tx: tx.connection.execute(f'DROP TABLE "{text.name}"').fetchall())
     broken, _ = checkup.of_database(desk.service, NOW)
@@ -298,7 +298,7 @@ def test_mail_servers_are_tried(tmp_path: Path) -> None:
         ({"jobs_failed": 2}, "warning", "no longer retried"),
         ({"mail_parked": 2}, "problem", "no mail transport"),
         ({"mail_given_up": 2}, "problem", "2 emails are given up"),
-        ({"mail_queued": 3, "mail_failing": 2}, "warning", "2 of 3 mails"),
+        ({"mail_queued": 3, "mail_failing": 2}, "warning", "2 of 3 emails"),
     ],
 )
 def test_jobs(desk: Desk, monkeypatch: pytest.MonkeyPatch, waiting: dict[str, int], state: str, words: str) -> None:

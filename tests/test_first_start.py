@@ -127,7 +127,7 @@ def test_the_link_shows_a_form_that_is_not_kept_or_framed(waiting: Server) -> No
         ({"email": "a@b.example, c@d.example"}, "email address"),
         ({"password": "short", "password_again": "short"}, "8 characters"),
         ({"password": "", "password_again": ""}, "8 characters"),
-        ({"password_again": "something else"}, "differ"),
+        ({"password_again": "something else"}, "do not match"),
         ({"timezone": "Mars/Olympus"}, "Mars/Olympus"),
         ({"first_name": "x" * 500}, "first_name"),
         ({"email": "x" * 300 + "@desk.example"}, "mail"),
