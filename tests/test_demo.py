@@ -449,7 +449,7 @@ def test_an_empty_folder_becomes_a_desk(run: Callable[..., Any], tmp_path: Path)
     assert all(" a second, about " in line for line in err.splitlines())  # progress, if the command takes long
     assert f"helpdesk serve --data {tmp_path / 'data'}` and open the setup link" in out
     code, out, err = run()
-    assert (code, out) == (1, "") and "there already" in err
+    assert (code, out) == (1, "") and "already exists" in err
     assert run("--remove")[:2] == (0, "400 tickets removed, with everything that belonged to them\n")
     code, out, err = run("--remove")
     assert (code, out) == (1, "") and "no demo data" in err

@@ -109,7 +109,7 @@ class Mover:
             report("looking whether the source is as it was when the copy was begun")
             was_changed = not self._is_unchanged(reading)
         if was_changed:
-            report("it was used since: the copy begins anew")
+            report("it was used since: the copy starts again")
         if was_changed or not self.was_begun:
             self._begin()
         done = self._copy(reading, progress)
