@@ -156,7 +156,7 @@ def test_a_worker_says_how_it_is_and_sends_others_away(three: Three) -> None:
     assert requests.get(f"{three.worker.url}/metrics", timeout=60).status_code == 200
     for path in ("/", "/rest/workers/me.json", "/webhooks/none"):
         refused = requests.post(f"{three.worker.url}{path}", data={"a": "b"}, timeout=60)
-        assert refused.status_code == 503 and "does jobs" in refused.text
+        assert refused.status_code == 503 and "only runs jobs" in refused.text
 
 
 def test_what_is_due_is_done_once_by_one_of_them(three: Three) -> None:
