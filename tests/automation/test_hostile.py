@@ -241,11 +241,11 @@ ATTEMPTS = {
     # -- policies
     "no policy": Attempt(f"start:\n{GET}", policy="", words="no rule allows it"),
     "a rule that fails": Attempt(
-        f"start:\n{GET}", words="its rule 'allow/a' says no",
+        f"start:\n{GET}", words="denied by its rule 'allow/a'",
         policy="commands:\n  storage.get:\n    allow/a: {{ 1/0 }}\n    allow: yes",
     ),
     "a rule against it that fails": Attempt(
-        f"start:\n{GET}", words="its rule 'deny' says no",
+        f"start:\n{GET}", words="denied by its rule 'deny'",
         policy="commands:\n  storage.get:\n    deny: {{ nosuch() }}\n    allow: yes",
     ),
     "a rule without an end": Attempt(
