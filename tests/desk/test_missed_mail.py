@@ -174,7 +174,7 @@ def test_only_the_headers_of_a_large_mail_are_fetched_without_top(desk: Desk, po
     pop3.without = {"top"}
     assert check(desk, mailbox(desk, pop3, max_msg_size_kb=2)) == ""
     assert subjects(desk) == ["Large", "Mail 2"]
-    assert "more than the 2,048" in desk.all("message")[0]["content"]
+    assert "more than the limit of its mailbox, 2,048" in desk.all("message")[0]["content"]
 
 
 def test_a_large_mail_without_readable_headers_does_not_block_others(desk: Desk, pop3: Pop3Server) -> None:
