@@ -177,7 +177,7 @@ def test_a_server_that_runs_is_asked(data: Path, run: Run, monkeypatch: pytest.M
     assert server.url in _part(found, "base URL")["found"]
     (data / lock.NAME).write_text("process 1")  # of a server that does not listen yet: its settings give the port
     failing = b'{"status": "failing", "checks": {"database_writable": false, "scheduler_alive": true}}'
-    for body, state, words in ((failing, "problem", "not database_writable"), (b"<html>", "warning", "does not respond"),
+    for body, state, words in ((failing, "problem", "not database_writable"), (b"<html>", "warning", "not respond"),
                                (b"[]", "warning", "another program")):  # fmt: skip
         with Peer() as other:
             other.answers[HEALTH] = answer(body)
