@@ -28,10 +28,12 @@ LOGIN = ("worker_", "client_ip", "client_browser_name", "client_browser_platform
 
 @dataclass(frozen=True)
 class Trigger:
-    """A trigger of automations. when: the event. keys: keys of the dictionary; one that ends in `_` stands for all keys
-    of a record. answer: {return value: effect}. runs: which of several bound automations run. is_screen: whether it
-    belongs to a screen that this version does not have, so that it never runs."""
+    """A trigger of automations. label: its name in forms and lists. when: the event. keys: keys of the dictionary; one
+    that ends in `_` stands for all keys of a record. answer: {return value: effect}. runs: which of several bound
+    automations run. is_screen: whether it belongs to a screen that this version does not have, so that it never
+    runs."""
 
+    label: str
     when: str
     keys: tuple[str, ...] = ()
     answer: Mapping[str, str] = field(default_factory=dict)
@@ -42,169 +44,217 @@ class Trigger:
 # Events of the service. Records of the type automation_event with these names bind automations.
 EVENTS: dict[str, Trigger] = {
     "mail.draft": Trigger(
-        "An email is started, or a draft of one is reopened.", ("draft_", "is_resumed"),
-        {"draft: params": "changes of the draft"}, EVERY, is_screen=True,
+        N_("When somebody starts an email"),
+        "An email is started, or a draft of one is reopened.",
+        ("draft_", "is_resumed"),
+        {"draft: params": "changes of the draft"},
+        EVERY,
+        is_screen=True,
     ),
     "mail.draft.validate": Trigger(
+        N_("Before a new email is sent"),
         "A new email is about to be sent or queued; it can be refused.",
         ("draft_", "caller_name", "caller_params", "worker_"),
-        {"reject": "true refuses it", "message": "the reason, for the author"}, EVERY,
+        {"reject": "true refuses it", "message": "the reason, for the author"},
+        EVERY,
     ),
     "mail.filter": Trigger(
-        "An email arrived and is not filed yet; it can be changed or refused.", (*MAIL, "parent_ticket_"),
+        N_("Before an email is accepted"),
+        "An email arrived and is not filed yet; it can be changed or refused.",
+        (*MAIL, "parent_ticket_"),
         {
             "reject": "true refuses the email",
             "set": "email_subject, email_body, email_body_html, headers (a map; blank takes one away), "
             "email_sender_org_id, custom_fields (of its ticket and message)",
-        }, EVERY,
+        },
+        EVERY,
     ),
     "mail.moved": Trigger(
-        "A ticket was moved to another group or bucket.", ("ticket_", "was_group_", "was_bucket_", "actor_"), runs=EVERY
+        N_("When a ticket is moved"),
+        "A ticket was moved to another group or bucket.",
+        ("ticket_", "was_group_", "was_bucket_", "actor_"),
+        runs=EVERY,
     ),
-    "mail.received": Trigger("A message arrived and is now on its ticket.", ("is_new_ticket", "message_"), runs=EVERY),
+    "mail.received": Trigger(
+        N_("When an email arrives"),
+        "A message arrived and is now on its ticket.",
+        ("is_new_ticket", "message_"),
+        runs=EVERY,
+    ),
     "mail.reply.validate": Trigger(
-        "A reply is about to be written; it can be refused.", ("draft_", "caller_name", "caller_params", "worker_"),
-        {"reject": "true refuses it", "message": "the reason, for the author"}, EVERY,
+        N_("Before a reply is sent"),
+        "A reply is about to be written; it can be refused.",
+        ("draft_", "caller_name", "caller_params", "worker_"),
+        {"reject": "true refuses it", "message": "the reason, for the author"},
+        EVERY,
     ),
     "mail.route": Trigger(
-        "An email that starts a ticket is assigned to a group and a bucket.", MAIL,
+        N_("When a new ticket is assigned to a group"),
+        "An email that starts a ticket is assigned to a group and a bucket.",
+        MAIL,
         {
-            "bucket_id": "where it goes", "group_id": "to the inbox of a group", "group_name": "the same, by its name",
+            "bucket_id": "where it goes",
+            "group_id": "to the inbox of a group",
+            "group_name": "the same, by its name",
             "bucket_name": "a bucket of that group",
-        }, UNTIL,
+        },
+        UNTIL,
     ),
     "mail.send": Trigger(
-        "An email is about to be sent; it can be changed.", ("draft_",),
+        N_("Before an email leaves"),
+        "An email is about to be sent; it can be changed.",
+        ("draft_",),
         {
             "draft: params": "to, cc, bcc, subject, content, format, group_id, bucket_id, owner_id, status, status_id, "
             "ticket_reopen, file_ids, html_template_id, custom_fields",
             "draft: content": "append, prepend, replace: each a map with text; replace takes with and regex too",
-        }, EVERY,
+        },
+        EVERY,
     ),
-    "mail.sent": Trigger("An email was sent.", ("message_",), runs=EVERY),
+    "mail.sent": Trigger(N_("When an email was sent"), "An email was sent.", ("message_",), runs=EVERY),
     "record.changed": Trigger(
+        N_("When a record changes"),
         "A record was created, changed or deleted.",
-        ("change_type", "is_new", "record__type", "record_", "was_record_", "actor__type", "actor_"), runs=EVERY,
+        ("change_type", "is_new", "record__type", "record_", "was_record_", "actor__type", "actor_"),
+        runs=EVERY,
     ),
     "record.merge": Trigger(
-        "Records are about to be merged; it can be refused.", RECORDS_MERGED, {"deny": "the reason, as a text"}, UNTIL
+        N_("Before records are merged"),
+        "Records are about to be merged; it can be refused.",
+        RECORDS_MERGED,
+        {"deny": "the reason, as a text"},
+        UNTIL,
     ),
-    "record.merged": Trigger("Records were merged.", RECORDS_MERGED, runs=EVERY),
+    "record.merged": Trigger(N_("When records were merged"), "Records were merged.", RECORDS_MERGED, runs=EVERY),
     "record.viewed": Trigger(
-        "Somebody opened the page of a record.", ("record_", "worker_"), runs=EVERY, is_screen=True
+        N_("When somebody opens a record"),
+        "Somebody opened the page of a record.",
+        ("record_", "worker_"),
+        runs=EVERY,
+        is_screen=True,
     ),
-    "reminder.remind": Trigger("A reminder is due.", ("reminder_",), runs=EVERY),
+    "reminder.remind": Trigger(N_("When a reminder is due"), "A reminder is due.", ("reminder_",), runs=EVERY),
     "ticket.target": Trigger(
+        N_("When a service target is missed"),
         "A service target of a ticket is about to be missed, or was missed.",
-        ("ticket_", "goal", "due_at", "is_missed"), runs=EVERY,
+        ("ticket_", "goal", "due_at", "is_missed"),
+        runs=EVERY,
     ),
-    "worker.authenticate.failed": Trigger("Somebody failed to sign in.", LOGIN, runs=EVERY),
+    "worker.authenticate.failed": Trigger(
+        N_("When somebody fails to sign in"), "Somebody failed to sign in.", LOGIN, runs=EVERY
+    ),
     "worker.authenticated": Trigger(
-        "A worker is about to be signed in; it can be refused.", LOGIN, {"deny": "the reason, as a text"}, EVERY,
+        N_("When a worker signs in"),
+        "A worker is about to be signed in; it can be refused.",
+        LOGIN,
+        {"deny": "the reason, as a text"},
+        EVERY,
     ),
-}  # fmt: skip
+}
 
 OTHERS: dict[str, Trigger] = {
     "automation.function": Trigger(
-        "The command `function` of another automation.", ("inputs",), {"...": "any map: the output of the command"},
+        N_("When another automation calls it"),
+        "The command `function` of another automation.",
+        ("inputs",),
+        {"...": "any map: the output of the command"},
         NAMED,
     ),
     "automation.timer": Trigger(
-        "A timer is due.", ("timer_", "inputs"),
+        N_("When a timer is due"),
+        "A timer is due.",
+        ("timer_", "inputs"),
         {"until": "with `await`: when the run is resumed", "delete": "true removes the timer"},
     ),
     "behavior.action": Trigger(
-        "The action `core.bot.action.automation` of a behavior.", ("...", "inputs"),
+        N_("When a behavior calls it"),
+        "The action `core.bot.action.automation` of a behavior.",
+        ("...", "inputs"),
         {"...": "any map: the result of the action"},
     ),
     "data.query": Trigger(
-        "A data query of the type `automation.invoke`.", ("inputs", "query_format"),
-        {"data": "the result; without it, everything that is returned", "_": "additional data"}, NAMED,
+        N_("When a data query calls it"),
+        "A data query of the type `automation.invoke`.",
+        ("inputs", "query_format"),
+        {"data": "the result; without it, everything that is returned", "_": "additional data"},
+        NAMED,
     ),
-    "interaction.internal": Trigger("A menu of the program itself.", is_screen=True),
-    "interaction.website": Trigger("A menu on a website.", is_screen=True),
-    "interaction.worker": Trigger("A menu for workers.", is_screen=True),
-    "interaction.worker.explore": Trigger("A worker goes through a list.", is_screen=True),
-    "map.clicked": Trigger("A place on a map is clicked.", is_screen=True),
-    "projectBoard.cardAction": Trigger("A card of a project board is moved.", is_screen=True),
-    "projectBoard.renderCard": Trigger("A card of a project board is shown.", is_screen=True),
+    "interaction.internal": Trigger(
+        N_("When somebody opens a menu of the program"), "A menu of the program itself.", is_screen=True
+    ),
+    "interaction.website": Trigger(
+        N_("When a visitor opens a menu on a website"), "A menu on a website.", is_screen=True
+    ),
+    "interaction.worker": Trigger(N_("When a worker opens a menu"), "A menu for workers.", is_screen=True),
+    "interaction.worker.explore": Trigger(
+        N_("When a worker goes through a list"), "A worker goes through a list.", is_screen=True
+    ),
+    "map.clicked": Trigger(N_("When somebody clicks on a map"), "A place on a map is clicked.", is_screen=True),
+    "projectBoard.cardAction": Trigger(
+        N_("When a card of a board is moved"), "A card of a project board is moved.", is_screen=True
+    ),
+    "projectBoard.renderCard": Trigger(
+        N_("When a card of a board is shown"), "A card of a project board is shown.", is_screen=True
+    ),
     "resource.get": Trigger(
-        "A resource whose content an automation creates is requested and no longer fresh.", ("resource_", "actor_"),
+        N_("When a resource is requested"),
+        "A resource whose content an automation creates is requested and no longer fresh.",
+        ("resource_", "actor_"),
         {"file: content": "the bytes", "file: expires_at": "until when they are fresh"},
     ),
     "scripting.function": Trigger(
-        "The template function `svc_automation`.", ("inputs",),
-        {"...": "any map: the return value of the function"}, NAMED,
+        N_("When a template calls it"),
+        "The template function `svc_automation`.",
+        ("inputs",),
+        {"...": "any map: the return value of the function"},
+        NAMED,
     ),
     "ticket.macro": Trigger(
+        N_("When a worker runs it on a ticket (macro)"),
         "A worker runs it on a ticket, as a macro. It acts with the rights of that worker.",
         ("ticket_", "worker_", "inputs"),
         {
-            "reply": "Markdown for the reply form, to be reviewed and sent", "note": "Markdown for a note, likewise",
+            "reply": "Markdown for the reply form, to be reviewed and sent",
+            "note": "Markdown for a note, likewise",
             "changes": "fields of the ticket, as in the records API; `owner_id: me` is the worker who runs it",
             "send": "true sends the reply and adds the note at once",
-        }, NAMED,
+        },
+        NAMED,
     ),
-    "ui.chart.data": Trigger("A chart is shown.", is_screen=True),
-    "ui.sheet.data": Trigger("A table is shown.", is_screen=True),
-    "ui.widget": Trigger("A widget is shown.", is_screen=True),
+    "ui.chart.data": Trigger(N_("When a chart is shown"), "A chart is shown.", is_screen=True),
+    "ui.sheet.data": Trigger(N_("When a table is shown"), "A table is shown.", is_screen=True),
+    "ui.widget": Trigger(N_("When a widget is shown"), "A widget is shown.", is_screen=True),
     "webhook.respond": Trigger(
+        N_("When a webhook receives a request"),
         "A webhook received a request.",
-        ("request_method", "request_path", "request_headers", "request_params", "request_form", "request_files",
-         "request_body", "request_client_ip", "webhook_", "inputs"),
+        (
+            "request_method",
+            "request_path",
+            "request_headers",
+            "request_params",
+            "request_form",
+            "request_files",
+            "request_body",
+            "request_client_ip",
+            "webhook_",
+            "inputs",
+        ),
         {
-            "status_code": "200 when blank", "headers": "a map",
+            "status_code": "200 when blank",
+            "headers": "a map",
             "body": "a text; a map or list is sent as JSON; `svc:resource:<id>` and `svc:automation_resource:<token>` "
             "send that file",
         },
     ),
-}  # fmt: skip
-TRIGGERS = tuple(PREFIX + name for name in sorted((*EVENTS, *OTHERS)))
-
-# What people call a trigger in forms and lists.
-LABELS = {
-    "automation.function": N_("When another automation calls it"),
-    "automation.timer": N_("When a timer is due"),
-    "behavior.action": N_("When a behavior calls it"),
-    "data.query": N_("When a data query calls it"),
-    "interaction.internal": N_("When somebody opens a menu of the program"),
-    "interaction.website": N_("When a visitor opens a menu on a website"),
-    "interaction.worker": N_("When a worker opens a menu"),
-    "interaction.worker.explore": N_("When a worker goes through a list"),
-    "mail.draft": N_("When somebody starts an email"),
-    "mail.draft.validate": N_("Before a new email is sent"),
-    "mail.filter": N_("Before an email is accepted"),
-    "mail.moved": N_("When a ticket is moved"),
-    "mail.received": N_("When an email arrives"),
-    "mail.reply.validate": N_("Before a reply is sent"),
-    "mail.route": N_("When a new ticket is assigned to a group"),
-    "mail.send": N_("Before an email leaves"),
-    "mail.sent": N_("When an email was sent"),
-    "map.clicked": N_("When somebody clicks on a map"),
-    "projectBoard.cardAction": N_("When a card of a board is moved"),
-    "projectBoard.renderCard": N_("When a card of a board is shown"),
-    "record.changed": N_("When a record changes"),
-    "record.merge": N_("Before records are merged"),
-    "record.merged": N_("When records were merged"),
-    "record.viewed": N_("When somebody opens a record"),
-    "reminder.remind": N_("When a reminder is due"),
-    "resource.get": N_("When a resource is requested"),
-    "scripting.function": N_("When a template calls it"),
-    "ticket.macro": N_("When a worker runs it on a ticket (macro)"),
-    "ticket.target": N_("When a service target is missed"),
-    "ui.chart.data": N_("When a chart is shown"),
-    "ui.sheet.data": N_("When a table is shown"),
-    "ui.widget": N_("When a widget is shown"),
-    "webhook.respond": N_("When a webhook receives a request"),
-    "worker.authenticate.failed": N_("When somebody fails to sign in"),
-    "worker.authenticated": N_("When a worker signs in"),
 }
+TRIGGERS = tuple(PREFIX + name for name in sorted((*EVENTS, *OTHERS)))
 
 
 def trigger_label(extension_id: str) -> str:
-    """What people call a trigger; its name if it is not one of ours."""
+    """The label of a trigger in the worker's language; its name if it is unknown."""
     name = extension_id.removeprefix(PREFIX)
-    return shown(LABELS[name]) if name in LABELS else name
+    trigger = (EVENTS | OTHERS).get(name)
+    return shown(trigger.label) if trigger is not None else name
 
 
 @dataclass(frozen=True)
