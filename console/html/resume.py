@@ -39,7 +39,7 @@ def again(visit: Visit, reason: str, form: Form | None = None) -> PageResponse:
     return render(
         visit,
         "again.html",
-        form.status if form.is_wrong else 403,
+        403,
         reason=reason,
         form=form,
         fields=fields,

@@ -289,7 +289,7 @@ class ListView(TableView):
         super().__init__(visit, worklist, self.type.label_names[1])
         self.q = self.searched = visit.query.text("q", "")
         self.by = visit.query.text("by", "")
-        self.query = sorted_query(worklist.sort, self.sort, worklist.own_query, self.q)  # as the API takes it
+        self.query = sorted_query(worklist.sort, self.sort, worklist.own_query, self.q)  # also sent by the API sample
         expanded = (lookup.LABEL, worklist.expand, *(each.expand for each in self.columns))
         self.expand = ",".join(filter(None, expanded))
         self.help = QueryHelp(visit.ctx, self.type)
@@ -307,12 +307,12 @@ class ListView(TableView):
         return records.search(self.visit.ctx, self.of.uri, SearchRequest(self.query, limit, page, self.expand, by))
 
     def _found(self) -> dict[str, Any]:
-        """The results on this page. A mistake in the query is shown beside it."""
+        """The results on this page. A mistake in the query is shown next to it."""
         by = (self.by,) if self.by else ()
         try:
             found = lookup.requested_page(self.visit, partial(self.read, by=by), self.limit)
         except BadQuery as error:
-            # What was typed is looked at alone, or its place would be that in the search with the list's own.
+            # The typed query is checked alone, so that the position of the mistake counts from its beginning.
             self.mistake = self.help.mistake(self.q) if self.q else None
             self.wrong = self.mistake.message if self.mistake is not None else error.message
             self.error = BadQuery(self.wrong)
@@ -369,8 +369,8 @@ def page(
     return page_of(visit, view, template, INVALID if view.wrong else status, **values)
 
 
-def page_of(visit: Visit, view: TableView, template: str, status: int, **values: Any) -> PageResponse:
-    """The page of a list as it was looked at, or the file that `format` asks for."""
+def page_of(visit: Visit, view: TableView, template: str, status: int = 200, **values: Any) -> PageResponse:
+    """The page of a list, or the file that `format` requests."""
     if visit.query.text("format", ""):
         return exported(visit, view)
     return render(visit, template, status, view=view, worklist=view.of, sizes=PAGE_SIZES, shown=shown, **values)

@@ -2,11 +2,11 @@
 own."""
 
 import re
-from datetime import datetime
 
 import segno
 from markupsafe import Markup
 
+from console.html import ui
 from console.html.form import Form
 from console.html.rendering import render
 from console.http.page_response import PageResponse, see
@@ -232,10 +232,7 @@ def _account(visit: Visit, **given: Form) -> PageResponse:
 def _absence(visit: Visit) -> Form:
     """One's absence as it is stored, with times as they are typed."""
     own = profile.own_record(visit.ctx)
-    times = {
-        name: datetime.fromtimestamp(own[name], visit.ctx.tz).strftime("%Y-%m-%d %H:%M") if own[name] else ""
-        for name in ("away_from", "away_until")
-    }
+    times = {name: ui.time_text(visit, own[name]) for name in ("away_from", "away_until")}
     return Form.from_values(times | {STAND_IN: str(own[STAND_IN] or "")})
 
 

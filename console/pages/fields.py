@@ -358,7 +358,7 @@ def _form(visit: Visit, fields: OpenForm, renaming: Form | None = None) -> PageR
     options = [(each, each) for each in fields.values.get("options").splitlines()] if fields.id else []
     return fields.render(
         "field.html",
-        max(fields.status, renamed.status),
+        renamed.status,
         renaming=renamed,
         field=fields.stored,
         kind=kind,

@@ -330,7 +330,7 @@ def _form(visit: Visit, fields: OpenForm, bucket_form: Form | None = None) -> Pa
     return render(
         visit,
         "group.html",
-        max(fields.status, shown.status),
+        shown.status,
         form=fields.values,
         bucket_form=shown,
         fields=fields.change(_sender(visit, fields)),

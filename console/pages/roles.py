@@ -82,7 +82,6 @@ def show_list(visit: Visit) -> PageResponse:
         visit,
         LIST,
         "roles.html",
-        form.status,
         form=form,
         reasons=reasons,
         types=types,

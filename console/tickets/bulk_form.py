@@ -17,16 +17,15 @@ def selected_tickets(visit: Visit) -> list[dict[str, Any]]:
 
 
 def path_of_list(visit: Visit) -> str:
-    """The list that the tickets were selected in."""
+    """The path of the list in which the tickets were selected."""
     return back_to_list(visit, inbox.PATH, f"/search/{inbox.URI}")
 
 
 def show_form(visit: Visit, template: str, selected: list[dict[str, Any]], form: Form, **values: Any) -> PageResponse:
-    """Renders the form with the selected tickets beside it."""
+    """Renders the form together with the selected tickets."""
     return render(
         visit,
         template,
-        form.status,
         form=form,
         found=selected,
         path=visit.path,

@@ -74,7 +74,6 @@ def _page(visit: Visit, ticket: Ticket, form: Form, usable: list[Macro], macro: 
     return render(
         visit,
         "ticket_macros.html",
-        form.status,
         ticket=ticket,
         form=form,
         listed=usable,

@@ -1,5 +1,5 @@
-"""The scheduler: the jobs that wait, run and failed, and how they went. What runs from time to time and the timers of
-automations have lists of their own."""
+"""The scheduler: jobs that wait, run or failed, and their past runs. Maintenance tasks and timers have separate
+lists."""
 
 import re
 from collections.abc import Mapping
@@ -21,6 +21,7 @@ from server.errors import NotFound
 from server.jobs import job_queue
 from server.translation import N_, N_ngettext, _
 from server.upkeep import scheduled_jobs
+from server.upkeep.scheduled_jobs import ScheduledJob
 
 BASE, RUNS, SCANS, TIMERS = "/admin/jobs", "/admin/jobs/runs", "/admin/jobs/scans", "/admin/jobs/timers"
 TABS = ((BASE, N_("Jobs")), (RUNS, N_("History")), (SCANS, N_("Maintenance tasks")), (TIMERS, N_("Timers")))
@@ -46,9 +47,12 @@ def _kinds(visit: Visit) -> list[Option]:
 def _jobs(visit: Visit, query: RowQuery) -> RowPage:
     state, kind = query.filters["state"], query.filters["kind"]
     jobs, total = scheduled_jobs.list_jobs(visit.ctx, state, kind, query.limit, query.page, query.sort)
-    shared = {"most": job_queue.MAX_ATTEMPTS}
-    rows = [asdict(each) | {"job_id": each.id, "_label": f"{each.kind} {each.id}"} | shared for each in jobs]
-    return RowPage(rows, total)
+    return RowPage([_job_row(each) for each in jobs], total)
+
+
+def _job_row(job: ScheduledJob) -> dict[str, Any]:
+    more = {"job_id": job.id, "_label": f"{job.kind} {job.id}", "badge": BADGES[job.state]}
+    return asdict(job) | more | {"most": job_queue.MAX_ATTEMPTS}
 
 
 def _runs(visit: Visit, query: RowQuery) -> RowPage:

@@ -2,12 +2,12 @@
 
 import re
 from dataclasses import replace
-from datetime import datetime
 from typing import Any
 
 from console.forms.controls import Control
 from console.forms.record_form import OpenForm, RecordForm
 from console.forms.record_pages import RecordPages, declare_pages
+from console.html import ui
 from console.html.form import Form
 from console.http.page_response import PageResponse, see
 from console.http.routes import page
@@ -99,7 +99,7 @@ def _filled(visit: Visit, fields: OpenForm) -> OpenForm:
     return fields.fill(
         automations_kata=timers.text_of(visit.ctx, visit.id),
         day="mon",
-        time=datetime.fromtimestamp(once, visit.ctx.tz).strftime("%Y-%m-%d %H:%M") if once else "",
+        time=ui.time_text(visit, once),
         repeat=OWN if each["is_recurring"] else ONCE,
         recurring_patterns=each["recurring_patterns"],
         recurring_timezone=each["recurring_timezone"] or "UTC",

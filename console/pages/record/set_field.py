@@ -16,12 +16,12 @@ from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit, own_path
 from console.lists import lookup
-from console.lists.selection import MAX_SELECTED, MAX_UNDO_BYTES, REFUSED_NAMED, back_to_list, selected_records
+from console.lists.selection import MAX_SELECTED, MAX_UNDO_BYTES, back_to_list, for_each, refusals, selected_records
 from console.pages.jump import place_of
 from console.pages.worklists import BASE
 from console.tickets import inbox
 from server.digits import id_in
-from server.errors import HelpdeskError, Invalid, NotOffered, nearest
+from server.errors import Invalid, NotOffered, nearest
 from server.record_types.record_type import RecordType
 from server.record_types.shared import custom
 from server.records import records
@@ -65,7 +65,7 @@ def save(visit: Visit) -> PageResponse:
     texts = _texts(sent, sent.values)
     before, refused = _set(visit, one, {each["id"]: texts for each in found})
     if refused and not before:  # nothing was changed: the same form again, with the reasons
-        sent.values.fail("", _refused(refused))
+        sent.values.fail("", refusals(refused)[0])
         return _page(visit, record_type, found, name, sent)
     kept = json.dumps({str(id): texts for id, texts in before.items()})
     told, back = " ".join(_summary(len(before), refused)), _back(visit, record_type)
@@ -89,7 +89,7 @@ def undo(visit: Visit) -> PageResponse:
     put_back = dict(list(known.items())[:MAX_SELECTED])
     done, refused = _set(visit, _form(visit, record_type, visit.form.text("field", "")), put_back)
     told = [_("Undone.")] if done else []
-    visit.flash(" ".join([*told, *([_refused(refused)] if refused else [])]))
+    visit.flash(" ".join([*told, *refusals(refused)]))
     return see(_back(visit, record_type))
 
 
@@ -121,18 +121,15 @@ def _form(visit: Visit, record_type: RecordType, name: str) -> RecordForm:
 
 def _set(visit: Visit, form: RecordForm, wanted: Mapping[int, Texts]) -> tuple[dict[int, Texts], list[str]]:
     """The former values of the changed records by id, and the reasons of refusals."""
-    before: dict[int, Texts] = {}
-    refused: list[str] = []
-    for id, texts in wanted.items():
-        try:
-            found = form.open(visit, id)
-            was = _texts(found, found.before)
-            fields = controls.values_of(visit, found.controls[0], _with(found, texts))
-            records.update(visit.ctx, form.uri, id, fields)
-            before[id] = was
-        except HelpdeskError as error:
-            refused.append(f"{id}: {shown(error.message)}")
-    return before, refused
+
+    def change(id: int) -> Texts:
+        opened = form.open(visit, id)
+        fields = controls.values_of(visit, opened.controls[0], _with(opened, wanted[id]))
+        records.update(visit.ctx, form.uri, id, fields)
+        return _texts(opened, opened.before)
+
+    changed, refused = for_each(wanted, change)
+    return dict(changed), refused
 
 
 def _texts(found: OpenForm, form: Form) -> Texts:
@@ -188,8 +185,4 @@ def _is_texts(value: Any) -> bool:
 
 def _summary(count: int, refused: list[str]) -> list[str]:
     told = [ngettext("Field set.", "Field set on {count} records.", count)] if count else []
-    return [*told, *([_refused(refused)] if refused else [])]
-
-
-def _refused(reasons: list[str]) -> str:
-    return _("Refused: {reasons}", reasons="; ".join(reasons[:REFUSED_NAMED]))
+    return [*told, *refusals(refused)]

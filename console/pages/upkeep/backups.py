@@ -197,7 +197,7 @@ def _all(visit: Visit, form: Form) -> PageResponse:
         "most": bytes_text(MAX_UPLOAD_BYTES),
     }
     if view is not None:
-        page = worklist.page_of(visit, view, "backups.html", form.status, **values)
+        page = worklist.page_of(visit, view, "backups.html", **values)
     else:
         page = render(visit, "backups.html", view=None, worklist=LIST, **values)
     return again(page, AGAIN_SECONDS) if is_made and not form.is_wrong else page
