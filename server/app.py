@@ -112,8 +112,8 @@ SiteMaker = Callable[[Service], dict[str, Site]]
 
 
 class Background:
-    """What a service has besides requests, from one start to the next: the thread of the scheduler, which `wake`
-    wakes, and those of scripts."""
+    """The threads of a service that serve no request: the scheduler, which `wake` wakes, and scripts. Created again
+    for each start."""
 
     def __init__(self, settings: Settings) -> None:
         self.wake = threading.Event()

@@ -252,7 +252,7 @@ def html(visit: Visit, control: Control, form: Form) -> Markup:
 
 
 def _choices(visit: Visit, control: Control, form: Form) -> ChooserOptions | Sequence[Option]:
-    """What may be chosen in the control."""
+    """The options of the control."""
     present = form.get(control.name)
     if control.kind == "chooser":
         return lookup.choosable(visit, control.target, control.query, present)
@@ -288,7 +288,7 @@ def values_of(visit: Visit, control: Control, form: Form) -> dict[str, Any]:
 
 
 def typed(control: Control, form: Form) -> object:
-    """What was typed or chosen, the same however a browser sends it."""
+    """The submitted text or options, independent of how the browser encodes them."""
     if control.is_several:
         return sorted(form.several.get(control.name, []))
     text = form.get(control.name).replace("\r\n", "\n").strip()

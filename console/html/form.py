@@ -73,7 +73,7 @@ class Form:
 
 
 def sentence(message: str) -> str:
-    """A message with a capital first letter, as a sentence of its own.
+    """The message as a sentence, with a capital first letter.
 
     >>> sentence("email: is taken"), sentence("mail.example cannot be reached")
     ('Email: is taken', 'mail.example cannot be reached')

@@ -266,7 +266,7 @@ def bar_heights(values: Sequence[int]) -> list[tuple[int, float]]:
 
 
 def trouble(visit: Visit, path: str) -> tuple[str, str]:
-    """The state and the problem behind an entry of the rail; both "" if there is none."""
+    """The state and the problem of an entry of the rail; both "" if there is none."""
     judged = visit.verdict.about(MARKED[path]) if path in MARKED else None
     if judged is None or judged.state == "ok":
         return "", ""

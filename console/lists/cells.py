@@ -15,8 +15,9 @@ FOLDER = "cells"  # below console/templates
 
 
 class DrawnColumns:
-    """The columns of a list. template: a file of console/templates/cells; its macros, called with the visit, the row
-    and what the list loaded, draw the columns of their names. Other columns show their value."""
+    """Creates the columns of a list. template: a file of console/templates/cells. A column with a macro of its name
+    there is drawn by it; the macro gets the visit, the row and the data that the list loaded. Other columns show their
+    value."""
 
     def __init__(self, template: str = "") -> None:
         self._template = template
@@ -32,7 +33,7 @@ class DrawnColumns:
         *,
         is_time: bool = False,
     ) -> ListColumn:
-        """A column. The arguments are those of ListColumn."""
+        """Creates a column; the arguments are those of ListColumn."""
 
         def cell(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
             macro = self._macro(key)

@@ -26,8 +26,8 @@ _NUMBERED = re.compile(r"(?:^|#)([0-9]{1,18})\s*\Z")  # the id in the text of a 
 
 
 def requested_page(visit: Visit, read: Callable[[int, int], dict[str, Any]], limit: int) -> dict[str, Any]:
-    """Reads the page of results that the address requests, the last one if rows were deleted meanwhile. read: called
-    with the limit and the number of the page."""
+    """Reads the page of results that the address requests, the last page if rows were deleted in the meantime. read:
+    called with the limit and the number of the page."""
     page = visit.query.integer("page", 1, 1, records.MAX_PAGE)
     results = read(limit, page)
     if results["total"] and not results["results"] and page > 1:

@@ -25,7 +25,7 @@ class RowView(TableView):
         self.form = Form()
         self.filters = {each.name: self._filter(each) for each in self.source.filters}
         self.filter_names = tuple(self.filters)
-        self.searched = " ".join(filter(None, self.form.values.values()))  # as an empty list quotes it
+        self.searched = " ".join(filter(None, self.form.values.values()))  # shown by an empty list
         self.is_filtered = bool(self.searched)
         self.cleared = self.link(**dict.fromkeys(self.filters, ""))
         self._require_sort()

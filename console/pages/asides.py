@@ -78,7 +78,7 @@ def check_script(visit: Visit) -> PageResponse:
 
 @page("POST", "/-/check/policy", "admin", form_bytes=TEXT_BYTES)
 def check_policy(visit: Visit) -> PageResponse:
-    """The mistakes in a policy, and what has no effect in it."""
+    """The mistakes in a policy, and its parts without effect."""
     text = visit.form.text("text", "")
     mistakes = [*checker.check_policy(text), *checker.warn_of_policy(text)]
     return _mistakes([(each.line, each.message) for each in mistakes])

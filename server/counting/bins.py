@@ -17,7 +17,7 @@ LAST_WALL = datetime(9999, 12, 31, 23, 59, 59)
 MAX_AXIS_BINS = 20_000  # bins of a time axis without gaps
 # Cached pairs of unit and zone, and days of each: 27 years. The days of a year take 10 milliseconds to compute.
 MAX_CACHED_SCALES, MAX_CACHED_DAYS = 16, 10_000
-MAX_CACHED_TEXTS = 4_096  # cached texts of bins; those of twelve months take a millisecond to compute
+MAX_CACHED_TEXTS = 4_096  # cached texts of bins; computing twelve months takes a millisecond
 WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
 MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",

@@ -48,8 +48,8 @@ def default_sender(tx: Transaction) -> int:
 
 
 def signature_id(group: Record | None, bucket: Record | None, template: Record | None = None) -> int:
-    """The signature of mail from a bucket: that of its HTML template, else of the bucket, else of the group; 0 for
-    none."""
+    """The id of the signature of mail from a bucket: the signature of its HTML template, of the bucket or of the group,
+    whichever comes first; 0 for none."""
     if template is not None and template["signature_id"]:
         return int(template["signature_id"])
     places = [each for each in (bucket, group) if each is not None]

@@ -1,4 +1,4 @@
-"""Who uses apps: how many workers and tokens, and what they lose when an app changes."""
+"""The use of apps: the number of workers and tokens, and the scopes that they lose when an app changes."""
 
 from server.context import Context
 from server.dataclass import dataclass

@@ -29,7 +29,7 @@ class TypePrivileges:
 
 @dataclass(frozen=True)
 class RightsReason:
-    """Why somebody may do something, may not, or may only sometimes."""
+    """The reason why a worker may, may not, or may sometimes perform an operation."""
 
     verdict: Literal["may", "may not", "sometimes"]
     text: str

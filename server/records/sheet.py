@@ -1,5 +1,5 @@
-"""A record in full for its readers: its label, its keys with the labels of the records behind them, its files, comments
-and links, within the rights of the caller."""
+"""A whole record as its readers see it: its label, its keys with the labels of the records they refer to, its
+files, comments and links, within the rights of the caller."""
 
 import dataclasses
 import json

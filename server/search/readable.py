@@ -20,7 +20,7 @@ from server.search.searchable import Searchable
 from server.store.peewee_parts import column_name
 from server.store.statements import InFragment
 
-Readable = Callable[[Any], Condition]  # of a record type of the registry that is searched
+Readable = Callable[[Any], Condition]  # called with a record type of the searched registry
 
 
 def points_to_readable(

@@ -37,7 +37,7 @@ BASE = "/automations/webhooks"
 TEXT_BYTES = 4 * 1024 * 1024
 SHOWN_DELIVERIES = 25
 HOURS = 24  # hours of calls in the list
-NEVER = {"at": "", "count": 0}  # of a webhook without calls
+NEVER = {"at": "", "count": 0}  # shown while a webhook has no calls
 TRIED = ("try_method", "try_path", "try_query", "try_headers", "try_body")
 METHODS = [(name, name) for name in ("POST", "GET", "PUT", "PATCH", "DELETE")]
 FIRST_SAMPLE = "json"
@@ -246,7 +246,7 @@ def _new(visit: Visit, fields: OpenForm) -> PageResponse:
 
 
 def _fill(visit: Visit, fields: OpenForm) -> OpenForm:
-    """The request to try, beside the settings of a webhook. `sample` in the address names a stored sample."""
+    """The request to try, shown next to the settings of a webhook. `sample` in the address names a stored sample."""
     if not fields.id:
         return fields
     sample_name = visit.query.text("sample", "")

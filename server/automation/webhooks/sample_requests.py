@@ -1,7 +1,8 @@
-"""Requests to try a webhook with, as other programs send them, and scripts that check their signatures. Ours.
+"""Sample requests for trying a webhook, in the form in which other programs send them, and scripts that check their
+signatures.
 
-Signatures are made when a sample is asked for, with a secret of ours: who binds one of the scripts with it as input can
-try it."""
+Samples are signed on request, with secrets that are constants here: an automation with one of the scripts and its
+secret as the input accepts the sample."""
 
 import base64
 import hmac

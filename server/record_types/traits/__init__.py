@@ -19,7 +19,7 @@ class Owner(Trait):
     name = "owner"
 
 
-# In the order in which types declare them: that of filters and expand names. Forms and reference pages list fields in
+# Types declare traits in this order, which filters and expand names follow. Forms and reference pages list fields in
 # reverse.
 ALL = (Comments(), CustomFields(), Links(), Watchers(), Attachments(), Avatars(), Owner(), Search())
 

@@ -105,7 +105,7 @@ def _values(each: RequestInput, text: str) -> Iterator[tuple[str, str]]:
 
 @lru_cache(MAX_KEPT)
 def operations(registry: Registry, revision: int, base_url: str) -> tuple[FlatOperation, ...]:
-    """Every operation of the document of a registry at this revision, by path; other names of one are left out."""
+    """Every operation of the document of a registry at this revision, by path, without aliases."""
     api = document(registry, ENDPOINTS, base_url)
     listing = []
     for path, methods in api["paths"].items():
