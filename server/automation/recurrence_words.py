@@ -18,7 +18,7 @@ def in_words(text: str) -> str:
     >>> in_words("30 6,18 l * *"), in_words("5 * * 1,7 fri#2")
     ('at 06:30 and 18:30, on the last day of the month', '5 minutes past every hour, on the second Fri, in Jan and Jul')
     >>> in_words("* * 15w * sunl"), in_words("0 */2 * * *")
-    ('every minute, on the working day nearest to 15, on the last Sun', 'every 2 hours from 00:00 on')
+    ('every minute, on the working day nearest to 15, on the last Sun', 'every 2 hours from 00:00')
     """
     patterns = [line.strip().lower() for line in text.splitlines()]
     return "; ".join(_schedule_text(ALIASES.get(each, each).split()) for each in patterns if each and each[0] != "#")

@@ -142,7 +142,7 @@ def test_lines_appear_while_the_log_is_open(page: Page, signed_in: Visitor) -> N
 @pytest.mark.sqlite("the file of the database")
 def test_the_whole_database_is_read_on_request(signed_in: Visitor, desk: Desk) -> None:
     assert place(signed_in.send(f"{BASE}/database", {}, page=BASE)) == BASE
-    assert loaded(signed_in, BASE, "sound Read just now in")
+    assert loaded(signed_in, BASE, "valid Checked just now in")
 
 
 @pytest.mark.sqlite("the file of the database")
@@ -231,7 +231,8 @@ def test_without_a_folder_the_page_says_what_to_do(signed_in: Visitor) -> None:
     assert "Set up backups" in page and "Back up now" not in page and "helpdesk restore" in page
     assert "backup_folder = " in page
     answer = signed_in.send(BACKUPS, {})
-    assert answer.status_code == 503 and "no backup folder is set" in answer.text
+    assert answer.status_code == 503
+    assert "No backup folder is set" in answer.text
 
 
 @pytest.mark.sqlite("the file of the database")

@@ -5,6 +5,7 @@ import asyncio
 import inspect
 import socket
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,9 @@ def instances() -> dict[type, Any]:
             stream.close()
         return found
 
-    return asyncio.run(create())
+    # On a thread of its own: a browser of other tests may keep a loop running on this one.
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, create()).result()
 
 
 @pytest.mark.parametrize(("kind", "name"), LISTED, ids=[f"{kind.__name__}.{name}" for kind, name in LISTED])

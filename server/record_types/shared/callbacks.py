@@ -51,7 +51,7 @@ def problem(address: str) -> str:
     >>> problem("https://a.example/back?x=1"), problem("com.example.app:/back"), problem("/back")
     ('', '', 'must begin with https: or the scheme of an app')
     >>> problem("http://localhost:3000/back"), problem("http://a.example/back")
-    ('', 'must begin with https:, unless it leads to this machine itself: others on the way could read the answer')
+    ('', 'must begin with https:, unless it leads to this machine: others on the network could read the response')
     """
     scheme = _SCHEME.match(address)
     if scheme is None:
@@ -77,7 +77,7 @@ def mistakes(text: str) -> list[tuple[int, str]]:
     should be avoided.
 
     >>> mistakes("https://a.example/back\\nhttps://a.example/back\\nmailto:x")
-    [(2, 'stands on line 1 already'), (3, 'must not begin with mailto:, which leads to no app')]
+    [(2, 'is already on line 1'), (3, 'must not begin with mailto:, which leads to no app')]
     """
     problems, first_lines = [], dict[str, int]()
     for place, each in enumerate(text.splitlines(), 1):
