@@ -159,12 +159,12 @@ def _described() -> list[dict[str, Any]]:
 # -- pages -------------------------------------------------------------------------------------------------------------
 
 SHARED = (
-    "What all requests have in common, such as tokens, forms and the keys beside an answer, is told in "
-    "[the API](../api.md), and an example in Python in [programs](../clients.md#{anchor})."
+    "[The API](../api.md) describes what all requests have in common, such as tokens, forms and the keys that every "
+    "response has. [Programs](../clients.md#{anchor}) shows an example in Python."
 )
 OUTSIDE = (
-    "These take no token of the API. How apps use them is told in [OAuth](../oauth.md). Beside them there are "
-    "`/webhooks/{token}` ([automations](../automations.md)), and `/health` and `/metrics` "
+    "These require no API token; [OAuth](../oauth.md) shows how apps use them. There are also `/webhooks/{token}` "
+    "([automations](../automations.md)), and `/health` and `/metrics` "
     "([operating](../operating.md#health), [metrics](../metrics.md))."
 )
 ARGUMENT = re.compile(r"\{\w+\}")
@@ -268,11 +268,11 @@ def _section(each: Endpoint) -> Iterator[str]:
         yield from head("Parameter", "Takes", "Meaning")
         yield from (_parameter(each, one) for one in each.parameters)
     yield ""
-    yield from _answers(each)
+    yield from _responses(each)
     yield ""
     more = [str(status) for status in errors.statuses(each) if status not in errors.ALWAYS]
     beyond = f", and {', '.join(more)}" if more else ""
-    yield f"[Errors](../api.md#errors): those that any request can have{beyond}."
+    yield f"[Errors](../api.md#errors): those of any request{beyond}."
 
 
 def _sample(each: Endpoint) -> Iterator[str]:
@@ -297,33 +297,33 @@ def _parameter(each: Endpoint, one: Parameter) -> str:
     is_header, in_path = one.place == "header", f"{{{one.name}}}" in each.path
     where = ", in a header" if is_header else ", in the path" if in_path else ""
     if not where and each.method not in METHODS_WITH_BODY:
-        where = ", behind `?`"
+        where = ", in the query"
     kind = "map" if is_map(one) else one.type
     return row(name, f"{kind}{where}", note(one.note))
 
 
-def _answers(each: Endpoint) -> Iterator[str]:
-    ways = shapes.successes(each.answer)
+def _responses(each: Endpoint) -> Iterator[str]:
+    ways = shapes.successes(each.response)
     for one in ways:
         before = f"**{one.status}** {one.note} " if len(ways) > 1 else ""
-        yield f"{before}{_answer(one)}".strip()
+        yield f"{before}{_response(one)}".strip()
         if one.schema is not None:
             yield from _keys_of(one.schema)
         if one is not ways[-1]:
             yield ""
 
 
-def _answer(one: Success) -> str:
+def _response(one: Success) -> str:
     """Describes a successful response in a sentence or two."""
     headers = "; ".join(f"`{name}`, {_in_a_sentence(told)}" for name, told in one.headers.items())
     more = f" Headers: {headers}." if headers else ""
     if one.schema is None:
-        return f"Answers bytes, no JSON.{more}" if one.media_type else f"Answers no body.{more}"
+        return f"Returns bytes, not JSON.{more}" if one.media_type else f"Returns no body.{more}"
     if one.schema == shapes.NOTHING:
-        return f"Answers nothing but the keys of every answer.{more}"
+        return f"Returns only the keys that every response has.{more}"
     about = one.schema.get("description", "")
     words = "a map" if one.schema.get("properties") and "allOf" not in one.schema else _words(one.schema)
-    return f"Answers {words}.{f' {about}' if about else ''}{more}"
+    return f"Returns {words}.{f' {about}' if about else ''}{more}"
 
 
 def _keys_of(schema: Schema) -> Iterator[str]:

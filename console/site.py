@@ -21,7 +21,7 @@ from server.record_types.shared.usage_buffer import usage_buffer
 from server.records import catalogs
 from server.store.transaction import Transaction
 from server.translation import _
-from server.web.endpoint_call import SANDBOX, Answer
+from server.web.endpoint_call import SANDBOX, Response
 from server.web.oauth import AUTHORIZE, DEVICE_PAGE
 from server.web.packed import takes_gzip
 from server.web.site import Pool, Request, Site, announced
@@ -55,7 +55,7 @@ class Console(Site):
         page = _page_of(request, request.method)
         return page.form_bytes if page is not None else MAX_FORM_BYTES
 
-    def admit(self, request: Request) -> Answer | None:
+    def admit(self, request: Request) -> Response | None:
         """Accepts large forms only from workers who are signed in and may open the page. Raises NotAuthenticated,
         AdminOnly."""
         page = _page_of(request, request.method)
@@ -85,8 +85,8 @@ class Console(Site):
         page = _page_of(request, "POST")
         return page is not None and (page.hashes or resume.PROOF.encode() in request.body)
 
-    def answer(self, request: Request, steps: int | None) -> Answer:
-        file = static_files.answer(request.path, takes_gzip(request.headers))
+    def respond(self, request: Request, steps: int | None) -> Response:
+        file = static_files.respond(request.path, takes_gzip(request.headers))
         if file is not None:
             return file
         visit = Visit(self.service, request, clock.now())
@@ -96,7 +96,7 @@ class Console(Site):
             # If the browser followed the redirect itself, the page would be rendered unseen and its flash message lost.
             response = PageResponse(headers={LOCATION: response.headers["Location"]})
         headers = self._headers(response) | dict(response.headers)
-        return Answer(
+        return Response(
             status=response.status,
             headers=headers,
             body=response.html.encode("utf-8", "replace"),

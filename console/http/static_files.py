@@ -12,7 +12,7 @@ from pathlib import Path
 from markupsafe import Markup
 
 from server import late_files
-from server.web.endpoint_call import Answer
+from server.web.endpoint_call import Response
 
 PREFIX = "/static/"
 FOREVER = "public, max-age=31536000, immutable"
@@ -74,7 +74,7 @@ def _compressed(name: str) -> bytes:
     return gzip.compress(_contents()[name], mtime=0)
 
 
-def answer(path: str, takes_gzip: bool = False) -> Answer | None:
+def respond(path: str, takes_gzip: bool = False) -> Response | None:
     """Responds with the file at a path, with or without the digest in it; None if there is no such file."""
     if not path.startswith(PREFIX):
         return None
@@ -85,5 +85,5 @@ def answer(path: str, takes_gzip: bool = False) -> Answer | None:
     kind = _TYPES.get(Path(name).suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"
     headers = {"Vary": "Accept-Encoding"} | ({"Cache-Control": FOREVER} if digest else {})
     if takes_gzip:
-        return Answer(body=_compressed(name), content_type=kind, headers=headers | {"Content-Encoding": "gzip"})
-    return Answer(body=content, content_type=kind, headers=headers)
+        return Response(body=_compressed(name), content_type=kind, headers=headers | {"Content-Encoding": "gzip"})
+    return Response(body=content, content_type=kind, headers=headers)

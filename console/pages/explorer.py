@@ -18,7 +18,7 @@ from server.record_types.shared.scopes import parse
 from server.settings import VERSION
 from server.translation import N_, _
 from server.web import envelope, error_bodies, own_requests
-from server.web.endpoint_call import Answer
+from server.web.endpoint_call import Response
 from server.web.openapi import flat_operations, openapi_site, postman
 from server.web.openapi.flat_operations import FlatOperation
 from server.web.own_requests import OwnResponse
@@ -64,7 +64,7 @@ def show(visit: Visit) -> PageResponse:
 
 @page("GET", f"{BASE}/errors")
 def show_errors(visit: Visit) -> PageResponse:
-    """Every kind of error that the API answers."""
+    """Every kind of error that the API returns."""
     return render(visit, "api_errors.html", found=error_bodies.catalogue())
 
 
@@ -90,7 +90,7 @@ def show_operation(visit: Visit) -> PageResponse:
 
 @page("POST", f"{BASE}/{{name}}", form_bytes=FORM_BYTES)
 def try_read(visit: Visit) -> PageResponse:
-    """Send a request that changes nothing, and show the answer. Raises NotFound, Invalid for other operations."""
+    """Send a request that changes nothing, and show the response. Raises NotFound, Invalid for other operations."""
     each = _operation(visit)
     if not each.is_read:
         raise Invalid(
@@ -101,7 +101,7 @@ def try_read(visit: Visit) -> PageResponse:
 
 @page("POST", f"{BASE}/{{name}}/write", "proven worker", form_bytes=FORM_BYTES)
 def try_write(visit: Visit) -> PageResponse:
-    """Send a request for real, and show the answer. Raises NotFound."""
+    """Send a request for real, and show the response. Raises NotFound."""
     operation = _operation(visit)
     form = Form.sent(visit.form, [AS, WITH, *(one.key for one in operation.inputs)])
     for one in operation.inputs:
@@ -142,7 +142,7 @@ def _shown(visit: Visit, operation: FlatOperation, form: Form, reply: OwnRespons
         each=operation,
         form=form,
         reply=reply,
-        body=_body(reply.answer) if reply else "",
+        body=_body(reply.response) if reply else "",
         methods=METHODS,
         flags=FLAGS,
         choices={one.key: [NOT_SENT, *((option, option) for option in one.options)] for one in operation.inputs},
@@ -176,11 +176,11 @@ def _as(visit: Visit, form: Form) -> tuple[int, str]:
     return app_id, scope
 
 
-def _body(answer: Answer) -> str:
+def _body(response: Response) -> str:
     """A body for display: JSON with line breaks, binary data as its size."""
-    if answer.pieces is not None:
-        return f"({bytes_text(answer.length)} of {answer.content_type}; fetch it by the command below)"
-    text = answer.body.decode("utf-8", "replace")
-    if answer.content_type == envelope.CONTENT_TYPE:
+    if response.pieces is not None:
+        return f"({bytes_text(response.length)} of {response.content_type}; fetch it by the command below)"
+    text = response.body.decode("utf-8", "replace")
+    if response.content_type == envelope.CONTENT_TYPE:
         text = as_json(json.loads(text))
     return text if len(text) <= MAX_SHOWN_CHARS else text[:MAX_SHOWN_CHARS] + "\n… (cut; fetch it by the command below)"

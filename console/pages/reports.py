@@ -93,7 +93,7 @@ def _query(since: str, of: str, field: str, more: str) -> str:
 
 
 def _per_day(visit: Visit, places: list[str], of: str, field: str, more: str) -> list[int]:
-    data = query_run.answer(visit.ctx, _query(places[0], of, field, more))["data"]
+    data = query_run.evaluate(visit.ctx, _query(places[0], of, field, more))["data"]
     counts = dict(zip(data.get("ts", ()), data.get("count", ()), strict=False))
     return [int(counts.get(each) or 0) for each in places]
 

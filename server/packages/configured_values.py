@@ -54,7 +54,7 @@ def _random(params: Tree, where: str) -> str:
 def _queried(ctx: Context, params: Tree, where: str, substitution: Substitution) -> Any:
     query, validate, selector = (_text(params, name, where) for name in ("query", "validate", "selector"))
     with at(f"{where}: query"):
-        results = query_run.answer(replace(ctx, steps=None), query)
+        results = query_run.evaluate(replace(ctx, steps=None), query)
     problem = substitution.script(validate, f"{where}: validate", results=results).strip()
     if problem:
         raise bad(f"{where}: {problem[:500]}")

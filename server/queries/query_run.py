@@ -21,7 +21,7 @@ DEFAULT_TIMEOUT_MS = 20_000
 MAX_TIMEOUT_MS = 60_000
 
 
-def answer(ctx: Context, q: str, placeholders: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def evaluate(ctx: Context, q: str, placeholders: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Returns {data, _: {type, format, ...}} of a data query. placeholders: the values of each `${name}`.
 
     Raises Required for an empty text, BadQuery with a position for an invalid one, BadDataQuery if it exceeds its

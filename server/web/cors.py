@@ -11,7 +11,7 @@ from server.record_types.shared import callbacks
 from server.store.store_local import VersionedLocal
 from server.store.tables import table_named
 from server.store.transaction import Transaction
-from server.web.endpoint_call import Answer
+from server.web.endpoint_call import Response
 from server.web.site import Request
 
 METHODS = "DELETE, GET, HEAD, PATCH, POST, PUT"
@@ -47,14 +47,14 @@ def headers(request: Request) -> dict[str, str]:
     }
 
 
-def preflight(service: Service, request: Request) -> Answer | None:
+def preflight(service: Service, request: Request) -> Response | None:
     """The response to a preflight request of a browser app; None for any other request."""
     if request.method != "OPTIONS" or "Access-Control-Request-Method" not in request.headers:
         return None
     allow_origin(service, request)
     if not request.allowed_origin:
         return None
-    return Answer(
+    return Response(
         status=204,
         headers={
             "Access-Control-Allow-Headers": REQUEST_HEADERS,

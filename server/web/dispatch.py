@@ -9,8 +9,8 @@ from server.store.database import NotOnWriter, OutOfSteps, TextsWait
 from server.store.transaction import Transaction
 from server.store.writer import PendingWrite, Write
 from server.web import entity_tags
-from server.web.endpoint_call import Answer
-from server.web.error_answers import error_answer
+from server.web.endpoint_call import Response
+from server.web.error_responses import error_response
 from server.web.front import Front
 from server.web.response_sender import ResponseSender
 from server.web.site import Pool, Request, Site
@@ -65,16 +65,16 @@ class Dispatch:
         )
         front.in_flight += 1
 
-    def _run_on_writer(self, work: Callable[[], Answer]) -> None:
+    def _run_on_writer(self, work: Callable[[], Response]) -> None:
         """Runs a small write on the writer without a worker thread: two thread switches instead of four."""
         front, request = self._front, self._request
         if front.is_stopping:
             raise stopping()
 
-        def write(tx: Transaction) -> Answer:
-            answer = work()
+        def write(tx: Transaction) -> Response:
+            response = work()
             request.queries = tx.statements
-            return answer
+            return response
 
         front.service.store.submit(write, lambda pending: front.results.put(self._receive, pending))
         front.in_flight += 1
@@ -91,23 +91,23 @@ class Dispatch:
         self._pool = pool
 
         def work() -> None:
-            answer = self._answer()
+            response = self._respond()
             if site.packs:  # on this thread, which delays no other request
-                answer = entity_tags.pack(entity_tags.rendered(answer), request)
-            if answer.write is None:
-                front.results.put(self._receive, answer)
+                response = entity_tags.pack(entity_tags.rendered(response), request)
+            if response.write is None:
+                front.results.put(self._receive, response)
             else:
-                self._write_before(answer, answer.write)
+                self._write_before(response, response.write)
 
         pool.threads.submit(work)
 
-    def _write_before(self, answer: Answer, write: Write) -> None:
+    def _write_before(self, response: Response, write: Write) -> None:
         """Lets the writer send the response after its commit, so that this thread can serve other requests."""
         front, request = self._front, self._request
 
-        def written(tx: Transaction) -> Answer:
+        def written(tx: Transaction) -> Response:
             write(tx)
-            return answer
+            return response
 
         def done(pending: PendingWrite) -> None:
             request.queries += pending.statements
@@ -116,7 +116,7 @@ class Dispatch:
         try:
             front.service.store.submit(written, done)
         except HelpdeskError as error:
-            front.results.put(self._receive, error_answer(front, request, error))
+            front.results.put(self._receive, error_response(front, request, error))
 
     def _run_once_indexed(self, names: tuple[str, ...]) -> None:
         """Repeats a small read after the writer has indexed the texts that it searches."""
@@ -132,8 +132,8 @@ class Dispatch:
         front = self._front
         try:
             with front.service.store.as_indexed():
-                answer = self._counted(front.steps)
-            self._sender.send(answer)
+                response = self._counted(front.steps)
+            self._sender.send(response)
         except OutOfSteps:
             self._run_again_on_thread()
         except Exception as error:
@@ -157,7 +157,7 @@ class Dispatch:
             self._awaits_texts = False
             front.service.store.note_indexed(result.error if isinstance(result, PendingWrite) else None)
             self._run_as_indexed()
-        elif isinstance(result, Answer):
+        elif isinstance(result, Response):
             self._sender.send(result)
         elif (error := result.error) is None:
             self._sender.send(result.result)
@@ -166,18 +166,18 @@ class Dispatch:
         else:
             self._sender.send_error(error)
 
-    def _answer(self) -> Answer:
+    def _respond(self) -> Response:
         """Returns the response; on a worker thread, and never raises."""
         try:
             return self._counted(None)
         except Exception as error:
-            return error_answer(self._front, self._request, error)
+            return error_response(self._front, self._request, error)
 
-    def _counted(self, steps: int | None) -> Answer:
+    def _counted(self, steps: int | None) -> Response:
         """Returns the site's response, and counts its statements for the log line."""
         store = self._front.service.store
         store.take_queries()
         try:
-            return self._site.answer(self._request, steps)
+            return self._site.respond(self._request, steps)
         finally:
             self._request.queries += store.take_queries()

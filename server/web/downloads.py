@@ -7,12 +7,12 @@ from email.utils import formatdate
 from server.context import Context
 from server.records import stored_files
 from server.records.stored_files import StoredFile
-from server.web.endpoint_call import SANDBOX, Answer
+from server.web.endpoint_call import SANDBOX, Response
 
 _RANGE = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})\Z")
 
 
-def download(ctx: Context, file: StoredFile, asked: str, kind: str = "attachment") -> Answer:
+def download(ctx: Context, file: StoredFile, asked: str, kind: str = "attachment") -> Response:
     """Returns the bytes of a file that the caller may read. asked: the header Range. kind: `attachment`, or `inline`
     for content that is shown in a page."""
     headers = {
@@ -25,11 +25,11 @@ def download(ctx: Context, file: StoredFile, asked: str, kind: str = "attachment
     span = _span(asked, file.size)
     if span is not None and span[0] >= span[1]:
         headers["Content-Range"] = f"bytes */{file.size}"
-        return Answer(status=416, headers=headers)
+        return Response(status=416, headers=headers)
     start, end = span or (0, file.size)
     if span is not None:
         headers["Content-Range"] = f"bytes {start}-{end - 1}/{file.size}"
-    return Answer(
+    return Response(
         status=200 if span is None else 206,
         headers=headers,
         content_type=file.safe_type,

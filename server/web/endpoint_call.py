@@ -33,7 +33,7 @@ class InnerCall:
 
     path: str
     is_small: bool
-    run: Callable[[], "Answer"]
+    run: Callable[[], "Response"]
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Feed:
 
 
 @dataclass
-class Answer:
+class Response:
     """A response other than a plain 200 with a payload. pieces: yields the bytes of a large body, `length` in total.
     feed: continues the response as a stream of events; feeds: several in one stream. cookies: values of Set-Cookie
     headers. write: runs and is synced to disk before the response is sent, if the response is built on a thread."""

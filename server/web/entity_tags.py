@@ -13,7 +13,7 @@ from urllib.parse import quote, unquote
 from server.dataclass import dataclass
 from server.errors import PreconditionFailed
 from server.web import envelope
-from server.web.endpoint_call import Answer
+from server.web.endpoint_call import Response
 from server.web.packed import LEAST_BYTES, packed, takes_gzip
 from server.web.params import Params
 from server.web.site import Request
@@ -47,31 +47,31 @@ def tag(body: bytes, view: str) -> str:
     return f'"{digest}.{view}"' if view else f'"{digest}"'
 
 
-def rendered(answer: Answer) -> Answer:
+def rendered(response: Response) -> Response:
     """Returns the response with its payload as bytes, and with its tag if it has a view."""
-    if answer.payload is None:
-        return answer
-    body = envelope.body_of(answer)
-    if answer.view is not None:
-        plain = body if not answer.notes else envelope.success(answer.payload)
-        answer.headers = answer.headers | {"ETag": tag(plain, answer.view)}
-    answer.body, answer.content_type, answer.payload = body, envelope.CONTENT_TYPE, None
-    return answer
+    if response.payload is None:
+        return response
+    body = envelope.body_of(response)
+    if response.view is not None:
+        plain = body if not response.notes else envelope.success(response.payload)
+        response.headers = response.headers | {"ETag": tag(plain, response.view)}
+    response.body, response.content_type, response.payload = body, envelope.CONTENT_TYPE, None
+    return response
 
 
-def pack(answer: Answer, request: Request, most: int | None = None) -> Answer:
+def pack(response: Response, request: Request, most: int | None = None) -> Response:
     """Returns the rendered response, with a gzip body if that saves enough and the client accepts it. most: bytes of a
     body that is compressed here. The tag becomes weak, because the bytes differ from those it names (RFC 9110, section
     8.8.1)."""
-    size = len(answer.body)
-    if size < LEAST_BYTES or answer.content_type != envelope.CONTENT_TYPE or "Content-Encoding" in answer.headers:
-        return answer
+    size = len(response.body)
+    if size < LEAST_BYTES or response.content_type != envelope.CONTENT_TYPE or "Content-Encoding" in response.headers:
+        return response
     if (most is None or size <= most) and takes_gzip(request.headers):
-        answer.body = packed(answer.body)
-        answer.headers = answer.headers | {"Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
-        if "ETag" in answer.headers:
-            answer.headers["ETag"] = f"W/{answer.headers['ETag']}"
-    return answer
+        response.body = packed(response.body)
+        response.headers = response.headers | {"Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
+        if "ETag" in response.headers:
+            response.headers["ETag"] = f"W/{response.headers['ETag']}"
+    return response
 
 
 def is_known(request: Request, etag: str) -> bool:

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from server.settings import BUILD, VERSION
-from server.web.endpoint_call import Answer
+from server.web.endpoint_call import Response
 
 _ENCODER = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), sort_keys=True, default=str)
 _ORDERED = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), default=str)
@@ -29,11 +29,11 @@ def failure(payload: dict[str, Any]) -> bytes:
     return _ENCODER.encode({**payload, **_ENVELOPE, "__status": "error"}).encode("ascii")
 
 
-def body_of(answer: Answer) -> bytes:
+def body_of(response: Response) -> bytes:
     """Returns the body of a response with a payload."""
-    assert answer.payload is not None
-    payload = answer.payload
-    if answer.notes:
-        payload = payload | {"notes": [*payload.get("notes", ()), *answer.notes]}
-    is_success = answer.status < 400 and "__error" not in payload
+    assert response.payload is not None
+    payload = response.payload
+    if response.notes:
+        payload = payload | {"notes": [*payload.get("notes", ()), *response.notes]}
+    is_success = response.status < 400 and "__error" not in payload
     return success(payload) if is_success else failure(payload)

@@ -5,7 +5,7 @@ from typing import Any
 from server import errors
 from server.errors import HelpdeskError
 from server.translation import N_
-from server.web.endpoint_call import Answer
+from server.web.endpoint_call import Response
 
 # The first class in an error's MRO that is listed here decides.
 TABLE: dict[type[HelpdeskError], tuple[int, str]] = {
@@ -97,9 +97,9 @@ def body(error: HelpdeskError) -> dict[str, Any]:
     return payload
 
 
-def answer(error: HelpdeskError, base_url: str = "") -> Answer:
+def response(error: HelpdeskError, base_url: str = "") -> Response:
     """Returns the response to an error."""
-    return Answer(body(error), status_and_code(error)[0], headers(error, base_url))
+    return Response(body(error), status_and_code(error)[0], headers(error, base_url))
 
 
 def catalogue() -> list[tuple[int, str, str]]:

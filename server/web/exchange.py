@@ -14,8 +14,8 @@ from server.access import lockout
 from server.errors import HelpdeskError
 from server.web.bodies import IncomingBody
 from server.web.dispatch import Dispatch
-from server.web.endpoint_call import Answer
-from server.web.error_answers import error_answer
+from server.web.endpoint_call import Response
+from server.web.error_responses import error_response
 from server.web.front import Front
 from server.web.hosts import in_origin_form
 from server.web.request_head import received_request, require_lengths, require_site
@@ -66,11 +66,11 @@ class Exchange(HTTPMessageDelegate):
                 return self._admit(site)
         except HelpdeskError as error:
             if length:
-                self._answer_early(error_answer(front, request, error))
+                self._respond_early(error_response(front, request, error))
             else:
                 self.refusal = error
         except Exception as error:
-            self._answer_early(error_answer(front, request, error))
+            self._respond_early(error_response(front, request, error))
         return None
 
     def _admit(self, site: Site) -> Awaitable[None] | None:
@@ -81,7 +81,7 @@ class Exchange(HTTPMessageDelegate):
             return self._admit_on_thread(site)
         early = site.admit(request)
         if early is not None:
-            self._answer_early(early)
+            self._respond_early(early)
         return None
 
     async def _admit_on_thread(self, site: Site) -> None:
@@ -96,18 +96,18 @@ class Exchange(HTTPMessageDelegate):
             finally:
                 pool.waiting -= 1
             if early is not None:
-                self._answer_early(early)
+                self._respond_early(early)
         except Exception as error:
-            self._answer_early(error_answer(front, request, error))
+            self._respond_early(error_response(front, request, error))
 
-    def _answer_early(self, answer: Answer) -> None:
+    def _respond_early(self, response: Response) -> None:
         """Responds before the body has arrived. So that clients that send it anyway can read the response, the body is
         read and discarded up to a limit; then the connection is closed."""
         headers = self.request.headers
         asks_first = "Expect" in headers
         if asks_first:
             del headers["Expect"]  # the framework would send 100 Continue
-        self.sender.send_early(answer, close=asks_first or announced(headers) > self.body.most_discarded)
+        self.sender.send_early(response, close=asks_first or announced(headers) > self.body.most_discarded)
 
     def data_received(self, chunk: bytes) -> None:
         if self.sender.is_early:
@@ -117,7 +117,7 @@ class Exchange(HTTPMessageDelegate):
         try:
             self.body.take(chunk)
         except HelpdeskError as error:
-            self._answer_early(error_answer(self.front, self.request, error))
+            self._respond_early(error_response(self.front, self.request, error))
 
     def finish(self) -> None:
         self.is_reading = False

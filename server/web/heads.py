@@ -9,7 +9,7 @@ from http import HTTPStatus
 from tornado.httputil import HTTPHeaders, ResponseStartLine
 
 from server import clock
-from server.web.endpoint_call import Answer
+from server.web.endpoint_call import Response
 from server.web.site import UNKNOWN_LENGTH
 
 SECURITY_HEADERS = {
@@ -23,7 +23,7 @@ SECURITY_HEADERS = {
 MAX_KEPT = 200
 BODILESS = (204, 304)  # not even a length of 0
 _USUAL = frozenset(("date", "content-type", "content-length", "connection", *map(str.lower, SECURITY_HEADERS)))
-_TWO_LINES = "a header of an answer has a line end"
+_TWO_LINES = "a header of a response contains a line break"
 _LINE_END = re.compile(r"[\r\n]")
 
 
@@ -65,29 +65,29 @@ def _text(line: ResponseStartLine, fields: Iterable[tuple[str, str]]) -> str:
     return "\r\n".join((f"{line.version} {line.code} {line.reason}", *lines, ""))
 
 
-def head_text(answer: Answer, kind: str, length: int, connection: str) -> bytes:
+def head_text(response: Response, kind: str, length: int, connection: str) -> bytes:
     """Returns the head of a response as it is sent, with its final empty line. connection: value of the Connection
     header, "" for none. The other parameters are those of head()."""
-    own = {name.lower() for name in answer.headers}
-    if own & _USUAL or len(own) < len(answer.headers) or answer.cookies or answer.status in BODILESS:
-        headers = head(answer, kind, length, False)
+    own = {name.lower() for name in response.headers}
+    if own & _USUAL or len(own) < len(response.headers) or response.cookies or response.status in BODILESS:
+        headers = head(response, kind, length, False)
         if connection:
             headers["Connection"] = connection
-        return (_text(start_line(answer.status), headers.get_all()) + "\r\n").encode("latin-1")
+        return (_text(start_line(response.status), headers.get_all()) + "\r\n").encode("latin-1")
     lines = [f"Date: {_http_date(clock.now())}", f"Content-Length: {length}"]
-    lines += [f"{name}: {_on_one_line(value)}" for name, value in answer.headers.items()]
+    lines += [f"{name}: {_on_one_line(value)}" for name, value in response.headers.items()]
     if connection:
         lines.append(f"Connection: {connection}")
     if _LINE_END.search("".join(lines)):
         raise ValueError(_TWO_LINES)
-    return (_beginning(answer.status, kind) + "\r\n".join((*lines, "", ""))).encode("latin-1")
+    return (_beginning(response.status, kind) + "\r\n".join((*lines, "", ""))).encode("latin-1")
 
 
 def _on_one_line(value: str) -> str:
     return value.replace("\r", " ").replace("\n", " ")
 
 
-def head(answer: Answer, kind: str, length: int, close: bool) -> HTTPHeaders:
+def head(response: Response, kind: str, length: int, close: bool) -> HTTPHeaders:
     """Returns the headers of a response. kind: its content type, "" for none. length: UNKNOWN_LENGTH for a stream.
     close: whether the connection is closed afterwards."""
     headers = HTTPHeaders()
@@ -96,11 +96,11 @@ def head(answer: Answer, kind: str, length: int, close: bool) -> HTTPHeaders:
         headers[name] = value
     if kind:
         headers["Content-Type"] = kind
-    if answer.status not in BODILESS and length != UNKNOWN_LENGTH:
+    if response.status not in BODILESS and length != UNKNOWN_LENGTH:
         headers["Content-Length"] = str(length)
-    for name, value in answer.headers.items():
+    for name, value in response.headers.items():
         headers[name] = _on_one_line(value)
-    for cookie in answer.cookies:
+    for cookie in response.cookies:
         headers.add("Set-Cookie", cookie)
     if close:
         headers["Connection"] = "close"

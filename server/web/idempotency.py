@@ -13,7 +13,7 @@ from server.records import idempotency_keys
 from server.records.idempotency_keys import HEADER, KeyedRequest
 from server.store.database import Store
 from server.web import entity_tags, error_bodies
-from server.web.endpoint_call import Answer, EndpointCall
+from server.web.endpoint_call import EndpointCall, Response
 from server.web.routes import Endpoint
 
 REPLAYED = "Idempotent-Replayed"
@@ -38,29 +38,29 @@ def keyed(each: Endpoint, call: EndpointCall) -> KeyedRequest | None:
     return KeyedRequest(_digest(f"name {own}"), _digest(fingerprint), hashlib.sha256(f"seal {own}".encode()).digest())
 
 
-def once(store: Store, now: int, request: KeyedRequest, work: Callable[[], Answer]) -> Answer:
+def once(store: Store, now: int, request: KeyedRequest, work: Callable[[], Response]) -> Response:
     """Returns the result of the work, or that of the first request with the same key. Raises the errors of
     idempotency_keys.once."""
     result = idempotency_keys.once(store, now, request, work, _packed)
-    return result if isinstance(result, Answer) else _unpacked(result)
+    return result if isinstance(result, Response) else _unpacked(result)
 
 
-def _packed(found: Answer | HelpdeskError) -> bytes:
+def _packed(found: Response | HelpdeskError) -> bytes:
     """Returns a response, or the response to an error, as bytes; b"" for a stream."""
     if isinstance(found, HelpdeskError):
-        found = error_bodies.answer(found)
-    answer = entity_tags.rendered(found)
-    if answer.pieces is not None or answer.feed is not None or answer.feeds:
+        found = error_bodies.response(found)
+    response = entity_tags.rendered(found)
+    if response.pieces is not None or response.feed is not None or response.feeds:
         return b""
-    head = {"status": answer.status, "headers": answer.headers, "content_type": answer.content_type}
-    return json.dumps(head).encode() + b"\n" + answer.body
+    head = {"status": response.status, "headers": response.headers, "content_type": response.content_type}
+    return json.dumps(head).encode() + b"\n" + response.body
 
 
-def _unpacked(packed: bytes) -> Answer:
+def _unpacked(packed: bytes) -> Response:
     head, _, body = packed.partition(b"\n")
     fields = json.loads(head)
     headers = fields["headers"] | {REPLAYED: "true"}
-    return Answer(status=fields["status"], headers=headers, body=body, content_type=fields["content_type"])
+    return Response(status=fields["status"], headers=headers, body=body, content_type=fields["content_type"])
 
 
 def _plain(value: Any) -> Any:

@@ -105,13 +105,13 @@ class MailListener:
             self._is_started = False
             self._end(seconds)
 
-    def noted(self, answer: str) -> None:
+    def noted(self, response: str) -> None:
         """Counts an outcome of a message."""
         now, state = clock.now(), self._state
-        if answer.startswith("2"):
+        if response.startswith("2"):
             self._state = replace(state, taken=state.taken + 1, taken_at=now)
         else:
-            self._state = replace(state, refused=state.refused + 1, refused_at=now, refused_said=answer)
+            self._state = replace(state, refused=state.refused + 1, refused_at=now, refused_said=response)
 
     def _open(self, settings: Settings) -> None:
         self._by = _values(settings)
@@ -250,9 +250,9 @@ class _ActiveListener:
         self._idle.clear()
         try:
             raw = _traced(envelope, session.host_name or "", _host_name(self._service))
-            answer = await self._loop.run_in_executor(self._pool, self._take, raw)
-            self._noted(answer)
-            return answer
+            response = await self._loop.run_in_executor(self._pool, self._take, raw)
+            self._noted(response)
+            return response
         finally:
             self._busy -= 1
             if not self._busy:
@@ -270,7 +270,7 @@ class _ActiveListener:
             code = next(code for kind, code in _ANSWERS if isinstance(error, kind))
             if error.details.get("is_temporary"):
                 code = "451 4.3.5"
-            _log.warning("lmtp.refused", answer=code, error=error.message)
+            _log.warning("lmtp.refused", response=code, error=error.message)
             return _said(code, error.message)
         except Exception:
             _log.exception("lmtp.failed")

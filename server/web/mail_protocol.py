@@ -50,12 +50,12 @@ class _Smtp(_CountedConnection):
 class _Lmtp(_CountedConnection, LMTP):
     """Replies once for each recipient of a message. Follows RFC 2033, section 4.2."""
 
-    _answers = 1  # times to repeat the next reply
+    _repeats = 1  # times to repeat the next reply
 
     async def push(self, status: Any) -> None:
-        times, self._answers = self._answers, 1
+        times, self._repeats = self._repeats, 1
         if str(status).startswith("354") and self.envelope is not None:
-            self._answers = len(self.envelope.rcpt_tos)
+            self._repeats = len(self.envelope.rcpt_tos)
         for _ in range(times):
             await super().push(status)
 

@@ -103,7 +103,7 @@ class Numbers:
     def _requests(self) -> "Iterator[Metric]":
         from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
 
-        counter = CounterMetricFamily(PREFIX + "requests", "Requests answered.", labels=("method", "route", "status"))
+        counter = CounterMetricFamily(PREFIX + "requests", "Responses by status.", labels=("method", "route", "status"))
         about = "Time from the head of a request to the end of its response."
         times = HistogramMetricFamily(PREFIX + "request_seconds", about, labels=("method", "route"))
         together: dict[tuple[str, str], tuple[list[int], float]] = {}

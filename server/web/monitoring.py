@@ -12,7 +12,7 @@ from server.upkeep import health, verdict
 from server.upkeep.health import TRUSTED_SECONDS, Health, Pulse
 from server.upkeep.verdict import Verdict
 from server.web import envelope, metrics
-from server.web.endpoint_call import Answer
+from server.web.endpoint_call import Response
 from server.web.hosts import is_within, networks
 from server.web.meter import Meter
 from server.web.site import Pool, Request, Site, unless_read
@@ -78,12 +78,12 @@ class MonitoringSite(Site):
     def limit(self, request: Request) -> int:
         return 0
 
-    def answer(self, request: Request, steps: int | None) -> Answer:
+    def respond(self, request: Request, steps: int | None) -> Response:
         if request.path != self.path:
             raise NotFound(f"there is nothing at {request.path[:200]}")
         return unless_read(request) or self.shown(request)
 
-    def shown(self, request: Request) -> Answer:
+    def shown(self, request: Request) -> Response:
         """Returns the response to a GET."""
         raise NotFound(f"there is nothing at {self.path}")
 
@@ -101,7 +101,7 @@ class HealthSite(MonitoringSite):
         self.look = look
         self._judged, self._judged_at = Verdict(()), -TRUSTED_SECONDS
 
-    def shown(self, request: Request) -> Answer:
+    def shown(self, request: Request) -> Response:
         health, is_reader = self.look(), self.readers.includes(request)
         judged = self._verdict(health, is_anew=is_reader and request.query == LOOK_NOW and health.is_well)
         payload: dict[str, object] = {"status": judged.state, "checks": health.checks()}
@@ -111,7 +111,7 @@ class HealthSite(MonitoringSite):
             payload |= {"backlog": metrics.backlog(self.service, health)}
             payload |= self._processes()
         status = 200 if health.is_well else 503
-        return Answer(status=status, body=metrics.as_json(payload), content_type=envelope.CONTENT_TYPE)
+        return Response(status=status, body=metrics.as_json(payload), content_type=envelope.CONTENT_TYPE)
 
     def _processes(self) -> dict[str, object]:
         """Returns the processes that serve the database, if several may."""
@@ -138,11 +138,11 @@ class MetricsSite(MonitoringSite):
         super().__init__(pool, readers)
         self.numbers = numbers
 
-    def shown(self, request: Request) -> Answer:
+    def shown(self, request: Request) -> Response:
         if not self.readers.includes(request):
             raise Forbidden(
                 f"{request.client} may not read this; add its address to metrics_allow, or, behind a proxy, the "
                 f"proxy's address to trusted_proxies"
             )
         body, kind = self.numbers.text(request.headers.get("Accept", ""))
-        return Answer(body=body, content_type=kind)
+        return Response(body=body, content_type=kind)

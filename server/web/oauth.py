@@ -18,7 +18,7 @@ from server.context import Service
 from server.errors import HelpdeskError, Invalid, NotFound, NotOffered, TooMany, Unavailable
 from server.record_types.shared.scopes import BUILT_IN
 from server.web import cors, envelope, error_bodies
-from server.web.endpoint_call import Answer
+from server.web.endpoint_call import Response
 from server.web.form_data import MAX_FIELDS
 from server.web.rate import RateLimiter
 from server.web.site import Request, Site, content_type, unless_read
@@ -129,7 +129,7 @@ class OAuthSite(Site):
     def limit(self, request: Request) -> int:
         return MAX_FORM_BYTES
 
-    def answer(self, request: Request, steps: int | None) -> Answer:
+    def respond(self, request: Request, steps: int | None) -> Response:
         if request.path in self.metadata:
             return unless_read(request) or self._read(request)
         preflight = cors.preflight(self.service, request)
@@ -140,10 +140,10 @@ class OAuthSite(Site):
         if call is None:
             raise NotFound(f"there is nothing at {request.path[:200]}")
         if request.method == "OPTIONS":
-            return Answer(status=204, headers={"Allow": "OPTIONS, POST"})
+            return Response(status=204, headers={"Allow": "OPTIONS, POST"})
         return self._call(request, call)
 
-    def failure(self, error: HelpdeskError) -> Answer:
+    def failure(self, error: HelpdeskError) -> Response:
         status, _ = error_bodies.status_and_code(error)
         status = 400 if isinstance(error, Invalid) else status
         if isinstance(error, TooMany | Unavailable):
@@ -151,15 +151,15 @@ class OAuthSite(Site):
         else:
             code = "server_error" if status >= 500 else "invalid_request"
         payload = {"error": code, "error_description": _described_plainly(error.message)}
-        return _answer(status, payload, error_bodies.headers(error, self.service.base_url))
+        return _http_response(status, payload, error_bodies.headers(error, self.service.base_url))
 
-    def _read(self, request: Request) -> Answer:
+    def _read(self, request: Request) -> Response:
         headers = {"Cache-Control": f"public, max-age={METADATA_SECONDS}", "Access-Control-Allow-Origin": "*"}
-        return Answer(
+        return Response(
             headers=headers, body=json.dumps(self.metadata[request.path]).encode(), content_type=envelope.CONTENT_TYPE
         )
 
-    def _call(self, request: Request, call: Callable[[Service, OAuthRequest, int], OAuthResponse]) -> Answer:
+    def _call(self, request: Request, call: Callable[[Service, OAuthRequest, int], OAuthResponse]) -> Response:
         if request.method != "POST":
             raise NotOffered(f"{request.method[:20]} is not offered at {request.path}, but POST", allow="OPTIONS, POST")
         now = clock.now()
@@ -170,7 +170,7 @@ class OAuthSite(Site):
         error = reply.payload.get("error") if reply.payload else None
         if error:
             LOG.info("refused", path=request.path, error=error, client_id=provider.client_id(sent)[:100])
-        return _answer(reply.status, reply.payload or {})
+        return _http_response(reply.status, reply.payload or {})
 
 
 def sites(service: Service) -> dict[str, Site]:
@@ -221,11 +221,11 @@ def metadata(service: Service) -> dict[str, dict[str, Any]]:
     }
 
 
-def _answer(status: int, payload: dict[str, Any] | None, headers: dict[str, str] | None = None) -> Answer:
+def _http_response(status: int, payload: dict[str, Any] | None, headers: dict[str, str] | None = None) -> Response:
     """Returns a response without the envelope of the API: these bodies are defined by the RFCs."""
     more = {"Pragma": "no-cache", **({"WWW-Authenticate": CHALLENGE} if status == 401 else {}), **(headers or {})}
     body = b"" if payload is None else json.dumps(payload).encode()
-    return Answer(status=status, headers=more, body=body, content_type=envelope.CONTENT_TYPE if body else "")
+    return Response(status=status, headers=more, body=body, content_type=envelope.CONTENT_TYPE if body else "")
 
 
 def _described_plainly(message: str) -> str:

@@ -11,7 +11,7 @@ from server.dataclass import dataclass
 from server.errors import HelpdeskError
 from server.people import own_tokens
 from server.web import entity_tags, error_bodies
-from server.web.endpoint_call import Answer
+from server.web.endpoint_call import Response
 from server.web.openapi.flat_operations import FlatRequest
 from server.web.openapi.parameters import FORM
 from server.web.rest_site import RestSite
@@ -22,13 +22,13 @@ from server.web.site import Request
 class OwnResponse:
     """A response of the API, and how many milliseconds it took."""
 
-    answer: Answer
+    response: Response
     ms: float
 
     @property
     def reason(self) -> str:
         """The reason phrase of the status."""
-        return HTTPStatus(self.answer.status).phrase
+        return HTTPStatus(self.response.status).phrase
 
 
 def send(ctx: Context, sent: FlatRequest, client: str, of_app: int = 0, scope: str = "") -> OwnResponse:
@@ -46,8 +46,8 @@ def send(ctx: Context, sent: FlatRequest, client: str, of_app: int = 0, scope: s
         began = time.perf_counter()
         try:
             request.found = site.resolve(request)
-            answer = entity_tags.rendered(site.answer(request, None))
+            response = entity_tags.rendered(site.respond(request, None))
         except HelpdeskError as error:
-            answer = entity_tags.rendered(error_bodies.answer(error, ctx.service.base_url))
+            response = entity_tags.rendered(error_bodies.response(error, ctx.service.base_url))
         ms = round((time.perf_counter() - began) * 1000, 1)
-    return OwnResponse(answer, ms)
+    return OwnResponse(response, ms)

@@ -11,8 +11,8 @@ from server import log
 from server.errors import HelpdeskError
 from server.web import cors, entity_tags
 from server.web.bodies import IncomingBody
-from server.web.endpoint_call import Answer, Feed
-from server.web.error_answers import error_answer
+from server.web.endpoint_call import Feed, Response
+from server.web.error_responses import error_response
 from server.web.front import Front
 from server.web.heads import head, head_text, start_line
 from server.web.packed import LEAST_BYTES, MOST_AT_ONCE_BYTES
@@ -40,10 +40,10 @@ class ResponseSender:
         self._body = body
         self._streaming: asyncio.Future[None] | None = None  # a reference, against garbage collection while it runs
 
-    def send_early(self, answer: Answer, close: bool) -> None:
+    def send_early(self, response: Response, close: bool) -> None:
         """Sends the response before the body has arrived. close: whether to close the connection afterwards."""
         self.is_early = True
-        self.send(answer, close)
+        self.send(response, close)
 
     def end(self) -> None:
         """Ends an early response. Closes the connection if a part of the body has not arrived."""
@@ -52,9 +52,9 @@ class ResponseSender:
 
     def send_error(self, error: BaseException) -> None:
         """Sends the response to an error."""
-        self.send(error_answer(self._front, self.request, error))
+        self.send(error_response(self._front, self.request, error))
 
-    def send(self, answer: Answer, close: bool = False) -> None:
+    def send(self, response: Response, close: bool = False) -> None:
         """Sends the response. close: whether to close the connection afterwards."""
         request = self.request
         site = request.site
@@ -63,51 +63,51 @@ class ResponseSender:
         if request.allowed_origin:
             request.told |= cors.headers(request)
         if request.told:
-            answer.headers = answer.headers | request.told
-        if answer.pieces is not None and request.method != "HEAD":
-            self._streaming = asyncio.ensure_future(self._send_pieces(answer))
+            response.headers = response.headers | request.told
+        if response.pieces is not None and request.method != "HEAD":
+            self._streaming = asyncio.ensure_future(self._send_pieces(response))
             return
-        feeds = answer.feeds or ((answer.feed,) if answer.feed is not None else ())
+        feeds = response.feeds or ((response.feed,) if response.feed is not None else ())
         if feeds and request.method != "HEAD":
-            self._follow(answer, feeds)
+            self._follow(response, feeds)
             return
-        answer = entity_tags.rendered(answer)
-        if len(answer.body) >= LEAST_BYTES and site is not None and site.packs:
-            answer = entity_tags.pack(answer, request, MOST_AT_ONCE_BYTES)
-        body, kind = answer.body, answer.content_type
-        if answer.view is not None and entity_tags.is_known(request, answer.headers["ETag"]):
-            answer.status, kind = 304, ""
-        if answer.status in NO_BODY:  # the client would parse it as the beginning of the next response
+        response = entity_tags.rendered(response)
+        if len(response.body) >= LEAST_BYTES and site is not None and site.packs:
+            response = entity_tags.pack(response, request, MOST_AT_ONCE_BYTES)
+        body, kind = response.body, response.content_type
+        if response.view is not None and entity_tags.is_known(request, response.headers["ETag"]):
+            response.status, kind = 304, ""
+        if response.status in NO_BODY:  # the client would parse it as the beginning of the next response
             body = b""
-        length = answer.length if answer.pieces is not None else len(body)
+        length = response.length if response.pieces is not None else len(body)
         closes, sent = close or self._front.closes, b"" if request.method == "HEAD" else body
         connection = self._connection
         if self.is_closed:
             pass
         elif self.is_early:  # finishing would close the connection and lose the response
             with suppress(StreamClosedError):
-                connection.write_headers(start_line(answer.status), head(answer, kind, length, closes), sent)
+                connection.write_headers(start_line(response.status), head(response, kind, length, closes), sent)
         else:
             announced = connection.announces or ("close" if closes else "")
-            connection.answer(head_text(answer, kind, length, announced) + sent)
-        self._finish(answer.status, len(body))
+            connection.send_whole(head_text(response, kind, length, announced) + sent)
+        self._finish(response.status, len(body))
 
-    def _follow(self, answer: Answer, feeds: tuple[Feed, ...]) -> None:
+    def _follow(self, response: Response, feeds: tuple[Feed, ...]) -> None:
         """Starts a response that continues as a stream."""
         site = self.request.site
         assert site is not None
         if self._front.reads_wait:
-            self._streaming = asyncio.ensure_future(self._follow_from_thread(site, answer, feeds))
+            self._streaming = asyncio.ensure_future(self._follow_from_thread(site, response, feeds))
         else:
-            self._follow_as(lambda: site.follower(self.request), answer, feeds)
+            self._follow_as(lambda: site.follower(self.request), response, feeds)
 
-    async def _follow_from_thread(self, site: Site, answer: Answer, feeds: tuple[Feed, ...]) -> None:
+    async def _follow_from_thread(self, site: Site, response: Response, feeds: tuple[Feed, ...]) -> None:
         pool = self._front.pool
         looking = asyncio.get_running_loop().run_in_executor(pool.threads, site.follower, self.request)
         await asyncio.wait([looking])
-        self._follow_as(looking.result, answer, feeds)
+        self._follow_as(looking.result, response, feeds)
 
-    def _follow_as(self, who: Callable[[], Follower], answer: Answer, feeds: tuple[Feed, ...]) -> None:
+    def _follow_as(self, who: Callable[[], Follower], response: Response, feeds: tuple[Feed, ...]) -> None:
         streams = self._front.streams
         try:
             follower = who()
@@ -116,22 +116,22 @@ class ResponseSender:
             self.send_error(error)
             return
         if not self.is_closed:
-            headers = head(answer, MEDIA_TYPE, UNKNOWN_LENGTH, self._front.closes)
+            headers = head(response, MEDIA_TYPE, UNKNOWN_LENGTH, self._front.closes)
             headers["X-Accel-Buffering"] = "no"  # nginx would buffer events
-            self._connection.write_headers(start_line(answer.status), headers)
+            self._connection.write_headers(start_line(response.status), headers)
             streams.add(*(Stream(self._connection, feed, follower, self.request.id) for feed in feeds))
-        self._finish(answer.status, 0)
+        self._finish(response.status, 0)
 
-    async def _send_pieces(self, answer: Answer) -> None:
+    async def _send_pieces(self, response: Response) -> None:
         """Sends a large body piece by piece, no faster than the client reads."""
-        assert answer.pieces is not None
+        assert response.pieces is not None
         front, connection = self._front, self._connection
         front.in_flight += 1
         loop = asyncio.get_running_loop()
         try:
-            headers = head(answer, answer.content_type, answer.length, front.closes)
-            await connection.write_headers(start_line(answer.status), headers)
-            pieces = answer.pieces()
+            headers = head(response, response.content_type, response.length, front.closes)
+            await connection.write_headers(start_line(response.status), headers)
+            pieces = response.pieces()
             while True:
                 piece = await loop.run_in_executor(front.pool.threads, next, pieces, None)
                 if piece is None:
@@ -145,7 +145,7 @@ class ResponseSender:
             connection.stream.close()
         finally:
             front.in_flight -= 1
-            self._finish(answer.status, answer.length)
+            self._finish(response.status, response.length)
 
     def _finish(self, status: int, length: int) -> None:
         """Releases the body of the request, counts the request and logs it."""

@@ -30,7 +30,7 @@ from server.record_types.shared.usage_buffer import usage_buffer
 from server.records import scoped_types
 from server.store.database import NotOnWriter
 from server.web import cors, idempotency
-from server.web.endpoint_call import Answer, EndpointCall, InnerCall, InnerRequest
+from server.web.endpoint_call import EndpointCall, InnerCall, InnerRequest, Response
 from server.web.packed import HEADER, packing_of, unpacked
 from server.web.params import (
     NAME_CHARS,
@@ -116,7 +116,7 @@ class RestSite(Site):
         each = _target(request).endpoint
         return self.limits[each.size] if each else self.limits["body"]
 
-    def admit(self, request: Request) -> Answer | None:
+    def admit(self, request: Request) -> Response | None:
         """Refuses a request without a valid token or sufficient scopes before its body is sent. Called again when the
         body has arrived, since tokens expire."""
         if self.service.store.reads_wait and (expected := self._expected(request)) is not None:
@@ -139,7 +139,7 @@ class RestSite(Site):
         is_small = len(request.body) < BIG_BODY_BYTES and not _is_packed(request)
         return each.mode == "read" and is_small and not _BIG_ANSWER.search(request.query)
 
-    def answer(self, request: Request, steps: int | None) -> Answer:
+    def respond(self, request: Request, steps: int | None) -> Response:
         preflight = cors.preflight(self.service, request)
         if preflight is not None:
             return preflight
@@ -148,7 +148,7 @@ class RestSite(Site):
         # On the event loop: one snapshot for the caller and the data.
         return self.service.store.read_together(lambda: self._run(*self._call(request, steps)), steps)
 
-    def writing(self, request: Request) -> Callable[[], Answer] | None:
+    def writing(self, request: Request) -> Callable[[], Response] | None:
         """Returns the work of a small write. Caller and parameters are determined here; the endpoint, or the work that
         it returns, runs on the writer."""
         each = _target(request).endpoint
@@ -161,12 +161,12 @@ class RestSite(Site):
             if idempotency.HEADER in request.headers:  # the prepared work is reused
                 return None
             work = _noting(call, partial(each.ready, call))
-            return None if work is None else lambda: _answered(call, work)
+            return None if work is None else lambda: _response_of(call, work)
         if not each.is_small(call):
             return None
         return lambda: self._run(each, call)
 
-    def _writing_unseen(self, request: Request) -> Callable[[], Answer] | None:
+    def _writing_unseen(self, request: Request) -> Callable[[], Response] | None:
         """Like writing(), if the event loop may not read the caller: a token that was valid recently is assumed to be
         valid, and the writer checks it."""
         store, grant = self.service.store, self._expected(request)
@@ -175,7 +175,7 @@ class RestSite(Site):
         self._count(grant, request)
         token = bearer(request)
 
-        def write() -> Answer:
+        def write() -> Response:
             cors.allow_origin(self.service, request)
             if not store.read(lambda tx: tokens.is_as_expected(tx, token, grant)):
                 raise NotOnWriter("what the token may has changed; it is read again first")
@@ -282,9 +282,9 @@ class RestSite(Site):
         limit = scoped_types.limit_of(self.service.registry, grant.scopes, is_own=is_own)
         return kept_to_own(grant.actor) if is_own else grant.actor, limit
 
-    def _run(self, each: Endpoint, call: EndpointCall) -> Answer:
-        def work() -> Answer:
-            return _answered(call, partial(each.function, call))
+    def _run(self, each: Endpoint, call: EndpointCall) -> Response:
+        def work() -> Response:
+            return _response_of(call, partial(each.function, call))
 
         keyed = idempotency.keyed(each, call)
         return work() if keyed is None else idempotency.once(self.service.store, call.ctx.now, keyed, work)
@@ -320,8 +320,8 @@ def _rights(grant: Grant) -> tuple[Hashable, ...]:
     return (*grant.actor.reading, grant.scopes)
 
 
-def _options(call: EndpointCall) -> Answer:
-    return Answer(status=204, headers={"Allow": call.method})
+def _options(call: EndpointCall) -> Response:
+    return Response(status=204, headers={"Allow": call.method})
 
 
 _OPTIONS = Endpoint("OPTIONS", "", _options, "The methods of a path.", "read")
@@ -378,17 +378,17 @@ def _noting(call: EndpointCall, work: Callable[[], Result]) -> Result:
         raise
 
 
-def _answered(call: EndpointCall, work: Callable[[], dict[str, Any] | Answer]) -> Answer:
+def _response_of(call: EndpointCall, work: Callable[[], dict[str, Any] | Response]) -> Response:
     """Returns the response to the result of the work, with the notes of the call."""
     found = _noting(call, work)
-    answer = found if isinstance(found, Answer) else Answer(found)
+    response = found if isinstance(found, Response) else Response(found)
     limit = call.ctx.limit
     if limit is not None and limit.left_out:
         call.params.notes.append(f"the token's scopes do not cover {', '.join(sorted(limit.left_out))}; left out")
-    answer.notes = call.params.notes
+    response.notes = call.params.notes
     if call.params.is_strict and _prefers_strict(call):
-        answer.headers = answer.headers | {"Preference-Applied": "handling=strict"}
-    return answer
+        response.headers = response.headers | {"Preference-Applied": "handling=strict"}
+    return response
 
 
 def _is_packed(request: Request) -> bool:

@@ -45,7 +45,7 @@ class Endpoint:
     """mode: a `read` may run on the event loop, a `write` runs on a thread; a `small write` whose request is small runs
     on the writer, inside its transaction. is_small: whether a call may. ready: runs first, on the event loop, for work
     other than writing; returns the work for the writer, or None. path: below /rest/, without `.json`; `{id}` and
-    `{uri}` are arguments. size: limit of its body. answer: schema of a successful payload, in terms of
+    `{uri}` are arguments. size: limit of its body. response: schema of a successful payload, in terms of
     openapi/shapes.py. text_body: the parameter that the whole body stands for, if it is neither JSON nor a form with
     that name; "" for none. operation: required of the record type that `{uri}` names: create, search, ... may_fail:
     further statuses with which it may fail. asks_inner: whether it contains requests, and scopes are required for those
@@ -61,7 +61,7 @@ class Endpoint:
     aliases: tuple[str, ...] = ()
     is_small: Callable[["EndpointCall"], bool] = lambda call: True
     ready: Ready | None = None
-    answer: shapes.Shape = field(default_factory=dict)
+    response: shapes.Shape = field(default_factory=dict)
     text_body: str = ""
     operation: str = ""
     may_fail: tuple[int, ...] = ()
@@ -107,7 +107,7 @@ def endpoint(
     aliases: tuple[str, ...] = (),
     is_small: Callable[["EndpointCall"], bool] = lambda call: True,
     ready: Ready | None = None,
-    answer: shapes.Shape = shapes.ANY,
+    response: shapes.Shape = shapes.ANY,
     text_body: str = "",
     operation: str = "",
     may_fail: tuple[int, ...] = (),
@@ -128,7 +128,7 @@ def endpoint(
                 aliases,
                 is_small,
                 ready,
-                answer,
+                response,
                 text_body,
                 operation,
                 may_fail,

@@ -53,7 +53,7 @@ class ServedConnection(HTTP1ServerConnection):
     async def _server_request_loop(self, delegate: HTTPServerConnectionDelegate) -> None:
         """As in the framework, with our own requests."""
         try:
-            # An answer is written at once: to wait for more of it would gain nothing, and to say so each time costs.
+            # Responses leave in one write, so that waiting for more to send (Nagle) only delays them.
             self.stream.set_nodelay(True)
             while True:
                 request = ServedRequest(self)
@@ -107,7 +107,7 @@ class ServedRequest(HTTP1Connection):
             return "close" if self._disconnect_on_finish else ""
         return "Keep-Alive" if headers.get("Connection", "").lower() == "keep-alive" else ""
 
-    def answer(self, whole: bytes) -> None:
+    def send_whole(self, whole: bytes) -> None:
         """Sends a complete response, head and body, and finishes the request."""
         if self.stream.closed():
             self._finish_request(None)

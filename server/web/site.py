@@ -11,7 +11,7 @@ from typing import Any
 from tornado.httputil import HTTPHeaders, RequestStartLine
 
 from server.errors import HelpdeskError, NotOffered, Unavailable, UnsupportedMedia
-from server.web.endpoint_call import Answer
+from server.web.endpoint_call import Response
 from server.web.streams import Follower
 
 UNKNOWN_LENGTH = -1
@@ -97,7 +97,7 @@ class Site(ABC):
     """One part of the service, by the beginning of its paths.
 
     writing(request): returns the work for the writer, inside its transaction, of a request that is small enough to need
-    no thread; None for others. answer(request, steps): steps is the budget on the event loop, None on a thread; raises
+    no thread; None for others. respond(request, steps): steps is the budget on the event loop, None on a thread; raises
     OutOfSteps there. follower(request): returns the caller that follows the feed of a response. resolve(request):
     called first, once, when the head has arrived. inline(request): whether to try on the event loop. admit(request):
     called before a body is read; raises an error, or returns the response, if the body is not needed. looks(request):
@@ -121,7 +121,7 @@ class Site(ABC):
     def limit(self, request: Request) -> int:
         """The largest body in bytes."""
 
-    def admit(self, request: Request) -> Answer | None:
+    def admit(self, request: Request) -> Response | None:
         """Returns the response to a request whose body is not needed. Raises any HelpdeskError."""
         return None
 
@@ -137,18 +137,18 @@ class Site(ABC):
     def inline(self, request: Request) -> bool:
         return False
 
-    def writing(self, request: Request) -> Callable[[], Answer] | None:
+    def writing(self, request: Request) -> Callable[[], Response] | None:
         return None
 
     @abstractmethod
-    def answer(self, request: Request, steps: int | None) -> Answer:
+    def respond(self, request: Request, steps: int | None) -> Response:
         """Returns the response. Raises any HelpdeskError, and OutOfSteps within a budget."""
 
     def follower(self, request: Request) -> Follower:
         """Returns the caller that follows the feed of a response; on the event loop. Raises any HelpdeskError."""
         raise NotOffered(f"there is nothing to follow at {request.path[:200]}")
 
-    def failure(self, error: HelpdeskError) -> Answer | None:
+    def failure(self, error: HelpdeskError) -> Response | None:
         """Returns the response to an error, if this part of the service has its own format for it."""
         return None
 
@@ -174,10 +174,10 @@ def media_type(header: str) -> str:
     return header.partition(";")[0].strip().lower()
 
 
-def unless_read(request: Request) -> Answer | None:
+def unless_read(request: Request) -> Response | None:
     """Returns the response to OPTIONS of a read-only path; None for a request that reads. Raises NotOffered."""
     if request.method == "OPTIONS":
-        return Answer(status=204, headers={"Allow": READING})
+        return Response(status=204, headers={"Allow": READING})
     if request.method not in ("GET", "HEAD"):
         raise NotOffered(f"{request.method[:20]} is not allowed at {request.path}; use {READING}", allow=READING)
     return None

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from server.store.database import PendingRead
 from server.store.writer import PendingWrite
-from server.web.endpoint_call import Answer
+from server.web.endpoint_call import Response
 
-Result = PendingRead | PendingWrite | Answer
+Result = PendingRead | PendingWrite | Response
 Receive = Callable[[Result], None]
 
 

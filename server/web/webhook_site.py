@@ -22,7 +22,7 @@ from server.dataclass import dataclass
 from server.errors import Conflict, Malformed, TooLarge, UnsupportedMedia
 from server.store.transaction import Transaction
 from server.store.writer import Write
-from server.web.endpoint_call import Answer
+from server.web.endpoint_call import Response
 from server.web.hosts import host_name
 from server.web.packed import HEADER, OFFER, READ, packing_of, unpacked
 from server.web.site import Pool, Request, Site
@@ -60,7 +60,7 @@ class WebhookSite(Site):
         place = self._place(request, token)
         return WebhookTarget(token, path, place, _refusal(request, token, place))
 
-    def admit(self, request: Request) -> Answer | None:
+    def admit(self, request: Request) -> Response | None:
         """Refuses a request without a listening webhook before its body is sent."""
         target = _target(request)
         if target.refusal is None:
@@ -69,20 +69,20 @@ class WebhookSite(Site):
             if found is not None:
                 request.found = replace(target, found=found, found_at=now)
                 return None
-        return _answer(target.refusal or WebhookResponse(404), target.place)
+        return _http_response(target.refusal or WebhookResponse(404), target.place)
 
     def looks(self, request: Request) -> bool:
         return _target(request).refusal is None
 
-    def answer(self, request: Request, steps: int | None) -> Answer:
+    def respond(self, request: Request, steps: int | None) -> Response:
         target = _target(request)
         if target.refusal is not None:
-            return _answer(target.refusal, target.place)
+            return _http_response(target.refusal, target.place)
         try:
             response, write = self._response(request, target)
         except (Malformed, TooLarge) as error:
-            return _answer(_refused(400 if isinstance(error, Malformed) else 413, error.message), target.place)
-        return _answer(response, target.place, write)
+            return _http_response(_refused(400 if isinstance(error, Malformed) else 413, error.message), target.place)
+        return _http_response(response, target.place, write)
 
     def _response(self, request: Request, target: "WebhookTarget") -> tuple[WebhookResponse, Write | None]:
         headers, body = list(request.headers.get_all()), request.body
@@ -137,24 +137,24 @@ def _refused(status: int, message: str, headers: dict[str, str] | None = None) -
     return WebhookResponse(status, headers or {}, f"{message}\n".encode(), TEXT)
 
 
-def _answer(response: WebhookResponse, place: WebhookLocation, write: Write | None = None) -> Answer:
-    answer = Answer(
-        status=response.status,
-        headers=as_sent(response.headers, place),
-        body=response.body,
-        content_type=response.content_type,
-        cookies=response.cookies,
+def _http_response(webhook_response: WebhookResponse, place: WebhookLocation, write: Write | None = None) -> Response:
+    response = Response(
+        status=webhook_response.status,
+        headers=as_sent(webhook_response.headers, place),
+        body=webhook_response.body,
+        content_type=webhook_response.content_type,
+        cookies=webhook_response.cookies,
         write=write,
     )
-    if response.is_failure and write is not None:
+    if webhook_response.is_failure and write is not None:
 
         def written(tx: Transaction) -> Any:
             written = write(tx)
-            answer.body = response.body  # which names a log entry that this write creates
+            response.body = webhook_response.body  # which names a log entry that this write creates
             return written
 
-        answer.write = written
-    return answer
+        response.write = written
+    return response
 
 
 def _is_of_console(request: Request) -> bool:

@@ -3,7 +3,7 @@
 import sys
 
 from server.errors import Unavailable
-from server.web.endpoint_call import Answer
+from server.web.endpoint_call import Response
 from server.web.site import Request, Site
 
 MESSAGE = "this process only runs jobs and serves /health and /metrics; use one whose role is web or all"
@@ -17,8 +17,8 @@ class WorkerSite(Site):
     def limit(self, request: Request) -> int:
         return sys.maxsize  # no limit: the body is refused before it is read
 
-    def admit(self, request: Request) -> Answer | None:
+    def admit(self, request: Request) -> Response | None:
         raise Unavailable(MESSAGE)
 
-    def answer(self, request: Request, steps: int | None) -> Answer:
+    def respond(self, request: Request, steps: int | None) -> Response:
         raise Unavailable(MESSAGE)

@@ -12,7 +12,7 @@ from server.jobs import job_queue, processes
 from server.records import idempotency_keys
 from server.records.idempotency_keys import KEPT_SECONDS, KEY, MAX_RESPONSE_BYTES, KeyedRequest
 from server.web import idempotency
-from server.web.endpoint_call import Answer
+from server.web.endpoint_call import Response
 from tests.api.minimal import made
 from tests.records.desk import Desk
 from tests.service import Api, Reply
@@ -126,11 +126,11 @@ def desk(tmp_path: Any) -> Iterator[Desk]:
     opened.close()
 
 
-def written(desk: Desk, text: str) -> Answer:
+def written(desk: Desk, text: str) -> Response:
     """Does some work in two transactions."""
     for _ in range(2):
         desk.own("automation_log", automation_name="once", message=text, level=6)
-    return Answer({"done": text})
+    return Response({"done": text})
 
 
 def done(desk: Desk) -> int:
@@ -158,7 +158,7 @@ def test_a_request_interrupted_before_its_write_is_done(desk: Desk) -> None:
 def test_a_request_interrupted_after_its_write_is_not_repeated(desk: Desk) -> None:
     store = desk.service.store
 
-    def killed() -> Answer:
+    def killed() -> Response:
         written(desk, "x")
         raise KeyboardInterrupt
 
@@ -177,7 +177,7 @@ def test_a_request_interrupted_after_its_write_is_not_repeated(desk: Desk) -> No
 
 
 def test_an_error_after_a_write_is_the_stored_response(desk: Desk) -> None:
-    def half_done() -> Answer:
+    def half_done() -> Response:
         written(desk, "x")
         raise Invalid("the second half is wrong", field="x")
 
@@ -190,16 +190,16 @@ def test_an_error_after_a_write_is_the_stored_response(desk: Desk) -> None:
 
 def test_the_database_cannot_read_stored_responses(desk: Desk) -> None:
     store = desk.service.store
-    idempotency.once(store, NOW, REQUEST, lambda: Answer({"secret": "hush"}))
+    idempotency.once(store, NOW, REQUEST, lambda: Response({"secret": "hush"}))
     [row] = store.read(lambda tx: tx.find(KEY, name="name"))
     assert b"hush" not in bytes(row[KEY.position["sealed"]]) and len(row[KEY.position["sealed"]]) > 100
-    again = idempotency.once(store, NOW, REQUEST, lambda: Answer({}))
+    again = idempotency.once(store, NOW, REQUEST, lambda: Response({}))
     assert b"hush" in again.body
 
 
 def test_a_response_that_is_too_large_is_not_stored(desk: Desk) -> None:
     store = desk.service.store
-    idempotency.once(store, NOW, REQUEST, lambda: Answer({"x": "x" * MAX_RESPONSE_BYTES}))
+    idempotency.once(store, NOW, REQUEST, lambda: Response({"x": "x" * MAX_RESPONSE_BYTES}))
     with pytest.raises(Conflict, match="its response is lost"):
         idempotency.once(store, NOW, REQUEST, lambda: written(desk, "x"))
 
@@ -209,12 +209,12 @@ def test_a_keyed_request_inside_another_keyed_request(desk: Desk) -> None:
     store, inner = desk.service.store, KeyedRequest("inner", "fingerprint", b"s" * 32)
     noted = []
 
-    def work() -> Answer:
+    def work() -> Response:
         idempotency.once(store, NOW, inner, lambda: written(desk, "x"))
         desk.own("automation_log", automation_name="once", message="y", level=6)
         [row] = store.read(lambda tx: tx.find(KEY, name="name"))
         noted.append(row[KEY.position["has_written"]])
-        return Answer({})
+        return Response({})
 
     idempotency.once(store, NOW, REQUEST, work)
     assert noted == [1] and done(desk) == 3

@@ -229,6 +229,6 @@ def test_runs_are_counted(bots: Bots):
     bots.call(inner)
     bots.simulate(actions(put("x", "1")))
     write_notes(desk.service, NOW)
-    rows = query_run.answer(desk.context(bots.ids["nora"]), "type:usage.behaviors")["data"]["rows"]
+    rows = query_run.evaluate(desk.context(bots.ids["nora"]), "type:usage.behaviors")["data"]["rows"]
     assert {row["behavior_name"]: row["uses"] for row in rows} == {"Inner": 3, "Outer": 2}
     assert all(row["elapsed_ms"] > 0 and row["event"] == "Custom API request" for row in rows)

@@ -24,7 +24,7 @@ def test_a_request_records_when_its_token_was_last_used(apps: Apps, desk: Desk, 
     request = Request(RequestStartLine("GET", "/rest/workers/me.json", "HTTP/1.1"), headers, "192.0.2.1", "192.0.2.1")
     site = RestSite(desk.service)
     request.found = site.resolve(request)
-    assert site.answer(request, None).status == 200
+    assert site.respond(request, None).status == 200
 
     def used() -> list[tuple[str, int, str]]:
         return [

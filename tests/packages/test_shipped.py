@@ -54,7 +54,7 @@ def test_the_starter_has_no_prompts_and_creates_some_of_everything(desk, started
 
 @pytest.mark.parametrize("widget", list(widgets()), ids=lambda each: each["label"])
 def test_the_data_query_of_every_widget_works_without_tickets(widget, desk, ids):
-    assert query_run.answer(desk.context(ids["nora"]), widget["params"]["data_query"])["data"] is not None
+    assert query_run.evaluate(desk.context(ids["nora"]), widget["params"]["data_query"])["data"] is not None
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ def depot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Depot]:
 @pytest.fixture
 def ask(desk: Desk) -> Ask:
     """ask(q, by=worker id): runs a data query, as the service itself by default, and returns its result."""
-    return lambda q, by=0: query_run.answer(desk.context(by), q)
+    return lambda q, by=0: query_run.evaluate(desk.context(by), q)
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def refuse(desk: Desk) -> Refuse:
 
     def refused(q: str, by: int = 0) -> HelpdeskError:
         with pytest.raises(HelpdeskError) as caught:
-            query_run.answer(desk.context(by), q)
+            query_run.evaluate(desk.context(by), q)
         return caught.value
 
     return refused

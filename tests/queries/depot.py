@@ -48,7 +48,7 @@ class Depot:
         return int(made["id"])
 
     def ask(self, q: str, by: str = "nora") -> dict[str, Any]:
-        return query_run.answer(self.desk.context(self.people[by]), q)
+        return query_run.evaluate(self.desk.context(self.people[by]), q)
 
     def data(self, q: str, by: str = "nora") -> Any:
         return self.ask(q, by)["data"]

@@ -45,7 +45,7 @@ class Office:
         self.desk.close()
 
     def ask(self, q: str, by: str = "nora") -> dict[str, Any]:
-        return query_run.answer(self.desk.context(self.people[by]), q)
+        return query_run.evaluate(self.desk.context(self.people[by]), q)
 
     def total(self, uri: str, q: str, by: str = "nora") -> int:
         found = search(self.desk.context(self.people[by]), uri, SearchRequest(q, show_results=True, limit=1))

@@ -95,7 +95,7 @@ def test_other_shapes_of_results(desk: Desk, ask: Ask, script: str, data: Any) -
 
 def test_it_may_write_and_its_log_is_kept(desk: Desk, ids: dict[str, int]) -> None:
     automation(desk, "report.daily", WRITES, policy_kata="commands:\n  record.create:\n    allow: yes")
-    query_run.answer(desk.context(ids["olga"]), "type:automation.invoke name:report.daily")
+    query_run.evaluate(desk.context(ids["olga"]), "type:automation.invoke name:report.daily")
     assert desk.found("task", "title:Made") == [1]
     table = desk.registry.type("automation_log").table
     [row] = desk.read(lambda tx: tx.find(table))

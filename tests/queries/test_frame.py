@@ -73,7 +73,7 @@ SERIES = (
 )
 def test_errors_name_their_place(desk: Desk, q: str, position: int, part: str) -> None:
     with pytest.raises(BadQuery) as caught:
-        query_run.answer(desk.context(), q)
+        query_run.evaluate(desk.context(), q)
     assert part in caught.value.message and caught.value.details["position"] == position
 
 
@@ -81,13 +81,13 @@ def test_types_without_a_search_are_refused(desk: Desk) -> None:
     closed: list[RecordType] = [each for each in desk.registry if "search" not in each.features]
     for each in closed:
         with pytest.raises(BadDataQuery, match="cannot be searched"):
-            query_run.answer(desk.context(), f"type:worklist.records of:{each.context}")
+            query_run.evaluate(desk.context(), f"type:worklist.records of:{each.context}")
 
 
 @pytest.mark.parametrize("q", ["", "  \n "])
 def test_nothing_is_no_query(desk: Desk, q: str) -> None:
     with pytest.raises(Required, match="q is required"):
-        query_run.answer(desk.context(), q)
+        query_run.evaluate(desk.context(), q)
 
 
 def test_groups_hold_their_own_keys() -> None:
@@ -161,26 +161,26 @@ def more_types(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_slow_query_reports_its_time_limit(desk: Desk, more_types: None) -> None:
     with pytest.raises(BadDataQuery, match="took longer than 30 ms") as caught:
-        query_run.answer(desk.context(), "type:test.slow timeout:30")
+        query_run.evaluate(desk.context(), "type:test.slow timeout:30")
     assert not isinstance(caught.value, TimedOut) and caught.value.details["timeout"] == 30
 
 
 def test_the_limit_of_a_query_is_its_own_and_not_that_of_reads(desk: Desk, more_types: None) -> None:
     desk.store.read_seconds = 0.001
     with pytest.raises(BadDataQuery, match="took longer than 60 ms"):
-        query_run.answer(desk.context(), "type:test.slow timeout:60")
+        query_run.evaluate(desk.context(), "type:test.slow timeout:60")
     assert TIMEOUT.high == query_run.MAX_TIMEOUT_MS and TIMEOUT.default == str(query_run.DEFAULT_TIMEOUT_MS)
 
 
 @pytest.mark.sqlite("what runs on the event loop")
 def test_only_quick_types_are_answered_on_the_event_loop(desk: Desk, more_types: None) -> None:
     loop = replace(desk.context(), steps=20_000)
-    assert query_run.answer(loop, "type:test.known kind:two number:5 timezone:europe/berlin") == {
+    assert query_run.evaluate(loop, "type:test.known kind:two number:5 timezone:europe/berlin") == {
         "data": ["two", 5, "Europe/Berlin"],
         "_": {"type": "test.known", "format": "dictionaries", "extra": 1},
     }
     with pytest.raises(OutOfSteps):
-        query_run.answer(loop, "type:worklist.subtotals of:task by:[status]")
+        query_run.evaluate(loop, "type:worklist.subtotals of:task by:[status]")
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_only_quick_types_are_answered_on_the_event_loop(desk: Desk, more_types:
 )
 def test_values_are_checked_against_their_declaration(desk: Desk, more_types: None, q: str, part: str) -> None:
     with pytest.raises(HelpdeskError, match=part) as caught:
-        query_run.answer(desk.context(), f"type:test.known {q}")
+        query_run.evaluate(desk.context(), f"type:test.known {q}")
     assert caught.value.details["position"] == len("type:test.known ") + q.index(":") + 1
 
 
@@ -210,7 +210,7 @@ def first(found: dict[str, Any]) -> str:
 
 
 def records(desk: Desk, q: str, by: int = 0) -> dict[str, Any]:
-    return query_run.answer(desk.context(by), f"type:worklist.records {q}")
+    return query_run.evaluate(desk.context(by), f"type:worklist.records {q}")
 
 
 def test_records_are_a_map_in_the_order_of_the_search(desk: Desk) -> None:

@@ -61,7 +61,7 @@ class Clocks:
         }  # fmt: skip
 
     def ask(self, q: str, by: int) -> str:
-        return json.dumps(query_run.answer(self.desk.context(by), f"type:worklist.subtotals of:ticket timeout:0 {q}"))
+        return json.dumps(query_run.evaluate(self.desk.context(by), f"type:worklist.subtotals of:ticket timeout:0 {q}"))
 
 
 @pytest.fixture(scope="module")

@@ -43,7 +43,7 @@ class Known:
             )
 
     def ask(self, q: str) -> dict[str, Any]:
-        return query_run.answer(self.desk.context(self.nora), q)
+        return query_run.evaluate(self.desk.context(self.nora), q)
 
     def data(self, q: str) -> Any:
         return self.ask(f"{TYPE} {q}")["data"]

@@ -10,7 +10,7 @@ from tornado.httputil import HTTPHeaders, RequestStartLine, ResponseStartLine
 from server.errors import Unavailable
 from server.web import bodies
 from server.web.bodies import SMALL_BODY_BYTES, BodyMeter
-from server.web.endpoint_call import Answer
+from server.web.endpoint_call import Response
 from server.web.exchange import Exchange
 from server.web.meter import Meter
 from server.web.site import Request, Site
@@ -28,8 +28,8 @@ class Taking(Site):
     def inline(self, request: Request) -> bool:
         return True
 
-    def answer(self, request: Request, steps: int | None) -> Answer:
-        return Answer({"length": len(request.body)})
+    def respond(self, request: Request, steps: int | None) -> Response:
+        return Response({"length": len(request.body)})
 
 
 class Connection:

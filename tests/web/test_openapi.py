@@ -133,7 +133,7 @@ def test_an_upsert_requires_no_field_since_it_may_find_a_record() -> None:
 
 @pytest.mark.parametrize("each", ENDPOINTS, ids=lambda each: f"{each.method} {each.path}")
 def test_every_endpoint_describes_its_input_and_output(each: Endpoint) -> None:
-    assert each.answer != shapes.ANY, "say answer= in its declaration"
+    assert each.response != shapes.ANY, "declare response= in its declaration"
     unknown = [one.name for one in each.parameters if one.type not in parameters.TYPES]
     assert unknown == [], "use a type of openapi/parameters.py"
 

@@ -19,7 +19,7 @@ NAME_CHARS = 255
 MAX_MATCHES, DEFAULT_MATCHES = 500, 10
 MAX_DIMENSIONS = 8192  # numbers per vector
 STEPS_A_LINE = 8  # budget per line, plus one step per number
-Answer = Callable[[CommandCall, Context, dict[str, Any]], Any]
+Command = Callable[[CommandCall, Context, dict[str, Any]], Any]
 
 
 @command(
@@ -32,14 +32,14 @@ Answer = Callable[[CommandCall, Context, dict[str, Any]], Any]
 def api_command(call: CommandCall) -> Any:
     """Returns the result of the named operation."""
     ctx, name = service_of(call), call.inputs["name"]
-    if name not in _ANSWERS:
-        raise Invalid(f"api.command: there is no '{name[:100]}'{nearest(name, _ANSWERS)}", field="name")
-    answer, param_names = _ANSWERS[name]
+    if name not in _COMMANDS:
+        raise Invalid(f"api.command: there is no '{name[:100]}'{nearest(name, _COMMANDS)}", field="name")
+    command, param_names = _COMMANDS[name]
     params = call.inputs["params"] or {}
     for each in params:
         if each not in param_names:
             raise Invalid(f"{name} takes no '{each[:80]}'{nearest(each, param_names)}", field=each)
-    return answer(call, ctx, params)
+    return command(call, ctx, params)
 
 
 def _validated(call: CommandCall, ctx: Context, params: dict[str, Any]) -> Any:
@@ -122,7 +122,7 @@ def _has_no_screen(call: CommandCall, ctx: Context, params: dict[str, Any]) -> A
     raise CommandFailed(f"{call.inputs['name']} is not available on this installation: it needs worklists on screen")
 
 
-_ANSWERS: dict[str, tuple[Answer, tuple[str, ...]]] = {
+_COMMANDS: dict[str, tuple[Command, tuple[str, ...]]] = {
     f"{PREFIX}dataset.vector_similarity": (_similar, ("uri", "vector", "embeddings_key", "return_keys", "limit")),
     f"{PREFIX}oauth2.token.validate": (_validated, ("token",)),
     f"{PREFIX}worklist.explorer.create": (_has_no_screen, ("interaction", "interaction_inputs", "title")),

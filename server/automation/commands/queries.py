@@ -24,4 +24,4 @@ def _policy_values(inputs: dict[str, Any]) -> dict[str, Any]:
 )
 def data_query(call: CommandCall) -> Any:
     """Returns {data, _}, the same as the data query endpoint."""
-    return query_run.answer(service_of(call), call.inputs["query"], parameters(call.inputs["query_params"]))
+    return query_run.evaluate(service_of(call), call.inputs["query"], parameters(call.inputs["query_params"]))

@@ -14,16 +14,17 @@ from server.web.openapi.operations import Paths, tags
 from server.web.routes import Endpoint
 
 ABOUT = """\
-Every answer is JSON with `__status`, `__version` and `__build` beside its payload; errors tell `__error` and `message`.
+Every response is JSON with `__status`, `__version` and `__build` besides its payload. Errors also have `__error` and
+`message`.
 
-Parameters of POST, PUT and PATCH are sent as a form, as multipart or as JSON. They are also read from the query string;
-the body wins. In forms, lists are written `name[]=a&name[]=b` and maps `name[key]=value`; yes and no are 1 and 0.
-Times are Unix seconds, or words such as `+2 hours` where a text is allowed.
+POST, PUT and PATCH accept parameters as a form, as multipart or as JSON. They also accept them in the query string; the
+body takes precedence. In forms, write lists as `name[]=a&name[]=b` and maps as `name[key]=value`; yes and no are 1 and
+0. Times are Unix seconds, or phrases such as `+2 hours` where a text is allowed.
 
-In place of the name of a record type, its plural, its other aliases and its full context are understood as well.
-Where the setting `rest_errors_as_200` is on, errors come with the status 200, but for 401.
+A record type can be named by its plural, its other aliases and its full context as well.
+Where the setting `rest_errors_as_200` is on, errors have the status 200, except 401.
 
-HEAD is answered as GET without a body, OPTIONS with the methods of a path. A single slash at the end is ignored.
+HEAD returns what GET does, without a body; OPTIONS returns the methods of a path. A single slash at the end is ignored.
 """
 
 

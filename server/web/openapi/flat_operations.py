@@ -46,7 +46,7 @@ class FlatRequest:
 
 @dataclass(frozen=True)
 class FlatOperation:
-    """An operation. answers: pairs of status and meaning. keys: (name, type, note) of the response."""
+    """An operation. responses: pairs of status and meaning. keys: (name, type, note) of the response."""
 
     name: str
     method: str
@@ -54,7 +54,7 @@ class FlatOperation:
     summary: str
     tag: str
     inputs: tuple[RequestInput, ...]
-    answers: tuple[tuple[str, str], ...]
+    responses: tuple[tuple[str, str], ...]
     keys: tuple[tuple[str, str, str], ...]
 
     @property
@@ -120,7 +120,7 @@ def operations(registry: Registry, revision: int, base_url: str) -> tuple[FlatOp
                         description["summary"],
                         description["tags"][0],
                         tuple(_inputs(api, description)),
-                        tuple(_answers(api, description)),
+                        tuple(_responses(api, description)),
                         tuple(_keys(api, description)),
                     )
                 )
@@ -171,17 +171,17 @@ def _kind(schema: dict[str, Any]) -> tuple[str, tuple[str, ...]]:
     return ("choice", options) if options else ("text", ())
 
 
-def _answers(api: dict[str, Any], operation: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    for status, answer in operation["responses"].items():
-        name = str(answer.get("$ref", "")).rpartition("/")[2]
-        yield status, str((api["components"]["responses"][name] if name else answer)["description"])
+def _responses(api: dict[str, Any], operation: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    for status, response in operation["responses"].items():
+        name = str(response.get("$ref", "")).rpartition("/")[2]
+        yield status, str((api["components"]["responses"][name] if name else response)["description"])
 
 
 def _keys(api: dict[str, Any], operation: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
     """The top-level keys of a success, without those of the envelope."""
-    for status, answer in operation["responses"].items():
+    for status, response in operation["responses"].items():
         if status.startswith("2"):
-            schema = answer.get("content", {}).get("application/json", {}).get("schema", {})
+            schema = response.get("content", {}).get("application/json", {}).get("schema", {})
             for name, one in _properties(api, schema).items():
                 if not name.startswith("__") and name != "_meta":
                     yield name, _type(one), str(one.get("description", ""))

@@ -12,7 +12,7 @@ from server.context import Service
 from server.dataclass import dataclass
 from server.errors import Invalid, NotFound
 from server.web import entity_tags, envelope
-from server.web.endpoint_call import Answer
+from server.web.endpoint_call import Response
 from server.web.form_data import decode_query
 from server.web.openapi.document import document
 from server.web.rest_site import bearer
@@ -55,12 +55,12 @@ class OpenApiSite(Site):
         document = self._made.get(("Authorization" in request.headers, False))
         return document is not None and document.state == self._state()
 
-    def answer(self, request: Request, steps: int | None) -> Answer:
+    def respond(self, request: Request, steps: int | None) -> Response:
         if request.path != PATH:
             raise NotFound(f"there is nothing at {request.path[:200]}")
         return unless_read(request) or self._shown(request)
 
-    def _shown(self, request: Request) -> Answer:
+    def _shown(self, request: Request) -> Response:
         has_token = "Authorization" in request.headers
         if has_token:
             self.service.store.read(lambda tx: tokens.check(tx, bearer(request), clock.now()))
@@ -68,8 +68,8 @@ class OpenApiSite(Site):
         # Clients store it and revalidate it each time.
         headers = {"ETag": document.tag, "Cache-Control": "no-cache", "Vary": "Authorization"}
         if entity_tags.is_known(request, document.tag):
-            return Answer(status=304, headers=headers)
-        return Answer(headers=headers, body=document.body, content_type=envelope.CONTENT_TYPE)
+            return Response(status=304, headers=headers)
+        return Response(headers=headers, body=document.body, content_type=envelope.CONTENT_TYPE)
 
     def _current(self, has_custom: bool, only_json: bool) -> _CachedDocument:
         with self._lock:  # concurrent requests share one document

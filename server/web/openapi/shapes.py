@@ -1,15 +1,15 @@
-"""Schemas of responses, for `answer=` of routes.endpoint(). JSON Schema 2020-12.
+"""Schemas of responses, for `response=` of routes.endpoint(). JSON Schema 2020-12.
 
 They describe the payload only: the document adds the keys of the envelope. Record types need none: their schemas are
 built from their declarations.
 
-    answer=shapes.record("ticket")                                       one record
-    answer=shapes.RECORD                                                 one of the type that the path names
-    answer=shapes.keys(id=shapes.ID, mask=shapes.TEXT)                   these keys, always
-    answer=shapes.keys({"note": shapes.TEXT}, id=shapes.ID)              `note` is optional
-    answer=shapes.page(shapes.record("comment"))                         results, count, limit, page, total
-    answer=shapes.NOTHING                                                the bare envelope
-    answer=(shapes.Success(shapes.NOTHING), shapes.Success(status=304))  several ways to succeed"""
+    response=shapes.record("ticket")                                       one record
+    response=shapes.RECORD                                                 one of the type that the path names
+    response=shapes.keys(id=shapes.ID, mask=shapes.TEXT)                   these keys, always
+    response=shapes.keys({"note": shapes.TEXT}, id=shapes.ID)              `note` is optional
+    response=shapes.page(shapes.record("comment"))                         results, count, limit, page, total
+    response=shapes.NOTHING                                                the bare envelope
+    response=(shapes.Success(shapes.NOTHING), shapes.Success(status=304))  several ways to succeed"""
 
 import hashlib
 import re
@@ -62,11 +62,11 @@ Shape = Schema | Success | tuple[Success, ...]
 REQUEST_ID: Schema = {"X-Request-Id": {"$ref": "#/components/headers/RequestId"}}  # a header of every response
 
 
-def successes(answer: Shape) -> tuple[Success, ...]:
-    """Returns `answer=` in its full form."""
-    if isinstance(answer, tuple):
-        return answer
-    return (answer,) if isinstance(answer, Success) else (Success(answer),)
+def successes(response: Shape) -> tuple[Success, ...]:
+    """Returns `response=` in its full form."""
+    if isinstance(response, tuple):
+        return response
+    return (response,) if isinstance(response, Success) else (Success(response),)
 
 
 def keys(sometimes: dict[str, Schema] | None = None, /, **always: Schema) -> Schema:

@@ -10,7 +10,7 @@ ANY_BYTES = "application/octet-stream"  # listed before other types, for generat
 BYTES: Schema = {"type": "string", "format": "binary"}
 ENVELOPE: Schema = {
     "type": "object",
-    "description": "What every successful answer holds besides its payload.",
+    "description": "What every successful response holds besides its payload.",
     "properties": {
         "__build": {"type": "integer"},
         "__status": {"type": "string", "const": "success"},
@@ -39,7 +39,7 @@ SUBTOTAL: Schema = {
 def responses(each: Endpoint, uri: str) -> dict[str, Schema]:
     """{status: response} of an endpoint's successes."""
     has_meta = any(parameter.name == "show_meta" for parameter in each.parameters)
-    return {str(one.status): _response(one, uri, has_meta) for one in shapes.successes(each.answer)}
+    return {str(one.status): _response(one, uri, has_meta) for one in shapes.successes(each.response)}
 
 
 def _response(one: Success, uri: str, has_meta: bool) -> Schema:

@@ -74,7 +74,7 @@ def dictionary_schema(record_type: RecordType) -> Schema:
 def _once(record_type: RecordType) -> list[dict[str, Any]]:
     """Secrets that only the response that generated them contains."""
     return [
-        {"key": each.name, "type": "text", "note": f"{each.note} Only in the answer that it was generated for."}
+        {"key": each.name, "type": "text", "note": f"{each.note} Only in the response that generates it."}
         for each in record_type.fields.values()
         if each.auto == "generated" and not each.shown
     ]

@@ -5,7 +5,7 @@ from typing import Any
 from server.errors import Required
 from server.records import stored_files
 from server.web import downloads
-from server.web.endpoint_call import Answer, EndpointCall
+from server.web.endpoint_call import EndpointCall, Response
 from server.web.openapi import shapes
 from server.web.params import Upload
 from server.web.rest.legacy.single import META, named_shape, with_names
@@ -32,9 +32,9 @@ BYTES = (
     "The bytes of a file.",
     "read",
     Parameter("Range", "string", "One range of bytes, such as bytes=0-1023.", place="header"),
-    answer=BYTES,
+    response=BYTES,
 )
-def download(call: EndpointCall) -> Answer:
+def download(call: EndpointCall) -> Response:
     return downloads.download(call.ctx, stored_files.find(call.ctx, call.id), call.headers.get("Range", ""))
 
 
@@ -49,7 +49,7 @@ def download(call: EndpointCall) -> Answer:
     Parameter("content", "string", "Its bytes, also as a file part of a multipart form.", required=True),
     META,
     size="file",
-    answer=named_shape(shapes.with_keys(shapes.record("attachment"), file_id=shapes.ID)),
+    response=named_shape(shapes.with_keys(shapes.record("attachment"), file_id=shapes.ID)),
 )
 def upload(call: EndpointCall) -> dict[str, Any]:
     params = call.params

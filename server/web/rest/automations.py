@@ -32,7 +32,7 @@ ENTRY = shapes.keys(
     Parameter("limit", "integer", f"Results on a page, 1 to {MOST}; {LIMIT} when absent."),
     Parameter("page", "integer", "The page, counted from 0."),
     aliases=("automation/logs/search",),
-    answer=shapes.page(ENTRY),
+    response=shapes.page(ENTRY),
 )
 def search_logs(call: EndpointCall) -> dict[str, Any]:
     params = call.params
@@ -57,8 +57,8 @@ SIMULATED = shapes.keys(
 
 
 @endpoint(
-    "POST", "automations/simulate", "Run an automation so that nothing is written or sent; `on_simulate` answers for "
-    "commands that reach other programs. Answers how it ends, what it logs and each step. For administrators.", "write",
+    "POST", "automations/simulate", "Run an automation without writing or sending anything; `on_simulate` replaces "
+    "commands that reach other programs. Returns how it ends, what it logs and each step. For administrators.", "write",
     Parameter("automation_id", "integer", "The automation; its script, unless `script` is another one."),
     Parameter("script", "string", "A script in KATA; required without automation_id."),
     Parameter("policy", "string", "Its policy; that of the automation when absent."),
@@ -69,7 +69,7 @@ SIMULATED = shapes.keys(
               "`record_` and `new_` are the ticket, too."),
     Parameter("last_run", "boolean", "Hands over what the last run of the automation began with; of a webhook, its "
               "newest delivery. `values` go on top."),
-    answer=SIMULATED,
+    response=SIMULATED,
 )  # fmt: skip
 def simulate(call: EndpointCall) -> dict[str, Any]:
     params = call.params
@@ -107,7 +107,7 @@ HOLDERS = (
     *HOLDERS,
     Parameter("name", "string", "Name of the entry; made of the automation's name when absent."),
     Parameter("position", "integer", "Place among the entries, from 0; the last one when absent."),
-    answer=BINDING,
+    response=BINDING,
 )
 def bind(call: EndpointCall) -> dict[str, Any]:
     params = call.params
@@ -121,7 +121,7 @@ def bind(call: EndpointCall) -> dict[str, Any]:
     "Remove an automation from what starts it. For administrators.",
     "write",
     *HOLDERS,
-    answer=BINDING,
+    response=BINDING,
 )
 def unbind(call: EndpointCall) -> dict[str, Any]:
     return _shown(binding_edits.unbind(call.ctx, call.id, *_holders(call)))

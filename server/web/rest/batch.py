@@ -15,7 +15,7 @@ from server.errors import HelpdeskError, Invalid, Required
 from server.records import batches
 from server.translation import about_field, lazy_gettext
 from server.web import entity_tags, envelope, error_bodies
-from server.web.endpoint_call import Answer, EndpointCall, InnerCall, InnerRequest
+from server.web.endpoint_call import EndpointCall, InnerCall, InnerRequest, Response
 from server.web.openapi import shapes
 from server.web.routes import Parameter, endpoint
 
@@ -35,9 +35,9 @@ EMPTY = b'"results":[]'
               required=True),
     Parameter("all_or_nothing", "boolean", "1: if one fails, nothing is done, and the response is its error. Takes "
               "requests that write, and need no time before that."),
-    size="file", asks_inner=True, answer=shapes.keys(results=shapes.list_of(RESULT), failed=shapes.COUNT),
+    size="file", asks_inner=True, response=shapes.keys(results=shapes.list_of(RESULT), failed=shapes.COUNT),
 )  # fmt: skip
-def batch(call: EndpointCall) -> Answer:
+def batch(call: EndpointCall) -> Response:
     operations = _operations(call)
     in_turn = _together if call.params.flag("all_or_nothing") else _one_by_one
     results = in_turn(call, operations)
@@ -45,7 +45,7 @@ def batch(call: EndpointCall) -> Answer:
     whole = envelope.success(payload | ({"notes": call.params.notes} if call.params.notes else {}))
     # The responses are put in as they are: to read them and write them again takes a third of the time.
     body = whole.replace(EMPTY, b'"results":[' + b",".join(map(_spliced, results)) + b"]", 1)
-    return Answer(body=body, content_type=envelope.CONTENT_TYPE)
+    return Response(body=body, content_type=envelope.CONTENT_TYPE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def _full_path(path: str) -> str:
     return path if path.endswith(".json") else f"{path}.json"
 
 
-def _together(call: EndpointCall, operations: list[_Operation]) -> list[Answer]:
+def _together(call: EndpointCall, operations: list[_Operation]) -> list[Response]:
     """Runs all operations or none. Raises the error of the first that fails, with its place."""
     works = []
     for each in operations:
@@ -119,7 +119,7 @@ def _together(call: EndpointCall, operations: list[_Operation]) -> list[Answer]:
         raise _named(failed.error, failed.place) from failed.error
 
 
-def _work(inner: InnerCall) -> Callable[[], Answer]:
+def _work(inner: InnerCall) -> Callable[[], Response]:
     return lambda: _result(inner.run())
 
 
@@ -129,23 +129,23 @@ def _named(error: HelpdeskError, place: int) -> HelpdeskError:
     return type(error)(f"{field}: {error.message}; nothing was done", **{**error.details, "field": field, "more": []})
 
 
-def _one_by_one(call: EndpointCall, operations: list[_Operation]) -> list[Answer]:
+def _one_by_one(call: EndpointCall, operations: list[_Operation]) -> list[Response]:
     """Runs operations in order; consecutive small writes share transactions."""
-    results: list[Answer] = []
-    row: list[Callable[[], Answer]] = []
+    results: list[Response] = []
+    row: list[Callable[[], Response]] = []
 
-    def alone(work: Callable[[], Answer]) -> Answer:
+    def alone(work: Callable[[], Response]) -> Response:
         try:
             return work()
         except HelpdeskError as error:
-            return entity_tags.rendered(error_bodies.answer(error))
+            return entity_tags.rendered(error_bodies.response(error))
         except Exception as error:
             LOG.exception("request.failed", of=error, request_id=call.ctx.request_id, path=call.path)
             body = {
                 "__error": "ERROR_SERVER",
                 "message": lazy_gettext(error_bodies.BUG_MESSAGE, id=call.ctx.request_id),
             }
-            return entity_tags.rendered(Answer(body, 500))
+            return entity_tags.rendered(Response(body, 500))
 
     for each in operations:
         try:
@@ -165,13 +165,13 @@ def _raise(error: HelpdeskError) -> NoReturn:
     raise error
 
 
-def _result(answer: Answer) -> Answer:
+def _result(response: Response) -> Response:
     """Returns the response to one operation. Raises Invalid unless it is JSON."""
-    if answer.pieces is not None or answer.feed is not None or answer.feeds:
+    if response.pieces is not None or response.feed is not None or response.feeds:
         raise Invalid("this response is a file or a stream; request it alone")
-    return entity_tags.rendered(answer)
+    return entity_tags.rendered(response)
 
 
-def _spliced(result: Answer) -> bytes:
+def _spliced(result: Response) -> bytes:
     headers = json.dumps(result.headers).encode()
     return b'{"body":%b,"headers":%b,"status":%d}' % (result.body or b"{}", headers, result.status)

@@ -11,7 +11,7 @@ from server.record_types.registry import Registry
 from server.record_types.shared.scopes import Scope
 from server.records import changes, scoped_types
 from server.records.records import reading, require_thread
-from server.web.endpoint_call import Answer, EndpointCall, Feed, News
+from server.web.endpoint_call import EndpointCall, Feed, News, Response
 from server.web.openapi import shapes
 from server.web.openapi.shapes import Success
 from server.web.routes import Parameter, endpoint
@@ -47,7 +47,7 @@ class WantedTypes:
     Parameter("types", "string", "Only of these record types, separated by commas, such as ticket,message."),
     Parameter("limit", "integer", f"Changes to read for a page, 1 to {MOST}; {LIMIT} when omitted."),
     Parameter(LAST_ID, "integer", "Where a stream continues; overrides since.", place="header"),
-    answer=(
+    response=(
         Success(shapes.keys(
             results=shapes.list_of(CHANGE), count=shapes.COUNT, limit=shapes.COUNT, cursor=shapes.ID,
             more=shapes.BOOLEAN,
@@ -55,7 +55,7 @@ class WantedTypes:
     ),
     may_fail=(410,),
 )  # fmt: skip
-def list_changes(call: EndpointCall) -> dict[str, Any] | Answer:
+def list_changes(call: EndpointCall) -> dict[str, Any] | Response:
     wanted = _wanted(call, call.params.text("types", ""))
     if wants_events(call.headers.get("Accept", "")):
         return _follow(call, wanted)
@@ -73,10 +73,10 @@ def list_changes(call: EndpointCall) -> dict[str, Any] | Answer:
     }
     types = call.params.text("types", "")
     query = urlencode({"since": page.cursor, "limit": limit} | ({"types": types} if types else {}))
-    return Answer(payload, headers={"Link": f'</rest/changes.json?{query}>; rel="next"'})
+    return Response(payload, headers={"Link": f'</rest/changes.json?{query}>; rel="next"'})
 
 
-def _follow(call: EndpointCall, wanted: WantedTypes) -> Answer:
+def _follow(call: EndpointCall, wanted: WantedTypes) -> Response:
     """Streams changes from a cursor or from now on. Raises Gone."""
     sent = call.headers.get(LAST_ID, "")
     cursor = cursor_in(sent, LAST_ID) if sent else _since(call)
@@ -89,7 +89,7 @@ def _follow(call: EndpointCall, wanted: WantedTypes) -> Answer:
         page = reading(ctx, lambda tx: changes.page(ctx, tx, cursor, MOST, wanted.uris))
         return News([(each.cursor, each.shown()) for each in page.changes], page.cursor, page.has_more)
 
-    return Answer(content_type=MEDIA_TYPE, feed=Feed(changes.CHANNEL, wanted.asked, cursor, news))
+    return Response(content_type=MEDIA_TYPE, feed=Feed(changes.CHANNEL, wanted.asked, cursor, news))
 
 
 def _since(call: EndpointCall) -> int | None:

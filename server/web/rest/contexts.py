@@ -49,7 +49,7 @@ ENTRY = shapes.keys(
     "contexts/list",
     "Every record type, with its custom fields and fieldsets.",
     "read",
-    answer=shapes.keys(results=shapes.list_of(CONTEXT)),
+    response=shapes.keys(results=shapes.list_of(CONTEXT)),
 )
 def list_contexts(call: EndpointCall) -> dict[str, Any]:
     return {"results": type_descriptions.list_contexts(call.ctx)}
@@ -60,7 +60,7 @@ def list_contexts(call: EndpointCall) -> dict[str, Any]:
     "contexts/activity/events",
     "Every activity event, with the sentence of its entries.",
     "read",
-    answer=shapes.keys(results=shapes.list_of(EVENT)),
+    response=shapes.keys(results=shapes.list_of(EVENT)),
 )
 def list_events(call: EndpointCall) -> dict[str, Any]:
     return {"results": [each.describe() for each in POINTS.values()]}
@@ -77,7 +77,7 @@ def list_events(call: EndpointCall) -> dict[str, Any]:
         "variables", "json", "A JSON object: a text for each placeholder of the event, except actor.", required=True
     ),
     Parameter("urls", "json", "A JSON object: links of the placeholders: http, https, or ctx://<type>:<id>."),
-    answer=shapes.keys(entry=ENTRY),
+    response=shapes.keys(entry=ENTRY),
 )
 def create_entry(call: EndpointCall) -> dict[str, Any]:
     params = call.params
@@ -91,12 +91,12 @@ def create_entry(call: EndpointCall) -> dict[str, Any]:
     return {"entry": entry}
 
 
-@endpoint("POST", "contexts/link", "Link a record with others.", "small write", ON, TARGETS, answer=LINKED)
+@endpoint("POST", "contexts/link", "Link a record with others.", "small write", ON, TARGETS, response=LINKED)
 def link(call: EndpointCall) -> dict[str, Any]:
     return _change(call, adds=True)
 
 
-@endpoint("POST", "contexts/unlink", "Remove links of a record.", "small write", ON, TARGETS, answer=LINKED)
+@endpoint("POST", "contexts/unlink", "Remove links of a record.", "small write", ON, TARGETS, response=LINKED)
 def unlink(call: EndpointCall) -> dict[str, Any]:
     return _change(call, adds=False)
 

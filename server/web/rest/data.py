@@ -2,7 +2,7 @@
 
 from server.queries import query_run
 from server.web import envelope
-from server.web.endpoint_call import Answer, EndpointCall
+from server.web.endpoint_call import EndpointCall, Response
 from server.web.openapi import shapes
 from server.web.routes import Parameter, endpoint
 
@@ -13,11 +13,11 @@ ABOUT: shapes.Schema = shapes.OBJECT | {"title": "About", "description": "The qu
 ANSWER = shapes.keys(data=shapes.ANY, _=ABOUT)
 
 
-@endpoint("GET", "data/query", "Run a data query.", "read", Q, QUERY, answer=ANSWER)
-def query(call: EndpointCall) -> Answer:
-    found = query_run.answer(call.ctx, call.params.text("query", "") or call.params.text("q", required=True))
-    # The order of records in a map, and of columns in a table, is that of the answer.
-    return Answer(body=envelope.success_in_order(found), content_type=envelope.CONTENT_TYPE)
+@endpoint("GET", "data/query", "Run a data query.", "read", Q, QUERY, response=ANSWER)
+def query(call: EndpointCall) -> Response:
+    found = query_run.evaluate(call.ctx, call.params.text("query", "") or call.params.text("q", required=True))
+    # The order of records in a map, and of columns in a table, is that of the response.
+    return Response(body=envelope.success_in_order(found), content_type=envelope.CONTENT_TYPE)
 
 
 @endpoint(
@@ -28,7 +28,7 @@ def query(call: EndpointCall) -> Answer:
     Q,
     QUERY,
     text_body="q",
-    answer=ANSWER,
+    response=ANSWER,
 )
-def query_by_post(call: EndpointCall) -> Answer:
+def query_by_post(call: EndpointCall) -> Response:
     return query(call)

@@ -20,7 +20,7 @@ ROSTERS = 'A JSON object: {"groups": {"<group id>": {"workers": {"<worker id>": 
     "Change the rosters of groups, all or none.",
     "small write",
     Parameter("json", "json", ROSTERS, required=True),
-    answer=shapes.NOTHING,
+    response=shapes.NOTHING,
 )
 def change_members(call: EndpointCall) -> dict[str, Any]:
     groups.change_members(call.ctx, call.params.json("json", required=True))
@@ -38,7 +38,7 @@ def change_members(call: EndpointCall) -> dict[str, Any]:
     META,
     size="file",
     is_small=is_small,
-    answer=shapes.any_of(shape(GROUPS), shapes.NOTHING),
+    response=shapes.any_of(shape(GROUPS), shapes.NOTHING),
 )
 def update_group(call: EndpointCall) -> dict[str, Any]:
     """Clients send rosters to both addresses, whichever group the path names."""

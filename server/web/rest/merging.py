@@ -24,7 +24,7 @@ PARAMETERS = (
     "Merge contacts: addresses, comments, files and links are moved.",
     "write",
     *PARAMETERS,
-    answer=shapes.record("contact"),
+    response=shapes.record("contact"),
 )
 def merge_contacts(call: EndpointCall) -> dict[str, Any]:
     return _merge(call, "contact")
@@ -36,7 +36,7 @@ def merge_contacts(call: EndpointCall) -> dict[str, Any]:
     "Merge organizations: tickets, contacts, addresses and everything else are moved.",
     "write",
     *PARAMETERS,
-    answer=shapes.record("org"),
+    response=shapes.record("org"),
 )
 def merge_organizations(call: EndpointCall) -> dict[str, Any]:
     return _merge(call, "org")

@@ -22,7 +22,7 @@ NEWEST_FIRST = (Sort("id", True, 0),)
     "read",
     Parameter("unread", "boolean", "1 lists only unread notifications."),
     *ASKED,
-    answer=page(NOTIFICATIONS),
+    response=page(NOTIFICATIONS),
 )
 def list_own(call: EndpointCall) -> dict[str, Any]:
     params = call.params

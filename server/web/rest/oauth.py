@@ -19,7 +19,9 @@ from server.web.routes import Parameter, endpoint
     Parameter("scopes", "string", "Scopes of the app, separated by spaces; api when absent."),
     Parameter("expires", "string", "Lifetime, such as 1 hour or 30 days."),
     Parameter("label", "string", "Its purpose."),
-    answer=shapes.keys(access_token=shapes.TEXT, refresh_token=shapes.TEXT, expires_in=shapes.COUNT, scope=shapes.TEXT),
+    response=shapes.keys(
+        access_token=shapes.TEXT, refresh_token=shapes.TEXT, expires_in=shapes.COUNT, scope=shapes.TEXT
+    ),
 )
 def create_tokens(call: EndpointCall) -> dict[str, Any]:
     params = call.params

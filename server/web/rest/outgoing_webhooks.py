@@ -37,7 +37,7 @@ PAGING = (
     "Deliveries of all outgoing webhooks, newest first. For administrators.",
     "read",
     *PAGING,
-    answer=shapes.page(BRIEF),
+    response=shapes.page(BRIEF),
 )
 def list_all(call: EndpointCall) -> dict[str, Any]:
     return _listed(call, 0)
@@ -49,7 +49,7 @@ def list_all(call: EndpointCall) -> dict[str, Any]:
     "Deliveries of an outgoing webhook, newest first. For administrators.",
     "read",
     *PAGING,
-    answer=shapes.page(BRIEF),
+    response=shapes.page(BRIEF),
 )
 def list_of_one(call: EndpointCall) -> dict[str, Any]:
     return _listed(call, call.id)
@@ -60,7 +60,7 @@ def list_of_one(call: EndpointCall) -> dict[str, Any]:
     "outgoing_webhooks/deliveries/{id}",
     "One delivery, with the body that was sent and the response to the last attempt. For administrators.",
     "read",
-    answer=WHOLE,
+    response=WHOLE,
 )
 def show(call: EndpointCall) -> dict[str, Any]:
     return deliveries.one(call.ctx, call.id)
@@ -71,7 +71,7 @@ def show(call: EndpointCall) -> dict[str, Any]:
     "outgoing_webhooks/deliveries/{id}/replay",
     "Send a delivery again, under the same id. For administrators.",
     "write",
-    answer=WHOLE,
+    response=WHOLE,
 )
 def replay(call: EndpointCall) -> dict[str, Any]:
     return deliveries.replay(call.ctx, call.id)
@@ -83,7 +83,7 @@ def replay(call: EndpointCall) -> dict[str, Any]:
     "Resend everything that changed since a time, including changes while the webhook was off. For administrators.",
     "write",
     Parameter("since", "time", "The start time.", required=True),
-    answer=shapes.keys(again=shapes.COUNT),
+    response=shapes.keys(again=shapes.COUNT),
     may_fail=(410,),
 )
 def replay_since(call: EndpointCall) -> dict[str, Any]:
@@ -98,7 +98,7 @@ def replay_since(call: EndpointCall) -> dict[str, Any]:
     "outgoing_webhooks/{id}/test",
     "Send a test to an outgoing webhook, even if it is disabled; returns the result. For administrators.",
     "write",
-    answer=WHOLE,
+    response=WHOLE,
 )
 def test(call: EndpointCall) -> dict[str, Any]:
     return courier.tried(call.ctx, call.id)

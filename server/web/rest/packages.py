@@ -7,7 +7,7 @@ from server.packages import package_export, package_import, recipes
 from server.packages.baselines import CREATE, REFUSE, UPDATE
 from server.packages.package_document import MAX_DEPTH, MAX_PACKAGE_BYTES, Tree
 from server.web import envelope
-from server.web.endpoint_call import Answer, EndpointCall
+from server.web.endpoint_call import EndpointCall, Response
 from server.web.openapi import shapes
 from server.web.routes import Parameter, endpoint
 
@@ -61,7 +61,7 @@ NOTES = {
               "package made, by their uid, and make those that are missing."),
     Parameter("conflicts", "string", "With mode=update, for fields that changed both here and in the package. refuse: "
               "change nothing and name them. keep: keep what is here. take: take what the package says."),
-    size="file", answer=shapes.keys(NOTES, records_created=shapes.map_of(shapes.map_of(MADE))),
+    size="file", response=shapes.keys(NOTES, records_created=shapes.map_of(shapes.map_of(MADE))),
 )  # fmt: skip
 def import_package(call: EndpointCall) -> dict[str, Any]:
     params = call.params
@@ -77,15 +77,15 @@ def import_package(call: EndpointCall) -> dict[str, Any]:
         mode=mode,
         conflicts=params.text("conflicts", REFUSE),
     )
-    answer: dict[str, Any] = {"records_created": report.records}
+    response: dict[str, Any] = {"records_created": report.records}
     if mode == UPDATE:
-        answer |= {"records_updated": report.updated, "records_unchanged": report.unchanged}
-        answer |= {"records_kept": report.kept} if report.kept else {}
+        response |= {"records_updated": report.updated, "records_unchanged": report.unchanged}
+        response |= {"records_kept": report.kept} if report.kept else {}
     if dry_run:
-        answer["dry_run"] = 1
+        response["dry_run"] = 1
     if report.granted:
-        answer["grants"] = report.granted
-    return answer | ({"notes": report.notes} if report.notes else {})
+        response["grants"] = report.granted
+    return response | ({"notes": report.notes} if report.notes else {})
 
 
 def _package(call: EndpointCall) -> tuple[Any, Tree]:
@@ -105,7 +105,7 @@ def _package(call: EndpointCall) -> tuple[Any, Tree]:
     "packages/recipes",
     "The recipes of the cookbook: what each does, and its prompts.",
     "read",
-    answer=shapes.keys(results=shapes.list_of(RECIPE), total=shapes.COUNT),
+    response=shapes.keys(results=shapes.list_of(RECIPE), total=shapes.COUNT),
 )
 def list_recipes(call: EndpointCall) -> dict[str, Any]:
     described = [recipes.recipe(name) for name in recipes.names()]
@@ -130,12 +130,12 @@ def list_recipes(call: EndpointCall) -> dict[str, Any]:
     "write",
     Parameter("records[]", "array", "The records, each as <type>:<id>.", required=True),
     Parameter("name", "string", "Name of the package."),
-    answer=shapes.keys(package=shapes.OBJECT),
+    response=shapes.keys(package=shapes.OBJECT),
 )
-def export_package(call: EndpointCall) -> Answer:
+def export_package(call: EndpointCall) -> Response:
     params = call.params
     package = package_export.export_package(
         call.ctx, params.text_list("records", required=True), params.text("name", "")
     )
     # The order of keys is that in which people read a package.
-    return Answer(body=envelope.success_in_order({"package": package}), content_type=envelope.CONTENT_TYPE)
+    return Response(body=envelope.success_in_order({"package": package}), content_type=envelope.CONTENT_TYPE)

@@ -22,7 +22,7 @@ def ready(call: EndpointCall) -> Callable[[], dict[str, Any]] | None:
     "POST", "parser/parse", "Import a raw email as a new ticket or as a reply.", "small write",
     Parameter("message", "string", "The whole message: headers, a blank line, the body. Bytes are used as they are.",
               required=True),
-    size="mail", ready=ready, answer=shapes.keys(id=shapes.ID, mask=shapes.TEXT, last_message_id=shapes.ID),
+    size="mail", ready=ready, response=shapes.keys(id=shapes.ID, mask=shapes.TEXT, last_message_id=shapes.ID),
 )  # fmt: skip
 def parse(call: EndpointCall) -> dict[str, Any]:
     return _receipt_ids(mailroom.receive(call.ctx, _raw(call)))

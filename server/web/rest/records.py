@@ -8,7 +8,7 @@ from server.errors import Invalid, nearest
 from server.records import records
 from server.store.transaction import Transaction
 from server.web import entity_tags, envelope
-from server.web.endpoint_call import Answer, EndpointCall
+from server.web.endpoint_call import EndpointCall, Response
 from server.web.form_data import encoded
 from server.web.openapi import shapes
 from server.web.routes import Parameter, endpoint
@@ -88,10 +88,10 @@ def is_small(call: EndpointCall) -> bool:
     KEYS,
     META,
     IF_NONE_MATCH,
-    answer=(SHOWN, UNCHANGED),
+    response=(SHOWN, UNCHANGED),
     operation="retrieve",
 )
-def retrieve(call: EndpointCall) -> Answer:
+def retrieve(call: EndpointCall) -> Response:
     record = records.retrieve(call.ctx, call.uri, call.id, expand_of(call, call.uri))
     return _tagged(call, _sparse(call, [record])[0])
 
@@ -106,10 +106,10 @@ def retrieve(call: EndpointCall) -> Answer:
     META,
     size="file",
     is_small=is_small,
-    answer=CREATED,
+    response=CREATED,
     operation="create",
 )
-def create(call: EndpointCall) -> Answer:
+def create(call: EndpointCall) -> Response:
     record = records.create(call.ctx, call.uri, sent_fields(call), expand_of(call, call.uri))
     return _tagged(call, record, {"Location": location(call, record)})
 
@@ -125,11 +125,11 @@ def create(call: EndpointCall) -> Answer:
     IF_MATCH,
     size="file",
     is_small=is_small,
-    answer=SHOWN,
+    response=SHOWN,
     operation="update",
     may_fail=(412,),
 )
-def update(call: EndpointCall) -> Answer:
+def update(call: EndpointCall) -> Response:
     # Programs send a record back with the envelope that it came in.
     fields = {name: value for name, value in sent_fields(call).items() if name not in envelope.KEYS}
     records.require_fields(call.ctx, call.uri, call.id, fields, "fields is required: send fields[<name>]=<value>")
@@ -141,9 +141,9 @@ def update(call: EndpointCall) -> Answer:
     "PATCH", "records/{uri}/upsert", "Change the one record that a query finds, or create it.", "small write",
     Parameter("query", "string", "A search that finds no record or one.", required=True),
     Parameter("q", "string", "Accepted instead of query."), FIELDS, EXPAND, META, IF_MATCH, IF_NEW,
-    size="file", is_small=is_small, answer=SHOWN, operation="create", may_fail=(412,),
+    size="file", is_small=is_small, response=SHOWN, operation="create", may_fail=(412,),
 )  # fmt: skip
-def upsert(call: EndpointCall) -> Answer:
+def upsert(call: EndpointCall) -> Response:
     query, fields = call.params.text("query", "") or call.params.text("q", ""), sent_fields(call)
     record = records.upsert(call.ctx, call.uri, query, fields, expand_of(call, call.uri), _condition(call))
     return _tagged(call, record)
@@ -156,7 +156,7 @@ def upsert(call: EndpointCall) -> Answer:
     "small write",
     Parameter("confirm", "boolean", "1: delete an address even if other records use it, as listed in the 409."),
     IF_MATCH,
-    answer=shapes.NOTHING,
+    response=shapes.NOTHING,
     operation="delete",
     may_fail=(412,),
 )
@@ -166,8 +166,8 @@ def delete(call: EndpointCall) -> dict[str, Any]:
     return {}
 
 
-@endpoint("GET", "records/{uri}/search", "Search records.", "read", *SEARCH, answer=FOUND, operation="search")
-def search(call: EndpointCall) -> Answer:
+@endpoint("GET", "records/{uri}/search", "Search records.", "read", *SEARCH, response=FOUND, operation="search")
+def search(call: EndpointCall) -> Response:
     request = search_request(call, call.params.text("query", ""))
     expand_of(call, call.uri)
     page = records.search(
@@ -177,7 +177,7 @@ def search(call: EndpointCall) -> Answer:
     if "results" in page:
         page["results"] = _sparse(call, page["results"])
     headers = {"Link": f'<{_next_page(call, cursor)}>; rel="next"'} if cursor else {}
-    return Answer(with_meta(call, call.uri, page), headers=headers)
+    return Response(with_meta(call, call.uri, page), headers=headers)
 
 
 def _next_page(call: EndpointCall, cursor: str) -> str:
@@ -192,10 +192,10 @@ def _next_page(call: EndpointCall, cursor: str) -> str:
     "Search records, for long queries.",
     "read",
     *SEARCH,
-    answer=FOUND,
+    response=FOUND,
     operation="search",
 )
-def search_by_post(call: EndpointCall) -> Answer:
+def search_by_post(call: EndpointCall) -> Response:
     return search(call)
 
 
@@ -248,9 +248,9 @@ def _sparse(call: EndpointCall, found: list[dict[str, Any]]) -> list[dict[str, A
     return [{name: each[name] for name in keys if name in each} for each in found]
 
 
-def _tagged(call: EndpointCall, record: dict[str, Any], headers: dict[str, str] | None = None) -> Answer:
+def _tagged(call: EndpointCall, record: dict[str, Any], headers: dict[str, str] | None = None) -> Response:
     """Returns the response with a record and its entity tag."""
-    return Answer(with_meta(call, call.uri, record), headers=headers or {}, view=entity_tags.view_of(call.params))
+    return Response(with_meta(call, call.uri, record), headers=headers or {}, view=entity_tags.view_of(call.params))
 
 
 def _condition(call: EndpointCall) -> records.Condition | None:

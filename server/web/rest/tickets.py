@@ -70,7 +70,7 @@ SENT = shapes.any_of(
     *COMMON,
     size="file",
     is_small=is_small,
-    answer=SENT,
+    response=SENT,
 )
 def compose(call: EndpointCall) -> dict[str, Any]:
     return _written(call, tickets.compose(call.ctx, call.params.tree))
@@ -96,7 +96,7 @@ def compose(call: EndpointCall) -> dict[str, Any]:
     Parameter("subject", "string", "The new subject of the ticket; for a forward, the subject of the email: `Fwd:` "
                                    "and the ticket's subject when blank."),
     Parameter("worker_id", "integer", "The worker to send as; administrators only."),
-    *COMMON, size="file", is_small=is_small, answer=SENT,
+    *COMMON, size="file", is_small=is_small, response=SENT,
 )  # fmt: skip
 def reply(call: EndpointCall) -> dict[str, Any]:
     return _written(call, tickets.reply(call.ctx, call.params.tree))
@@ -124,7 +124,7 @@ UNREADABLE = "you may not read the ticket, so it is not in this response"
     Parameter("custom_*", "mixed", "Values of custom fields of the ticket, as custom_<id>."),
     Parameter("external_id", "string", "Your id for the ticket. Sending the same id again changes nothing and "
                                        "returns the existing ticket."),
-    EXPAND, META, size="file", answer=CREATED,
+    EXPAND, META, size="file", response=CREATED,
 )  # fmt: skip
 def create(call: EndpointCall) -> dict[str, Any]:
     receipt = mailroom.create(call.ctx, call.params.tree)
@@ -146,7 +146,7 @@ EMAIL = Parameter("email", "string", "The email address.", required=True)
     EMAIL,
     EXPAND,
     META,
-    answer=TICKET,
+    response=TICKET,
 )
 def add_requester(call: EndpointCall) -> dict[str, Any]:
     requester.add(call.ctx, call.id, call.params.text("email", ""))
@@ -161,7 +161,7 @@ def add_requester(call: EndpointCall) -> dict[str, Any]:
     EMAIL,
     EXPAND,
     META,
-    answer=TICKET,
+    response=TICKET,
 )
 def remove_requester(call: EndpointCall) -> dict[str, Any]:
     requester.remove(call.ctx, call.id, call.params.text("email", ""))
@@ -174,7 +174,7 @@ def remove_requester(call: EndpointCall) -> dict[str, Any]:
     "Write a comment on a ticket.",
     "small write",
     Parameter("comment", "string", "The text.", required=True),
-    answer=shapes.keys(ticket_id=shapes.ID, comment_id=shapes.ID),
+    response=shapes.keys(ticket_id=shapes.ID, comment_id=shapes.ID),
 )
 def write_comment(call: EndpointCall) -> dict[str, Any]:
     id = comments.on_record(call.ctx, "ticket", call.id, call.params.text("comment", ""), "comment")
@@ -189,7 +189,7 @@ def write_comment(call: EndpointCall) -> dict[str, Any]:
     Parameter("ticket_ids[]", "array", "Two tickets or more.", required=True),
     EXPAND,
     META,
-    answer=TICKET,
+    response=TICKET,
     is_small=lambda call: not event_publishing.is_bound(call.ctx, "record.merge"),
 )
 def merge(call: EndpointCall) -> dict[str, Any]:
@@ -204,7 +204,7 @@ def merge(call: EndpointCall) -> dict[str, Any]:
     Parameter("message_id", "integer", "The message; cannot be the only one of its ticket.", required=True),
     EXPAND,
     META,
-    answer=TICKET,
+    response=TICKET,
 )
 def split(call: EndpointCall) -> dict[str, Any]:
     return _shown(call, tickets.split(call.ctx, call.params.id("message_id", required=True)))
@@ -234,7 +234,7 @@ MACRO_DONE = shapes.keys(
     "tickets/{id}/macros",
     "The macros that the caller may run on a ticket, by label.",
     "read",
-    answer=shapes.keys(results=shapes.list_of(LISTED_MACRO), count=shapes.COUNT),
+    response=shapes.keys(results=shapes.list_of(LISTED_MACRO), count=shapes.COUNT),
 )
 def list_macros(call: EndpointCall) -> dict[str, Any]:
     results = [_macro(each) for each in macros.usable(call.ctx, call.id)]
@@ -251,7 +251,7 @@ def list_macros(call: EndpointCall) -> dict[str, Any]:
     Parameter("inputs[]", "map", "Its inputs: one inputs[<name>] each."),
     EXPAND,
     META,
-    answer=TICKET
+    response=TICKET
     | {
         "properties": TICKET["properties"] | {"macro": MACRO_DONE},
         "required": ["macro"],
@@ -293,9 +293,9 @@ def _input(each: InputDeclaration) -> dict[str, Any]:
     }
 
 
-def _written(call: EndpointCall, answer: SendResult) -> dict[str, Any]:
+def _written(call: EndpointCall, response: SendResult) -> dict[str, Any]:
     """Returns the record with the outcome of the mail."""
-    return _shown(call, answer.id, answer.uri) | {"delivery": answer.delivery.as_dict()}
+    return _shown(call, response.id, response.uri) | {"delivery": response.delivery.as_dict()}
 
 
 def _shown(call: EndpointCall, id: int, uri: str = "ticket") -> dict[str, Any]:

@@ -33,7 +33,7 @@ WHOLE = shapes.keys(
     "read",
     Parameter("limit", "integer", f"Results on a page, 1 to {MOST}; {LIMIT} when absent."),
     Parameter("page", "integer", "The page, counted from 0."),
-    answer=shapes.page(BRIEF),
+    response=shapes.page(BRIEF),
 )
 def list_deliveries(call: EndpointCall) -> dict[str, Any]:
     call.ctx.require_admin(received_calls.DOING)
@@ -56,7 +56,7 @@ def list_deliveries(call: EndpointCall) -> dict[str, Any]:
     ),
     Parameter("limit", "integer", f"Results on a page, 1 to {MOST}; {LIMIT} when absent."),
     Parameter("page", "integer", "The page, counted from 0."),
-    answer=shapes.page(BRIEF_OF_ALL),
+    response=shapes.page(BRIEF_OF_ALL),
 )
 def list_all_deliveries(call: EndpointCall) -> dict[str, Any]:
     params = call.params
@@ -72,7 +72,7 @@ def list_all_deliveries(call: EndpointCall) -> dict[str, Any]:
     "webhooks/deliveries/{id}",
     "One delivery: request, response and the steps of the automation. Secrets are hidden. For administrators.",
     "read",
-    answer=WHOLE,
+    response=WHOLE,
 )
 def show_delivery(call: EndpointCall) -> dict[str, Any]:
     return received_calls.one(call.ctx, call.id)
@@ -83,7 +83,7 @@ def show_delivery(call: EndpointCall) -> dict[str, Any]:
     "webhooks/deliveries/{id}/replay",
     "Replay a delivery with the automation that is bound now; returns the new delivery. For administrators.",
     "write",
-    answer=WHOLE,
+    response=WHOLE,
 )
 def replay_delivery(call: EndpointCall) -> dict[str, Any]:
     return received_calls.one(call.ctx, replay(call.ctx, call.id))
@@ -99,7 +99,7 @@ def replay_delivery(call: EndpointCall) -> dict[str, Any]:
         "integer",
         f"How long the old address works, 0 to {MAX_OVERLAP_SECONDS}; {DEFAULT_OVERLAP_SECONDS} when absent.",
     ),
-    answer=shapes.keys(id=shapes.ID, guid=shapes.TEXT, url=shapes.TEXT, old_until=shapes.TIME),
+    response=shapes.keys(id=shapes.ID, guid=shapes.TEXT, url=shapes.TEXT, old_until=shapes.TIME),
 )
 def rotate(call: EndpointCall) -> dict[str, Any]:
     seconds = call.params.integer("overlap_seconds", DEFAULT_OVERLAP_SECONDS, 0, MAX_OVERLAP_SECONDS)

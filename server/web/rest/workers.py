@@ -17,7 +17,7 @@ from server.web.routes import endpoint
     "read",
     EXPAND,
     META,
-    answer=named_shape(shapes.record("worker")),
+    response=named_shape(shapes.record("worker")),
 )
 def me(call: EndpointCall) -> dict[str, Any]:
     worker = records.retrieve(call.ctx, "worker", call.ctx.actor.worker_id, expand_of(call, "worker"))

@@ -13,7 +13,7 @@ TRIGGER = "svc.trigger.behavior.action"
 
 @action("core.bot.action.data_query", "Run a data query.", placeholder=OBJECT, default="_results")
 def data_query(call: ActionCall) -> Any:
-    return query_run.answer(call.run.ctx, call.text("query"))
+    return query_run.evaluate(call.run.ctx, call.text("query"))
 
 
 @action(

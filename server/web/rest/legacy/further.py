@@ -4,7 +4,7 @@ from typing import Any
 
 from server.records import comments, records, type_descriptions
 from server.tickets import snippets
-from server.web.endpoint_call import Answer, EndpointCall
+from server.web.endpoint_call import EndpointCall, Response
 from server.web.openapi import shapes
 from server.web.rest.legacy.single import META, is_small, named_shape, sent_fields, with_names
 from server.web.rest.records import EXPAND, expand_of, location
@@ -36,7 +36,7 @@ def _note(path: str, uri: str) -> None:
         f"Write a comment on the {uri}.",
         "small write",
         Parameter("note", "string", "The text.", required=True),
-        answer=shapes.keys({f"{uri}_id": shapes.ID}, note_id=shapes.ID),
+        response=shapes.keys({f"{uri}_id": shapes.ID}, note_id=shapes.ID),
     )
     def note(call: EndpointCall) -> dict[str, Any]:
         note_id = comments.on_record(call.ctx, uri, call.id, call.params.text("note", ""), "note")
@@ -62,14 +62,16 @@ for path, uri in NOTED:
     EXPAND,
     META,
     is_small=is_small,
-    answer=shapes.Success(named_shape(shapes.record("comment")), headers={"Location": "The path of the new comment."}),
+    response=shapes.Success(
+        named_shape(shapes.record("comment")), headers={"Location": "The path of the new comment."}
+    ),
 )
-def create_comment(call: EndpointCall) -> Answer:
+def create_comment(call: EndpointCall) -> Response:
     sent = sent_fields(call, frozenset(("file_id",)))
     fields = {COMMENT_NAMES.get(name, name): value for name, value in sent.items()}
     id = comments.create(call.ctx, fields, call.params.id_list("file_id"))
     comment = records.retrieve(call.ctx, "comment", id, expand_of(call, "comment"))
-    return Answer(with_names(call, "comment", comment), headers={"Location": location(call, comment)})
+    return Response(with_names(call, "comment", comment), headers={"Location": location(call, comment)})
 
 
 @endpoint(
@@ -78,7 +80,7 @@ def create_comment(call: EndpointCall) -> Answer:
     "The text of a snippet, filled in for a record. Counts as a use.",
     "write",
     Parameter("context_id", "integer", "The record to fill it in for, if the snippet needs one."),
-    answer=shapes.keys(text=shapes.TEXT),
+    response=shapes.keys(text=shapes.TEXT),
 )
 def paste(call: EndpointCall) -> dict[str, Any]:
     return {"text": snippets.paste(call.ctx, call.id, call.params.id("context_id", 0) or 0)}
@@ -90,7 +92,7 @@ def paste(call: EndpointCall) -> dict[str, Any]:
     "The custom fields of a record type, by custom_<id>.",
     "read",
     Parameter("type", "string", "The record type, by any of its names."),
-    answer=BY_NUMBER,
+    response=BY_NUMBER,
 )
 def custom_fields(call: EndpointCall) -> dict[str, Any]:
     return type_descriptions.fields_of(call.ctx, call.arguments["type"])

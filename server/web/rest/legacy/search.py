@@ -72,14 +72,14 @@ def sent_criteria(call: EndpointCall, family: Family) -> Criteria:
 
 
 def _search(family: Family) -> None:
-    @endpoint("POST", f"{family.path}/search", f"Search: {family.name}.", "read", *SEARCH, answer=page(family))
+    @endpoint("POST", f"{family.path}/search", f"Search: {family.name}.", "read", *SEARCH, response=page(family))
     @family.named
     def search(call: EndpointCall) -> dict[str, Any]:
         return results(call, family, sent_criteria(call, family))
 
 
 def _list(family: Family) -> None:
-    @endpoint("GET", f"{family.path}/list", f"List: {family.name}.", "read", *ASKED, answer=page(family))
+    @endpoint("GET", f"{family.path}/list", f"List: {family.name}.", "read", *ASKED, response=page(family))
     @family.named
     def listed(call: EndpointCall) -> dict[str, Any]:
         sent = Criteria((), call.params.text("sortBy", ""), call.params.flag("sortAsc", True))

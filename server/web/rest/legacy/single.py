@@ -4,7 +4,7 @@ from typing import Any
 
 from server.errors import Required
 from server.records import records
-from server.web.endpoint_call import Answer, EndpointCall
+from server.web.endpoint_call import EndpointCall, Response
 from server.web.openapi import shapes
 from server.web.params import Upload
 from server.web.rest.legacy.families import FAMILIES, Family
@@ -83,7 +83,7 @@ def _one(name: str) -> str:
 
 
 def _retrieve(family: Family) -> None:
-    @endpoint("GET", f"{family.path}/{{id}}", f"One {family.name}.", "read", EXPAND, META, answer=shape(family))
+    @endpoint("GET", f"{family.path}/{{id}}", f"One {family.name}.", "read", EXPAND, META, response=shape(family))
     @family.named
     def retrieve(call: EndpointCall) -> dict[str, Any]:
         record = records.retrieve(call.ctx, family.uri, call.id, expand_of(call, family.uri))
@@ -101,15 +101,15 @@ def _create(family: Family) -> None:
         META,
         size="file",
         is_small=is_small,
-        answer=shapes.Success(shape(family), headers={"Location": "The path of the new record."}),
+        response=shapes.Success(shape(family), headers={"Location": "The path of the new record."}),
     )
     @family.named
-    def create(call: EndpointCall) -> Answer:
+    def create(call: EndpointCall) -> Response:
         fields = sent_fields(call)
         if not fields:
             raise Required(_lacks_fields(family))
         record = records.create(call.ctx, family.uri, fields, expand_of(call, family.uri))
-        return Answer(legacy_dictionary(call, family, record), headers={"Location": location(call, record)})
+        return Response(legacy_dictionary(call, family, record), headers={"Location": location(call, record)})
 
 
 def _update(family: Family) -> None:
@@ -123,7 +123,7 @@ def _update(family: Family) -> None:
         META,
         size="file",
         is_small=is_small,
-        answer=shape(family),
+        response=shape(family),
     )
     @family.named
     def update(call: EndpointCall) -> dict[str, Any]:
@@ -131,7 +131,7 @@ def _update(family: Family) -> None:
 
 
 def _delete(family: Family) -> None:
-    @endpoint("DELETE", f"{family.path}/{{id}}", f"Delete {_one(family.name)}.", "small write", answer=DELETED)
+    @endpoint("DELETE", f"{family.path}/{{id}}", f"Delete {_one(family.name)}.", "small write", response=DELETED)
     @family.named
     def delete(call: EndpointCall) -> dict[str, Any]:
         records.delete(call.ctx, family.uri, call.id)
