@@ -46,7 +46,7 @@ class Connection:
     def write_headers(self, line: ResponseStartLine, headers: HTTPHeaders, body: bytes) -> None:
         self.status = line.code
 
-    def answer(self, whole: bytes) -> None:
+    def send_whole(self, whole: bytes) -> None:
         self.status = int(whole.split()[1])
 
     def finish(self) -> None:
