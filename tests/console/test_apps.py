@@ -217,6 +217,7 @@ def test_the_consent_question_is_previewed(signed_in: Visitor, app: App) -> None
 # -- in a browser ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive("a page by keyboard alone")
 def test_mistakes_are_reached_by_keyboard_alone(phone: Page, signed_in: Visitor, app: App) -> None:
     phone.goto(f"/admin/apps/{app.id}")
     assert violations(phone) == [] and not is_sideways(phone)

@@ -68,6 +68,7 @@ def form(nora: Api, id: int, **changes: str) -> dict[str, str]:
 # -- in a browser ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive("a walk through pages that have tests of their own")
 def test_write_fix_complete_save_simulate_run_and_restore_by_keyboard_and_mouse(page: Page, nora: Api) -> None:
     page.goto("/automations/new")
     script = page.locator("#script")
@@ -261,6 +262,7 @@ def test_without_scripts_it_is_written_run_and_restored(
         expect(page.locator("#toasts")).to_contain_text("Version 1 restored")
 
 
+@pytest.mark.exhaustive("the pages of automations on a phone")
 def test_on_a_phone_in_the_dark_axe_finds_nothing(
     chromium: Browser, server: Server, signed_in: Visitor, nora: Api
 ) -> None:

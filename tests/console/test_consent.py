@@ -59,6 +59,7 @@ def test_a_worker_signs_in_allows_and_reaches_the_app(
         page.get_by_text("You allowed it before. It is asking again.").wait_for()
 
 
+@pytest.mark.exhaustive("a page by keyboard alone")
 def test_a_worker_refuses_by_keyboard(chromium: Browser, nora: Api, app: App) -> None:
     with chromium.page(nora.url, elsewhere=SITE) as page:
         _arrive(page, app)

@@ -192,6 +192,7 @@ def test_an_unknown_operation_suggests_the_nearest(path: str, signed_in: Visitor
     assert answer.status_code == (405 if path.endswith("write") else 404)
 
 
+@pytest.mark.exhaustive("a page by keyboard alone")
 def test_a_request_by_keyboard(chromium: Browser, server: Server, signed_in: Visitor, desk: Desk) -> None:
     with chromium.page(server.url, cookies=signed_in.cookies) as page:
         page.goto(BASE)

@@ -246,6 +246,7 @@ def test_fields_are_dragged_into_order_and_back(page: Page, nora: Api) -> None:
         nora.remove("custom_field", id).ok()
 
 
+@pytest.mark.exhaustive("a page by keyboard alone")
 def test_a_field_by_keyboard(page: Page, nora: Api) -> None:
     page.goto(f"{BASE}?type=opportunity")
     page.get_by_role("link", name="New field", exact=True).focus()

@@ -175,6 +175,7 @@ def test_every_worker_may_read_it(visitor: Visitor, nora: Api) -> None:
         assert visitor.get(path).status_code == 200
 
 
+@pytest.mark.exhaustive("a page by keyboard alone")
 def test_reading_by_keyboard(chromium: Browser, server: Server, signed_in: Visitor) -> None:
     assert ("Begin", ("start", "tour", "overview")) in CONTENTS
     with chromium.page(server.url, cookies=signed_in.cookies) as page:

@@ -164,6 +164,7 @@ def test_milo_cannot_change_the_scheduler(visitor: Visitor, desk: Desk, nora: Ap
     desk.store.write(lambda tx: tx.delete(JOB, id=id))
 
 
+@pytest.mark.exhaustive("a page by keyboard alone")
 def test_a_job_is_dropped_by_keyboard(chromium: Browser, server: Server, signed_in: Visitor, desk: Desk) -> None:
     id = job(desk, kind="mail.send", payload={"draft_id": 999_999_999}, failed_at=NOW, last_error="no such draft")
     with chromium.page(server.url, cookies=signed_in.cookies) as page:

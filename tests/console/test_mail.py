@@ -376,6 +376,7 @@ _FORMS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
+@pytest.mark.exhaustive("a page by keyboard alone")
 def test_a_transport_by_keyboard(chromium: Browser, server: Server, signed_in: Visitor, smtp: SmtpServer) -> None:
     with chromium.page(server.url, cookies=signed_in.cookies) as page:
         page.goto(f"{TRANSPORTS}/new")

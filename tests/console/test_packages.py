@@ -237,6 +237,7 @@ def test_records_are_exported_and_reimported(signed_in: Visitor, nora: Api) -> N
     assert signed_in.send(path, form | {"q": "colour:red", "do": "find"}).status_code == 422
 
 
+@pytest.mark.exhaustive("a page by keyboard alone")
 def test_a_package_by_keyboard(page: Page, nora: Api) -> None:
     page.goto(BASE)
     page.locator("#package_json").focus()

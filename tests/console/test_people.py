@@ -343,6 +343,7 @@ def test_a_role_grants_the_ticked_privileges(signed_in: Visitor, visitor: Visito
         nora.update("role", each, privs_mode=mode).ok()
 
 
+@pytest.mark.exhaustive("a page by keyboard alone")
 def test_people_by_keyboard(page: Page, nora: Api) -> None:
     group = nora.create("group", name="By keyboard").ok()["id"]
     page.goto(BASE)

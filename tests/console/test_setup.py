@@ -228,6 +228,7 @@ def test_the_rail_shows_when_mail_stalls(server: Server, nora: Visitor) -> None:
     assert "could not be taken" not in nora.get("/help").text
 
 
+@pytest.mark.exhaustive("a walk through pages that have tests of their own")
 def test_from_an_empty_folder_to_a_script_by_keyboard(chromium: Browser, tmp_path: Path) -> None:
     started = Server(tmp_path / "data", "--host", "0.0.0.0")
     granted = ["clipboard-read", "clipboard-write"]

@@ -140,6 +140,7 @@ def parts_of(mail: Message) -> dict[str, str]:
     return found
 
 
+@pytest.mark.exhaustive("a walk through pages that have tests of their own")
 def test_a_day_at_the_desk_by_keyboard_alone(chromium: Browser, milos: DeskOfMilo, tmp_path: Path) -> None:
     """The whole day, step by step. Every key is pressed by Hands, nothing is clicked, no address is typed."""
     with chromium.page(milos.url) as page:

@@ -262,6 +262,7 @@ def test_milo_can_see_none_of_it(visitor: Visitor, desk: Desk, nora: Api) -> Non
     assert desk.read(lambda tx: tx.first(JOB, unique_key=backups.KIND)) is None
 
 
+@pytest.mark.exhaustive("a page by keyboard alone")
 def test_a_setting_is_found_by_keyboard(chromium: Browser, server: Server, signed_in: Visitor) -> None:
     with chromium.page(server.url, cookies=signed_in.cookies) as page:
         page.goto(BASE)

@@ -124,6 +124,7 @@ def test_the_source_of_a_mail_is_a_file(signed_in: Visitor, ticket: dict[str, An
     assert answer.headers["Content-Disposition"].startswith("attachment") and "tracker.example" in answer.text
 
 
+@pytest.mark.exhaustive("a ticket in each form of display")
 @names(("size", "scheme"), [((1280, 800), "light"), ((1280, 800), "dark"), (PHONE, "dark")])
 def test_everyone_can_use_a_ticket(
     chromium: Browser, server: Server, nora: Api, nora_in_a_browser: Visitor, ticket: dict[str, Any],

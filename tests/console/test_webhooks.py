@@ -342,6 +342,7 @@ def test_the_first_call_appears_by_itself(phone: Page, nora: Api, server: Server
     expect(phone.locator("#deliveries tbody tr")).to_have_count(3)
 
 
+@pytest.mark.exhaustive("a page by keyboard alone")
 def test_a_request_is_tried_by_keyboard_alone(phone: Page, maker: int) -> None:
     phone.goto(f"{BASE}/{maker}")
     phone.locator("#sample").focus()
