@@ -32,7 +32,8 @@ def test_the_steps_of_the_console_lead_to_a_ticket(
         page.get_by_role("link", name="New automation").first.click()
         page.get_by_label("Name", exact=True).fill(name)
         if scripts:
-            page.get_by_role("combobox", name="Trigger").fill("webhook.respond")
+            # The role alone would find the list that the line replaces, if the script for it loads late.
+            page.locator("input[role=combobox]").and_(page.get_by_label("Trigger")).fill("webhook.respond")
             page.get_by_role("option", name="When a webhook receives a request (webhook.respond)").click()
         else:
             page.get_by_label("Trigger", exact=True).select_option("svc.trigger.webhook.respond")
