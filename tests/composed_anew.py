@@ -1,24 +1,23 @@
 """Composes statements again during tests and compares them with the cached statement of the same shape: a shape with
 two texts fails the test that meets the second text.
 
-A shape is checked the second time that it occurs, and then each time its count has doubled: checking every statement
-would take longer than the tests."""
+A statement is checked the first times that it occurs in the process, in whichever cache, and then each time its count
+has doubled: checking every statement would take longer than the tests."""
 
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from server.store.statement_shapes import Builder, KeyedBuilder, code_of
 from server.store.statements import Fragment, Statement, StatementCache
 
 MAX_COMPARED = 100_000  # characters; most of the time of the largest searches is spent on composing them
+FIRST = 8  # occurrences of a statement that are all checked
 
 
 _state = threading.local()
-# Occurrences of each statement of a cache, by its identity.
-_met: WeakKeyDictionary[StatementCache[Any], dict[int, int]] = WeakKeyDictionary()
+_counts: dict[tuple[int, str], int] = {}  # {(id of the code that builds the statement, its text): occurrences}
 
 
 def composed_anew() -> None:
@@ -43,12 +42,13 @@ def _compared(get: Any) -> Any:
         kept = get(cache, build)
         if getattr(_state, "is_off", False):
             return kept
-        of_cache = _met.setdefault(cache, {})
-        met = of_cache[id(kept)] = of_cache.get(id(kept), 0) + 1
-        place = f"{code_of(build).co_filename}:{code_of(build).co_firstlineno}"
-        if met == 1:
+        code = code_of(build)
+        key = (id(code), kept.sql)
+        count = _counts[key] = _counts.get(key, 0) + 1
+        place = f"{code.co_filename}:{code.co_firstlineno}"
+        if count == 1:
             _require_no_values(build, kept, place)
-        if len(kept.sql) > MAX_COMPARED or met == 1 or met & (met - 1):
+        if len(kept.sql) > MAX_COMPARED or (count > FIRST and count & (count - 1)):
             return kept
         _state.is_anew = True
         try:
