@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -25,6 +26,7 @@ from server.records.service_settings import get, put
 from server.records.writing import RecordWriter
 from server.settings import load
 from server.store import schema
+from server.store.statements import StatementCache
 from server.store.transaction import Transaction
 from server.tickets import reopening, requesters
 from tests import databases
@@ -37,26 +39,38 @@ SCANS = (
 )  # importing these modules registers the scans
 NOW = 1_795_187_045  # Friday 2026-11-20 15:04:05 UTC
 BASE_URL = "https://desk.example"
+# Statements of the tables of a registry, which all its desks share, so that a test does not compose them again.
+_statements: WeakKeyDictionary[Registry, StatementCache[Any]] = WeakKeyDictionary()
 
 
 class Post:
     """A helpdesk without a server. nora administers, milo is a member of Support, olga is in no group; `now` can be
     moved. Unless stated otherwise, nora acts. Workers get no notification mail unless they choose it."""
 
-    def __init__(self, folder: Path, registry: Registry) -> None:
-        databases.begin_empty(folder / databases.FILE)
-        store = schema.open_store(folder / databases.FILE, app.all_tables(registry), registry.texts())
+    def __init__(self, folder: Path, registry: Registry, copied: bytes = b"") -> None:
+        """copied: the database file of another desk that nothing was done to, which takes less time than a new one."""
+        file = folder / databases.FILE
+        if copied:
+            file.write_bytes(copied)
+        else:
+            databases.begin_empty(file)
+        store = schema.open_store(file, app.all_tables(registry), registry.texts())
+        store.statements = _statements.setdefault(registry, store.statements)
         settings = load({}, {}, folder).replace(base_url=BASE_URL, notification_mail=())
         self.service = Service(store, registry, settings, BASE_URL, "0" * 32, automations=ServiceAutomations())
         self.now = NOW
         self.pool = ThreadPoolExecutor(2)
-        setup.prepare(self.context())
+        if not copied:
+            setup.prepare(self.context())
         self.support = self.all("group")[0]["id"]
         self.inbox = self.all("bucket", group_id=self.support)[0]["id"]
-        self.nora = self.worker("Nora", "Berg", is_superuser=1)
-        self.milo = self.worker("Milo", "Test")
-        self.olga = self.worker("Olga", "Test")
-        records.update(self.context(), "group", self.support, {"members": {"member": str(self.milo)}})
+        if copied:
+            self.nora, self.milo, self.olga = (each["id"] for each in self.all("worker"))
+        else:
+            self.nora = self.worker("Nora", "Berg", is_superuser=1)
+            self.milo = self.worker("Milo", "Test")
+            self.olga = self.worker("Olga", "Test")
+            records.update(self.context(), "group", self.support, {"members": {"member": str(self.milo)}})
         self.sender = int(self.read(lambda tx: get(tx, "default_sender_id")))
 
     def close(self) -> None:
@@ -185,10 +199,20 @@ def types() -> Registry:
     return load_types()
 
 
+@pytest.fixture(scope="session")
+def new_desk(tmp_path_factory: pytest.TempPathFactory, types: Registry) -> bytes:
+    """The database file of a new desk; of PostgreSQL, nothing, since a copy would take longer than a new one."""
+    if databases.is_postgresql():
+        return b""
+    folder = tmp_path_factory.mktemp("new desk")
+    Post(folder, types).close()
+    return (folder / databases.FILE).read_bytes()
+
+
 @pytest.fixture
-def desk(tmp_path: Path, types: Registry) -> Iterator[Post]:
+def desk(tmp_path: Path, types: Registry, new_desk: bytes) -> Iterator[Post]:
     """A helpdesk without a mail server."""
-    opened = Post(tmp_path, types)
+    opened = Post(tmp_path, types, new_desk)
     yield opened
     opened.close()
 
