@@ -5,6 +5,7 @@ import tracemalloc
 import pytest
 
 from server.mail.parse import parse
+from tests.telling import telling
 
 NOW = 1795187045
 HEAD = b"From: a@b.example\r\nSubject: x\r\n"
@@ -74,18 +75,17 @@ def test_bombs_are_read_as_far_as_the_limits_allow(name):
     assert len(found.notes) <= 50
 
 
-@pytest.mark.parametrize(
-    "mail",
-    [
-        lambda: (
-            HEAD
-            + b"Content-Type: a/b\r\nContent-Transfer-Encoding: base64\r\n\r\n"
-            + (b"QUJD" * 18 + b"!\r\n") * 800_000
-        ),
-        lambda: HEAD + b"\r\n" + ("🚲" + "a\r\n" * 20_000_000).encode(),
-        lambda: MIXED + b"--b\r\nContent-Type: text/html\r\n\r\n<p>\xe9\r\n" * 1_000_000,
-    ],
-)
+LARGE = {
+    "base64 with other characters": lambda: (
+        HEAD + b"Content-Type: a/b\r\nContent-Transfer-Encoding: base64\r\n\r\n" + (b"QUJD" * 18 + b"!\r\n") * 800_000
+    ),
+    "short lines": lambda: HEAD + b"\r\n" + ("🚲" + "a\r\n" * 20_000_000).encode(),
+    "a million parts": lambda: MIXED + b"--b\r\nContent-Type: text/html\r\n\r\n<p>\xe9\r\n" * 1_000_000,
+}
+QUICK = ("base64 with other characters", "short lines")
+
+
+@pytest.mark.parametrize("mail", telling(LARGE, QUICK, "a minute under the tracer of allocations"))
 def test_a_mail_near_the_limit_does_not_fill_the_memory(mail):
     raw = mail()
     tracemalloc.start()

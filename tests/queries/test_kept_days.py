@@ -14,7 +14,7 @@ from server.counting.bins import UNITS, TimeScale
 from server.counting.combinations import Combinations
 from server.queries import query_run
 from server.store.recounting import recounted
-from tests.queries.test_bins import ZONES, instants
+from tests.queries.test_bins import EACH_ZONE, ZONES, instants
 from tests.records.desk import NOW, Desk
 
 EVERY = 11  # one of this many instants of the zones
@@ -80,7 +80,7 @@ def second_by_second() -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize("zone", ZONES)
+@pytest.mark.parametrize("zone", EACH_ZONE)
 def test_counts_by_dates_are_those_of_every_second(clocks: Clocks, zone: str) -> None:
     wrong = []
     for place, unit in enumerate(each.name for each in UNITS):
