@@ -63,10 +63,10 @@ def mailed(nora: Api, html: str) -> str:
 
 
 @pytest.mark.parametrize("program", QUOTING)
-def test_a_quotation_is_folded_with_its_attribution_line(page: Page, nora: Api, program: str) -> None:
+def test_a_quotation_is_folded_with_its_attribution_line(same_page: Page, nora: Api, program: str) -> None:
     html, said = QUOTING[program]
-    page.goto(mailed(nora, html))
-    frame = page.locator("#thread iframe.mail")
+    same_page.goto(mailed(nora, html))
+    frame = same_page.locator("#thread iframe.mail")
     mail = frame.content_frame.locator("body")
     expect(mail.locator("summary")).to_have_count(1)
     shown = frame.evaluate(SHOWN)
@@ -76,9 +76,9 @@ def test_a_quotation_is_folded_with_its_attribution_line(page: Page, nora: Api, 
 
 
 @pytest.mark.parametrize("kind", UNFOLDED)
-def test_text_that_only_looks_like_a_quotation_stays(page: Page, nora: Api, kind: str) -> None:
-    page.goto(mailed(nora, UNFOLDED[kind]))
-    frame = page.locator("#thread iframe.mail")
+def test_text_that_only_looks_like_a_quotation_stays(same_page: Page, nora: Api, kind: str) -> None:
+    same_page.goto(mailed(nora, UNFOLDED[kind]))
+    frame = same_page.locator("#thread iframe.mail")
     expect(frame).to_have_css("height", f"{frame.evaluate(HEIGHT)}px")
     expect(frame.content_frame.locator("details")).to_have_count(0)
 
@@ -92,16 +92,16 @@ SHOWN = """frame => {
 HEIGHT = "each => Math.ceil(each.contentDocument.body.getBoundingClientRect().height) + 8"
 
 
-def test_a_frame_is_no_taller_than_its_words(page: Page, nora: Api) -> None:
-    page.goto(mailed(nora, "<div><p>One line.</p><p>&nbsp;</p><p><br></p><div><br></div></div><br>"))
-    frame = page.locator("#thread iframe.mail")
+def test_a_frame_is_no_taller_than_its_words(same_page: Page, nora: Api) -> None:
+    same_page.goto(mailed(nora, "<div><p>One line.</p><p>&nbsp;</p><p><br></p><div><br></div></div><br>"))
+    frame = same_page.locator("#thread iframe.mail")
     expect(frame.content_frame.locator("br")).to_have_count(0)
     empty = "each => each.offsetHeight - each.contentDocument.querySelector('p').getBoundingClientRect().bottom"
     expect(frame).to_have_css("height", f"{frame.evaluate(HEIGHT)}px")
     assert frame.evaluate(empty) <= 12
 
 
-def test_an_inline_picture_is_listed_once(page: Page, nora: Api) -> None:
+def test_an_inline_picture_is_listed_once(same_page: Page, nora: Api) -> None:
     parts = (
         ("text/html", "", '<p>Look: <img src="cid:pump@kite"></p>'),
         ("image/png", "Content-ID: <pump@kite>\nContent-Disposition: inline; filename=pump.png\n", PIXEL),
@@ -118,7 +118,7 @@ def test_an_inline_picture_is_listed_once(page: Page, nora: Api) -> None:
     )
     head = "From: ana@kite.example\nTo: support@desk.example\nSubject: Pump\nMIME-Version: 1.0\n"
     mask = nora.parse(f"{head}Content-Type: multipart/related; boundary=b\n\n{body}--b--\n").ok()["mask"]
-    page.goto(f"/tickets/{mask}")
-    files = page.locator("#thread .files li")
+    same_page.goto(f"/tickets/{mask}")
+    files = same_page.locator("#thread .files li")
     expect(files.filter(has_text="valve.png")).to_be_visible()
     expect(files.filter(has_text="pump.png")).to_be_hidden()

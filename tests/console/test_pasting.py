@@ -32,12 +32,12 @@ WRITE = """([text, html, picture]) => {
 
 
 @pytest.fixture
-def answer(page: Page, nora: Api, request: pytest.FixtureRequest) -> Page:
+def answer(same_page: Page, nora: Api, request: pytest.FixtureRequest) -> Page:
     raw = f"From: ana@kite.example\nTo: support@desk.example\nSubject: Paste\n\n{request.node.name}\n"
-    page.goto(f"/tickets/{nora.parse(raw).ok()['mask']}")
-    expect(page.locator("[data-tools]")).to_be_visible()
-    page.locator("#content").fill("")
-    return page
+    same_page.goto(f"/tickets/{nora.parse(raw).ok()['mask']}")
+    expect(same_page.locator("[data-tools]")).to_be_visible()
+    same_page.locator("#content").fill("")
+    return same_page
 
 
 def test_cells_of_a_spreadsheet_are_pasted_as_text(answer: Page) -> None:
