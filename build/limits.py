@@ -1,7 +1,7 @@
-"""What limits mean to users, for the help page of limits. The numbers come from the code (reference.py)."""
+"""Descriptions of all limits for the help page limits.md. The numbers come from the code (reference.py)."""
 
-# {part of the service: ((constant, unit, bounded thing), ...)}. Beyond a limit, a request is refused, unless the last
-# text says otherwise.
+# {heading: ((constant, unit, what it limits), ...)}. Requests beyond a limit are refused, unless the description states
+# another effect after a semicolon.
 LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
     "The API": (
         ("web.request_head.MAX_TARGET_CHARS", "characters", "URL of a request, including its query string"),
@@ -25,8 +25,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("web.idempotency.MAX_KEY_CHARS", "characters", "`Idempotency-Key`"),
         (
             "records.idempotency_keys.MAX_RESPONSE_BYTES", "bytes",
-            "response stored for an `Idempotency-Key`; for larger ones, only the fact that the request was completed "
-            "is stored",
+            "response stored for an `Idempotency-Key`; if it is larger, a repeated request gets 409",
         ),
         ("web.entity_tags.MAX_TAGS", "", "tags in `If-Match` or `If-None-Match`; further ones are ignored"),
         (
@@ -36,7 +35,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ),
         ("web.rest.batch.MAX_OPERATIONS", "", "operations in one batch"),
         ("web.rest.records.MAX_SUBTOTALS", "", "`subtotals[]` in one search"),
-        ("records.records.UPSERT_STEPS", "steps of SQLite", "search of an upsert"),
+        ("records.records.UPSERT_STEPS", "SQLite steps", "search of an upsert"),
         ("counting.subtotals.MAX_VALUES", "", "values of one subtotal, those with the most hits"),
         ("counting.subtotals.MAX_COUNTED", "", "stored values from which these are chosen, those with the most hits"),
         (
@@ -52,7 +51,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("records.dictionary.MAX_PATH_CHARS", "characters", "one key in `expand`; longer ones are ignored"),
         ("records.dictionary.MAX_DEPTH", "", "levels of records that one key of `expand` can load"),
     ),
-    "Signing in, apps and tokens": (
+    "Sign-in, apps and tokens": (
         ("passwords.MAX_CHARS", "characters", "password"),
         ("passwords.WAITING", "", "passwords waiting to be verified; further requests get 429 with `Retry-After`"),
         (
@@ -377,7 +376,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
             "`tolerance` of `signature.verify`; higher values are lowered to this one",
         ),
         ("automation.commands.http.MAX_HEADERS_CHARS", "characters", "`headers` of `http.request`"),
-        ("automation.commands.http.MAX_BODY_CHARS", "characters, and bytes as sent", "`body` of `http.request`"),
+        ("automation.commands.http.MAX_BODY_CHARS", "characters, and as many bytes when encoded", "`body` of `http.request`"),
         ("automation.commands.http.MAX_YAML_CHARS", "characters", "YAML `body` of `http.request`, measured as JSON"),
         (
             "automation.commands.http.MAX_BODY_IN_DICTIONARY", "bytes",
@@ -568,7 +567,10 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
             "outgoing.deliveries.MAX_RESPONSE_CHARS", "characters",
             "stored response to an outgoing webhook; longer ones are truncated",
         ),
-        ("outgoing.courier.MAX_RESPONSE_BYTES", "bytes", "response to an outgoing webhook"),
+        (
+            "outgoing.courier.MAX_RESPONSE_BYTES", "bytes",
+            "response to an outgoing webhook; if it is larger, the delivery fails",
+        ),
         ("automation.webhooks.received_calls.MAX_KEPT", "", "deliveries of all webhooks; the oldest are deleted"),
         (
             "automation.webhooks.received_calls.MAX_KEPT_BYTES", "bytes",
@@ -659,7 +661,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
             "time during which a form that is submitted again is recognized",
         ),
     ),
-    "Requests to other programs": (
+    "Outgoing requests": (
         ("outbound.urls.MAX_URL_CHARS", "characters", "URL of an outgoing request"),
         ("outbound.client.MAX_HEADERS", "", "headers of an outgoing request"),
         ("outbound.client.MAX_HEADER_BYTES", "characters", "all headers of an outgoing request together"),

@@ -86,8 +86,8 @@ def settings() -> Iterator[str]:
 
 
 def limits() -> Iterator[str]:
-    """One row a limit, below where users meet it."""
-    yield from head("At most", "Of")
+    """One row for each limit, grouped by the part of the service that it belongs to."""
+    yield from head("Maximum", "Applies to")
     for heading, found in LIMITS.items():
         yield row(f"**{heading}**", "")
         for place, unit, meaning in found:
