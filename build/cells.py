@@ -1,4 +1,4 @@
-"""Rows of Markdown tables, and texts of the code as users read them."""
+"""Rows of Markdown tables, and texts of the code for users."""
 
 import importlib
 import re
@@ -10,13 +10,13 @@ CODE = re.compile(r"(`[^`]*`)")
 
 
 def head(*titles: str) -> Iterator[str]:
-    """The first two lines of a table."""
+    """Yields the first two lines of a table."""
     yield row(*titles)
     yield "|" + "---|" * len(titles)
 
 
 def row(*cells: str) -> str:
-    """One line. Outside of code `<id>` would be taken for HTML."""
+    """Returns a line of a table. Escapes `<` outside of code, where `<id>` would be HTML."""
     return "| " + " | ".join(_escaped(" ".join(cell.split()).replace("|", "\\|")) for cell in cells) + " |"
 
 
@@ -26,12 +26,12 @@ def _escaped(cell: str) -> str:
 
 
 def code(*names: str) -> str:
-    """Names as code, with commas between."""
+    """Returns names as code, separated by commas."""
     return ", ".join(f"`{name}`" for name in names)
 
 
 def described(note: str, function: Callable[..., Any]) -> str:
-    """The first paragraph of a function's docstring for users: no names of Python's, numbers of limits."""
+    """Returns the description of a function for users: without names of Python, and with the numbers of limits."""
     text = note.replace("Ours: without", "Without")
     text = re.sub(r"\bRaises \w+(?: and \w+)?\.", "", text)
     text = re.sub(r"\bRaises \w+ ", "Fails ", text)
@@ -41,5 +41,5 @@ def described(note: str, function: Callable[..., Any]) -> str:
 
 
 def shown(number: float) -> str:
-    """A number as people write it: 1,000 and not 1000.0."""
+    """Formats a number for people: 1,000 and not 1000.0."""
     return f"{int(number) if number == int(number) else number:,}"

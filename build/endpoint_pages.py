@@ -1,4 +1,4 @@
-"""The help pages of endpoints, made of their declarations: one page a family, and the tables that lead to them."""
+"""Generates the help pages of endpoints from their declarations, and the tables that link to them."""
 
 import re
 import shlex
@@ -20,7 +20,7 @@ from server.web.rest import legacy
 from server.web.rest.legacy.families import FAMILIES, Family
 from server.web.routes import ENDPOINTS, Endpoint, Parameter
 
-FIRST = ("records", "tickets", "parser")  # families of endpoints that everybody needs
+FIRST = ("records", "tickets", "parser")  # the families that most clients need
 LEGACY, OTHERS = "of-one-type", "outside-rest"
 COMPONENTS = {
     "Subtotal": "a map with `label`, `hits`, and `key` or `distribution`",
@@ -30,11 +30,13 @@ TYPE_WORDS = {"string": "text", "boolean": "yes/no", "array": "list", "object": 
 
 
 def pages() -> dict[str, str]:
-    """{path below resources/help: page} of every family."""
+    """Returns {path below resources/help: page} of every family."""
     found = {f"api/{name}.md": _family_page(name, listed) for name, listed in _families().items()}
     found[f"api/{LEGACY}.md"] = _legacy_page()
-    found[f"api/{OTHERS}.md"] = _page("Outside of the API", "What apps and programs ask beside `/rest/`.", OUTSIDE,
-                                      sections=map(_outside, _described()))  # fmt: skip
+    found[f"api/{OTHERS}.md"] = _page(
+        "Other endpoints", "OAuth endpoints and documents that are not below `/rest/`.", OUTSIDE,
+        sections=map(_outside, _described()),
+    )  # fmt: skip
     return {path: f"{page}\n" for path, page in found.items()}
 
 
@@ -42,22 +44,23 @@ def pages() -> dict[str, str]:
 
 
 def family_rows() -> Iterator[str]:
-    """One row a page of endpoints."""
-    yield from head("Page", "What it is about", "Endpoints")
+    """One row for each page of endpoints."""
+    yield from head("Page", "Description", "Endpoints")
     for name, listed in _families().items():
         paths = code(*(f"{one.method} {one.path}" for one in listed))
         yield row(f"[{_title(name)}](api/{name}.md)", f"{_subject(listed)}.", paths)
-    yield row(f"[Endpoints of one type](api/{LEGACY}.md)", "What older scripts call.", "create, list, search and so on")
+    yield row(
+        f"[Endpoints of one type](api/{LEGACY}.md)", "Endpoints for older scripts.", "create, list, search and so on"
+    )
     outside = (f"{one['method']} {one['path']}" for one in _described())
-    yield row(f"[Outside of the API](api/{OTHERS}.md)", "What apps ask, and programs that read this interface.",
-              code(*outside))  # fmt: skip
+    yield row(f"[Other endpoints](api/{OTHERS}.md)", "OAuth, and the OpenAPI document.", code(*outside))
 
 
 def error_rows() -> Iterator[str]:
-    """One row a status with which requests fail."""
-    yield from head("Status", "`__error`", "Comes with")
+    """One row for each error status."""
+    yield from head("Status", "`__error`", "Headers")
     for status, names in errors.codes().items():
-        headers = "; ".join(f"`{name}`: {told}" for name, told in errors.HEADERS.get(status, {}).items())
+        headers = "; ".join(f"`{name}`: {description}" for name, description in errors.HEADERS.get(status, {}).items())
         yield row(f"{status} {HTTPStatus(status).phrase}", code(*names), headers)
 
 
@@ -81,15 +84,15 @@ def _legacy_tables() -> Iterator[tuple[str, list[str]]]:
             continue
         word = each.function.__name__.rpartition("_")[2].replace("listed", "list")
         names.setdefault(family, set()).add(word)
-        told = each.note.replace(f": {family.name}", " records of the type")
-        told = told.replace(f"{family.name}.", "record of the type.")
+        description = each.note.replace(f": {family.name}", " records of the type")
+        description = re.sub(rf"\ban? {family.name}\.", "a record of the type.", description)
         path = f"`{each.method} /rest/{each.path.replace(family.path, '{path}', 1)}.json`"
-        common.setdefault(word, row(word, path, told, _parameters(each)))
-    table = head("Name", "Endpoint", "What it does", "Parameters")
-    yield "What they do", [*table, *(common[word] for word in sorted(common))]
+        common.setdefault(word, row(word, path, description, _parameters(each)))
+    table = head("Name", "Endpoint", "Description", "Parameters")
+    yield "Requests", [*table, *(common[word] for word in sorted(common))]
     rows = (row(code(family.path), family.name, ", ".join(sorted(names.get(family, ())))) for family in FAMILIES)
-    yield "Which types have them", [*head("`{path}`", "Record type", "Has"), *rows]
-    yield "Beside these", [*head("Endpoint", "What it does", "Parameters"), *map(_endpoint_row, rest)]
+    yield "Record types", [*head("`{path}`", "Record type", "Requests"), *rows]
+    yield "Further endpoints", [*head("Endpoint", "Description", "Parameters"), *map(_endpoint_row, rest)]
 
 
 def _endpoint_row(each: Endpoint) -> str:
@@ -109,7 +112,7 @@ def _all() -> list[Endpoint]:
 
 
 def _families() -> dict[str, list[Endpoint]]:
-    """{name of a page: its endpoints}, those that everybody needs first."""
+    """Returns {name of a page: its endpoints}, in the order of the pages."""
     found: dict[str, list[Endpoint]] = {}
     for each in sorted(_all(), key=_place):
         if not _is_legacy(each):
@@ -118,7 +121,7 @@ def _families() -> dict[str, list[Endpoint]]:
 
 
 def _place(each: Endpoint) -> tuple[int, str, str, str]:
-    """Families in the order of FIRST, then of their names."""
+    """The sort key of an endpoint: FIRST, then all other families by name."""
     module = each.function.__module__
     name = module.rpartition(".")[2]
     return FIRST.index(name) if name in FIRST else len(FIRST), module, each.path, each.method
@@ -129,7 +132,7 @@ def _is_legacy(each: Endpoint) -> bool:
 
 
 def _legacy_family(each: Endpoint) -> Family | None:
-    """The family that a legacy endpoint was made for."""
+    """The family of a legacy endpoint; None for the endpoints of further.py."""
     if each.function.__module__.endswith(".further"):
         return None
     below = [one for one in FAMILIES if each.path.startswith(f"{one.path}/")]
@@ -137,8 +140,8 @@ def _legacy_family(each: Endpoint) -> Family | None:
 
 
 def _title(name: str) -> str:
-    """The title of a family's page, by the name of its module."""
-    return {"oauth": "OAuth tokens"}.get(name, name.capitalize())
+    """Returns the title of a family's page, by the name of its module."""
+    return {"oauth": "OAuth tokens"}.get(name, name.replace("_", " ").capitalize())
 
 
 def _subject(listed: list[Endpoint]) -> str:
@@ -152,24 +155,23 @@ def _docstring(module: ModuleType) -> str:
 
 
 def _described() -> list[dict[str, Any]]:
-    """The endpoints in `helpdesk describe` outside the API."""
+    """The endpoints in `helpdesk describe` that are not below `/rest/`."""
     return [one for one in description()["endpoints"] if not one["path"].startswith("/rest/")]
 
 
 # -- pages -------------------------------------------------------------------------------------------------------------
 
 SHARED = (
-    "[The API](../api.md) describes what all requests have in common, such as tokens, forms and the keys that every "
-    "response has. [Programs](../clients.md#{anchor}) shows an example in Python."
+    "[The API](../api.md) describes what applies to all requests, such as tokens, parameters and the keys of every "
+    "response. [Client programs](../clients.md#{anchor}) has an example in Python."
 )
 OUTSIDE = (
-    "These require no API token; [OAuth](../oauth.md) shows how apps use them. There are also `/webhooks/{token}` "
-    "([automations](../automations.md)), and `/health` and `/metrics` "
-    "([operating](../operating.md#health), [metrics](../metrics.md))."
+    "These endpoints require no API token; [OAuth](../oauth.md) shows how apps use them. Other pages describe "
+    "`/webhooks/{token}` ([automations](../automations.md)), `/health` ([operating](../operating.md#health)) and "
+    "`/metrics` ([metrics](../metrics.md))."
 )
 ARGUMENT = re.compile(r"\{\w+\}")
-# Sample values for arguments of paths and for parameters, as curl takes them. A key with a path is for that endpoint
-# only.
+# Sample values of path arguments and parameters, as arguments of curl. A key with a path applies only to that endpoint.
 SAMPLES = {
     "tickets/reply: message_id": "message_id=1",
     "operations": 'operations=[{"method": "GET", "path": "workers/me"}]',
@@ -240,12 +242,12 @@ ANCHORS = {
 def _family_page(name: str, listed: list[Endpoint]) -> str:
     anchor = ANCHORS.get(name)
     if anchor is None:
-        raise SystemExit(f"build/endpoint_pages.py: where does resources/help/clients.md have an example of '{name}'?")
+        raise SystemExit(f"build/endpoint_pages.py: add a section of clients.md for '{name}' to ANCHORS")
     return _page(_title(name), f"{_subject(listed)}.", SHARED.format(anchor=anchor), sections=map(_section, listed))
 
 
 def _page(title: str, *about: str, sections: Iterable[Iterator[str]]) -> str:
-    """about: paragraphs below the title."""
+    """Renders a page. about: paragraphs below the title."""
     before = (line for paragraph in about for line in ("", paragraph))
     return _lines(f"# {title}", *before, *(line for section in sections for line in ("", *section)))
 
@@ -255,7 +257,7 @@ def _lines(*lines: str) -> str:
 
 
 def _section(each: Endpoint) -> Iterator[str]:
-    """The section of an endpoint: its effect, parameters, responses and errors."""
+    """The section of an endpoint: its description, a sample request, parameters, responses and errors."""
     yield f"## {each.method} /rest/{each.path}.json"
     yield ""
     yield note(each.note)
@@ -265,18 +267,18 @@ def _section(each: Endpoint) -> Iterator[str]:
     yield from _sample(each)
     if each.parameters:
         yield ""
-        yield from head("Parameter", "Takes", "Meaning")
+        yield from head("Parameter", "Type", "Description")
         yield from (_parameter(each, one) for one in each.parameters)
     yield ""
     yield from _responses(each)
     yield ""
     more = [str(status) for status in errors.statuses(each) if status not in errors.ALWAYS]
     beyond = f", and {', '.join(more)}" if more else ""
-    yield f"[Errors](../api.md#errors): those of any request{beyond}."
+    yield f"[Errors](../api.md#errors): the common ones{beyond}."
 
 
 def _sample(each: Endpoint) -> Iterator[str]:
-    """A request for curl, with the required parameters and those that SAMPLES lists for this endpoint."""
+    """A request with curl, with the required parameters and those that SAMPLES lists for this endpoint."""
     path = ARGUMENT.sub(lambda found: SAMPLES.get(found[0], "1"), each.path)
     values = []
     for name in (one.name for one in each.parameters if f"{{{one.name}}}" not in each.path):
@@ -315,31 +317,31 @@ def _responses(each: Endpoint) -> Iterator[str]:
 
 def _response(one: Success) -> str:
     """Describes a successful response in a sentence or two."""
-    headers = "; ".join(f"`{name}`, {_in_a_sentence(told)}" for name, told in one.headers.items())
+    headers = "; ".join(f"`{name}`, {_in_a_sentence(description)}" for name, description in one.headers.items())
     more = f" Headers: {headers}." if headers else ""
     if one.schema is None:
         return f"Returns bytes, not JSON.{more}" if one.media_type else f"Returns no body.{more}"
     if one.schema == shapes.NOTHING:
-        return f"Returns only the keys that every response has.{more}"
+        return f"Returns only the common keys of every response.{more}"
     about = one.schema.get("description", "")
     words = "a map" if one.schema.get("properties") and "allOf" not in one.schema else _words(one.schema)
     return f"Returns {words}.{f' {about}' if about else ''}{more}"
 
 
 def _keys_of(schema: Schema) -> Iterator[str]:
-    """A table of the keys of an object, where there are some."""
+    """A table of the keys of an object, unless it declares none."""
     properties = schema.get("properties")
     if not properties:
         return
     required = set(schema.get("required", ()))
     yield ""
-    yield from head("Key", "Holds", "Is there")
+    yield from head("Key", "Value", "Returned")
     for name, value in properties.items():
-        yield row(code(name), _words(value), "always" if name in required else "now and then")
+        yield row(code(name), _words(value), "always" if name in required else "sometimes")
 
 
 def _words(schema: Schema) -> str:
-    """A schema in words."""
+    """Describes a schema in words."""
     if schema == shapes.RECORD:
         return "the record"
     found = REFERENCE.search(str(schema.get("$ref", "")))
@@ -357,8 +359,8 @@ def _words(schema: Schema) -> str:
         return _object(schema)
     kinds = kind if isinstance(kind, list) else [kind]
     words = " or ".join(TYPE_WORDS.get(one, one) for one in kinds)
-    told = schema.get("description", "")
-    return f"{words}, {_in_a_sentence(told)}" if told else words
+    description = schema.get("description", "")
+    return f"{words}, {_in_a_sentence(description)}" if description else words
 
 
 def _in_a_sentence(text: str) -> str:
@@ -374,13 +376,13 @@ def _object(schema: Schema) -> str:
 
 
 def _inside(schema: Schema) -> str:
-    """The description of the elements of a list or a map: without an article."""
+    """Describes the elements of a list or a map, without an article."""
     words = "records" if schema == shapes.RECORD else _words(schema)
     return re.sub(r"^an? (list|map|record)", r"\1s", words)
 
 
 def _component(name: str) -> str:
-    """A named schema: a record type by its page, others by their name."""
+    """Describes a named schema: a record type by a link to its page, any other from COMPONENTS."""
     for each in types():
         if name == shapes.component_name(each.uri, "Record"):
             return f"[{each.uri}](../types/{each.uri}.md)"
@@ -388,7 +390,7 @@ def _component(name: str) -> str:
 
 
 def _outside(one: dict[str, Any]) -> Iterator[str]:
-    """A path that is no endpoint of the API."""
+    """The section of an endpoint that is not below `/rest/`."""
     yield f"## {one['method']} {one['path']}"
     yield ""
     yield note(one["note"])
@@ -396,7 +398,7 @@ def _outside(one: dict[str, Any]) -> Iterator[str]:
         yield f"Also at {code(*one['aliases'])}."
     if one["parameters"]:
         yield ""
-        yield from head("Parameter", "Meaning")
+        yield from head("Parameter", "Description")
         for each in one["parameters"]:
             name = code(each["name"])
             yield row(f"**{name}**" if each["required"] else name, note(each["note"]))

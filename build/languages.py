@@ -1,4 +1,4 @@
-"""Tables of what people write: automations, KATA, templates, data queries, behaviors. Each is made of declarations."""
+"""Generates the tables of the languages: automations, KATA, templates, data queries and behaviors."""
 
 import inspect
 import json
@@ -30,23 +30,23 @@ HANDS_ON = re.compile(r"\b(_\w+)\(call\b")
 
 
 def flow() -> Iterator[str]:
-    """One row a word."""
-    yield from head("Word", "What it does")
+    """One row for each keyword."""
+    yield from head("Keyword", "Description")
     for name, note in FLOW.items():
         yield row(code(name), note)
 
 
 def automation_commands() -> Iterator[str]:
-    """One row a command, and one an input below it."""
+    """One row for each command, followed by one for each input."""
     commands.load()
-    yield from head("Command", "Input", "Takes", "Meaning")
+    yield from head("Command", "Input", "Type", "Description")
     for name, each in sorted(COMMANDS.items()):
-        more = ["Needs `output:`."] if each.needs_output else []
-        more += ["No policy is asked."] if not each.governed else []
-        more += ["Not done in a simulation."] if each.effects else []
+        more = ["Requires `output:`."] if each.needs_output else []
+        more += ["Not subject to policies."] if not each.governed else []
+        more += ["Skipped in a simulation."] if each.effects else []
         yield row(f"**`{name}`**", "", "", " ".join([each.note, *more]))
         for one in each.inputs:
-            place = "; stands beside `inputs:`" if one.name in each.own_keys and one.name != "inputs" else ""
+            place = "; next to `inputs:`, not below it" if one.name in each.own_keys and one.name != "inputs" else ""
             yield row("", _required(one.name, one.required), _takes(one) + place, one.note)
 
 
@@ -60,53 +60,53 @@ def _required(name: str, is_required: bool) -> str:
 
 
 def automation_outputs() -> Iterator[str]:
-    """One row a command with an example, and one a key below it."""
-    yield from head("Command", "Key", "Holds")
+    """One row for each command with an example, followed by one for each key."""
+    yield from head("Command", "Key", "Value")
     for name, each in sorted(OUTPUTS.items()):
-        example = "" if each.example is None else f" Such as {code(json.dumps(each.example, ensure_ascii=False))}"
+        example = "" if each.example is None else f" Example: {code(json.dumps(each.example, ensure_ascii=False))}"
         yield row(f"**`{name}`**", "", each.holds + example)
         for key, note in each.keys.items():
             yield row(
                 "",
                 "…" if key == ANY_KEY else code(key.rstrip("?")),
-                f"Now and then: {note}" if key[-1] == "?" else note,
+                f"Optional. {note}" if key[-1] == "?" else note,
             )
 
 
 def automation_inputs() -> Iterator[str]:
-    """The keys that `inputs:` accepts."""
-    yield from head("Of an input", "There are")
+    """The kinds, keys and text types that `inputs:` accepts."""
+    yield from head("Part of an input", "Allowed values")
     yield row("kinds, as in `text/name:`", code(*inputs.KINDS))
     yield row("keys below it", code(*inputs.OPTIONS))
     yield row("`type:` of a text", code(*filter(None, inputs.TEXTS)))
 
 
 def trigger_rows() -> Iterator[str]:
-    """One row a trigger that is no event."""
+    """One row for each trigger that is not an event."""
     yield from _triggers(triggers.OTHERS, triggers.PREFIX)
 
 
 def trigger_keys() -> Iterator[str]:
-    """One row a key that triggers hand over."""
+    """One row for each key that triggers pass to automations."""
     used: dict[str, list[str]] = {}
     for prefix, listed in (("", triggers.EVENTS), (triggers.PREFIX, triggers.OTHERS)):
         for name, each in listed.items():
             for key in each.keys if not each.is_screen else ():
                 used.setdefault(key, []).append(prefix + name)
-    yield from head("Key", "Holds", "Of")
+    yield from head("Key", "Value", "Triggers")
     for key, names in sorted(used.items()):
         if key in triggers.KEYS:
             each = triggers.KEYS[key]
-            yield row(code(key), each.note + (f" Such as {code(each.example)}" if each.example else ""), code(*names))
+            yield row(code(key), each.note + (f" Example: {code(each.example)}" if each.example else ""), code(*names))
 
 
 def events() -> Iterator[str]:
-    """One row an event."""
+    """One row for each event."""
     yield from _triggers(triggers.EVENTS, "")
 
 
 def _triggers(found: dict[str, Trigger], prefix: str) -> Iterator[str]:
-    yield from head("Name", "When", "Dictionary", "Used of the answer", "Runs")
+    yield from head("Name", "When", "Dictionary", "Return values", "Runs")
     for name, each in found.items():
         if not each.is_screen:
             answer = "; ".join(f"`{key}`: {note}" for key, note in each.answer.items())
@@ -114,12 +114,12 @@ def _triggers(found: dict[str, Trigger], prefix: str) -> Iterator[str]:
     waiting = [prefix + name for name, each in found.items() if each.is_screen]
     if waiting:
         yield ""
-        yield f"Kept for screens, and not started by anything in this version: {code(*waiting)}."
+        yield f"Reserved for interactive screens; nothing triggers them in this version: {code(*waiting)}."
 
 
 def kata_annotations() -> Iterator[str]:
-    """One row an annotation."""
-    yield from head("Annotation", "What it makes of the text")
+    """One row for each annotation."""
+    yield from head("Annotation", "Result")
     for name, note in annotations.NOTES.items():
         yield row(f"`@{name}`", note)
 
@@ -128,22 +128,22 @@ def kata_annotations() -> Iterator[str]:
 
 
 def filters() -> Iterator[str]:
-    """One row a filter; those with two names have one row."""
+    """One row for each filter; a filter with two names has one row."""
     yield from _callees(registry.FILTERS, "Filter", lambda name, listed: f"{name}({listed})" if listed else name)
 
 
 def functions() -> Iterator[str]:
-    """One row a function."""
+    """One row for each function."""
     yield from _callees(registry.FUNCTIONS, "Function", lambda name, listed: f"{name}({listed})")
 
 
 def template_tests() -> Iterator[str]:
-    """One row a test."""
+    """One row for each test."""
     yield from _callees(registry.TESTS, "Test", lambda name, listed: f"is {name}({listed})" if listed else f"is {name}")
 
 
 def _callees(found: dict[str, Callee], title: str, written: Callable[[str, str], str]) -> Iterator[str]:
-    yield from head(title, "What it gives")
+    yield from head(title, "Result")
     rows: dict[Any, list[str]] = {}
     for name, each in sorted(found.items()):
         rows.setdefault(each.call, []).append(name)
@@ -153,7 +153,7 @@ def _callees(found: dict[str, Callee], title: str, written: Callable[[str, str],
 
 
 def _arguments(each: Callee) -> str:
-    """`value, step?, others...`: `?` for those that may be left out."""
+    """Returns the signature, `value, step?, others...`; `?` marks optional arguments."""
     listed = [name if place < each.least else f"{name}?" for place, name in enumerate(each.names)]
     return ", ".join(listed if each.most is not None else [*listed, "..."])
 
@@ -162,11 +162,11 @@ def _arguments(each: Callee) -> str:
 
 
 def query_keys() -> Iterator[str]:
-    """One row a type of data query, and one a key below it; first the keys that all have."""
-    yield from head("Type", "Key", "Takes", "Meaning")
+    """One row for each type of data query, followed by one for each key; the keys of all types come first."""
+    yield from head("Type", "Key", "Value", "Description")
     types = query_types()
     anything = next(iter(types.values()))
-    yield row("**of every type**", "", "", "")
+    yield row("**all types**", "", "", "")
     for each in keys_of(anything)[: len(keys_of(anything)) - len(anything.keys)]:
         yield _key(each if each.name != "format" else QueryKey("format", "text", each.note), "")
     for name, query_type in types.items():
@@ -180,7 +180,7 @@ def query_keys() -> Iterator[str]:
 
 def _key(each: QueryKey, before: str) -> str:
     takes = code(*each.choices) if each.choices else KINDS[each.kind]
-    default = f" `{each.default}` when absent." if each.default else ""
+    default = f" Default: `{each.default}`." if each.default else ""
     others = f" Also {code(*each.aliases)}." if each.aliases else ""
     return row("", _required(f"{before}{each.name}", each.required), takes, f"{each.note}{default}{others}")
 
@@ -189,19 +189,19 @@ def _key(each: QueryKey, before: str) -> str:
 
 
 def behavior_actions() -> Iterator[str]:
-    """One row an action."""
+    """One row for each action."""
     actions.load()
-    yield from head("Action", "What it does", "Parameters", "Its result goes to")
+    yield from head("Action", "Description", "Parameters", "Result stored in")
     for name, each in sorted(ACTIONS.items()):
         more = described((inspect.getdoc(each.call) or "").partition("\n\n")[0], each.call)
-        place = f"the placeholder that `{each.placeholder}` names" if each.placeholder else ""
-        place += f", else `{each.default}`" if each.default else ""
-        effects = " In a simulation only with `run_in_simulator`." if each.effects else ""
+        place = f"the placeholder named by `{each.placeholder}`" if each.placeholder else ""
+        place += f"; default `{each.default}`" if each.default else ""
+        effects = " Skipped in a simulation without `run_in_simulator`." if each.effects else ""
         yield row(code(name), f"{each.note} {more}{effects}", code(*_parameters(each.call)), place)
 
 
 def _parameters(function: Callable[..., Any]) -> list[str]:
-    """The parameters that a function reads, including those read by functions of its file that it calls."""
+    """Returns the parameters that a function reads, also through functions of its module."""
     module, found, looked = inspect.getmodule(function), dict[str, None](), set[str]()
     waiting = [inspect.getsource(function)]
     while waiting:

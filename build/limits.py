@@ -21,7 +21,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("web.multipart.MAX_PART_HEAD_BYTES", "bytes", "headers of one part"),
         ("web.params.MAX_JSON_PARAMETER_BYTES", "bytes", "parameter whose value is JSON text"),
         ("web.json_text.MAX_JSON_DEPTH", "", "nested objects and lists in a JSON body"),
-        ("digits.MAX_ID", "", "ID of a record"),
+        ("digits.MAX_ID", "", "id of a record"),
         ("web.idempotency.MAX_KEY_CHARS", "characters", "`Idempotency-Key`"),
         (
             "records.idempotency_keys.MAX_RESPONSE_BYTES", "bytes",
@@ -30,8 +30,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("web.entity_tags.MAX_TAGS", "", "tags in `If-Match` or `If-None-Match`; further ones are ignored"),
         (
             "web.entity_tags.MAX_VIEW_CHARS", "characters",
-            "`expand` whose `ETag` is valid for `If-Match`; the `ETag` of a longer one is valid only for "
-            "`If-None-Match`",
+            "`expand` whose `ETag` works with `If-Match`; with a longer one it works only with `If-None-Match`",
         ),
         ("web.rest.batch.MAX_OPERATIONS", "", "operations in one batch"),
         ("web.rest.records.MAX_SUBTOTALS", "", "`subtotals[]` in one search"),
@@ -56,8 +55,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("passwords.WAITING", "", "passwords waiting to be verified; further requests get 429 with `Retry-After`"),
         (
             "access.lockout.MAX_WRONG_OF_ACCOUNT", "in ten minutes",
-            "wrong passwords for one account, and the same number of wrong codes; then the account is locked, except "
-            "on its known devices",
+            "wrong passwords, or wrong codes, for one account; then it is locked, except on its known devices",
         ),
         ("access.lockout.MAX_WRONG_OF_ADDRESS", "in ten minutes", "wrong passwords and codes from one address"),
         (
@@ -83,8 +81,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("search.query_parser.MAX_TERMS", "", "terms in a search query"),
         (
             "search.filters.text_filters.MAX_COLLATED", "",
-            "records of a type whose texts are sorted by the rules of the language; larger types are sorted by "
-            "character code",
+            "records of a type that is sorted by the rules of a language; larger types are sorted by character code",
         ),
         ("search.query_parser.MAX_DEPTH", "", "nested brackets in a search query"),
         ("search.filters.filter.MAX_ITEMS", "", "items of a list in a search query"),
@@ -139,7 +136,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
     "Records": (
         ("fields.text.DEFAULT_MAX", "characters", "text field, unless `describe` states another maximum"),
         ("fields.structure.MAX_DEPTH", "", "nested maps and lists in a field"),
-        ("fields.structure.MAX_REFERENCES", "", "IDs in a field that holds a list of IDs"),
+        ("fields.structure.MAX_REFERENCES", "", "ids in a field that holds a list of ids"),
         ("fields.structure.MAX_IMAGE_BYTES", "bytes", "image of a record"),
         ("record_types.custom_field.MAX_OPTIONS", "", "options of a custom field"),
         ("record_types.custom_field.MAX_OPTION_CHARS", "characters", "one option of a custom field"),
@@ -162,7 +159,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ),
         (
             "record_types.shared.expand_forms.MOST", "",
-            "IDs for each record in a list of linked records; further ones are omitted",
+            "ids for each record in a list of linked records; further ones are omitted",
         ),
         ("file_names.MAX_CHARS", "characters", "file name; longer ones are truncated before the extension"),
         ("file_names.MAX_BYTES", "bytes", "file name in UTF-8; longer ones are truncated before the extension"),
@@ -253,8 +250,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("tickets.types.service_target.MAX_MINUTES", "minutes", "time allowed by a service target"),
         (
             "notifying.answer_ids.MAX_NAMES", "",
-            "IDs and addresses of an email that are checked for the signature of a notification; further ones are "
-            "ignored",
+            "ids and addresses of an email that are checked for a signed reply id; further ones are ignored",
         ),
         ("markup.markdown.MAX_MARKDOWN_CHARACTERS", "characters", "Markdown of an email"),
         ("markup.markdown_tables.MAX_TABLE_CELLS", "", "table cells in one Markdown text"),
@@ -280,8 +276,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
     "Automations": (
         (
             "automation.policy.MAX_SECONDS", "seconds",
-            "run of an automation, which `time_limit_ms` of its policy can set; higher values are lowered to this one. "
-            "At the limit the run ends with an error",
+            "run of an automation with `time_limit_ms` in its policy; at the limit, the run ends with an error",
         ),
         ("automation.policy.DEFAULT_SECONDS", "seconds", "run of an automation whose policy has no `time_limit_ms`"),
         ("automation.flow.MAX_NODES", "", "commands in one run"),
@@ -326,8 +321,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ),
         (
             "automation.automation_service.MAX_DEPTH", "",
-            "runs in a chain, each triggered by a change of the previous one; then no further run is triggered, which "
-            "is logged",
+            "runs in a chain, each triggered by the previous one; then the log has an entry instead of another run",
         ),
         ("automation.macros.running.MAX_SECONDS", "seconds", "run of a macro, regardless of its policy"),
         (
@@ -376,7 +370,10 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
             "`tolerance` of `signature.verify`; higher values are lowered to this one",
         ),
         ("automation.commands.http.MAX_HEADERS_CHARS", "characters", "`headers` of `http.request`"),
-        ("automation.commands.http.MAX_BODY_CHARS", "characters, and as many bytes when encoded", "`body` of `http.request`"),
+        (
+            "automation.commands.http.MAX_BODY_CHARS", "characters, and as many bytes when encoded",
+            "`body` of `http.request`",
+        ),
         ("automation.commands.http.MAX_YAML_CHARS", "characters", "YAML `body` of `http.request`, measured as JSON"),
         (
             "automation.commands.http.MAX_BODY_IN_DICTIONARY", "bytes",
@@ -578,8 +575,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ),
         (
             "automation.webhooks.received_calls.MAX_BODY_BYTES", "bytes",
-            "stored body of a request or a response; longer ones are truncated, and a truncated request cannot be "
-            "replayed",
+            "stored body of a request or a response; longer ones are truncated, and cannot be replayed",
         ),
         (
             "automation.webhooks.received_calls.MAX_STEPS", "",

@@ -1,9 +1,8 @@
-"""Writes the tables of the help pages from the code, and whole pages for endpoints and record types.
+"""Generates the tables of the help pages from the code, and the pages of endpoints and record types.
 
-Run by `make reference`; with --check it writes nothing and exits with 1 if a page differs from the code. A table is
-between `<!-- NAME -->` and `<!-- end -->`, on one of the PAGES or on several. limits.py has the meaning of each limit,
-the code its number. The pages in the folders MADE come from endpoint_pages.py and
-type_pages.py.
+`make reference` runs it. With --check it writes nothing, and exits with 1 if a page differs from the code. A table
+stands between `<!-- NAME -->` and `<!-- end -->`, on one of PAGES or on several. limits.py describes the limits, and
+the code has their numbers. endpoint_pages.py and type_pages.py generate the pages in GENERATED.
 """
 
 import argparse
@@ -27,59 +26,59 @@ from server.settings import LIVE, help_rows  # noqa: E402
 
 HELP = ROOT / "resources" / "help"
 PAGES = tuple(sorted(HELP.glob("*.md")))
-MADE = ("api", "types")  # folders of HELP whose pages are made from the code as a whole
+GENERATED = ("api", "types")  # folders of HELP whose pages are generated entirely
 PLACE = re.compile(r"(<!-- (\w+(?:-\w+)*) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def main() -> None:
-    """Write the pages, or with --check only compare."""
-    options = argparse.ArgumentParser(description="Write the reference tables of the help pages.")
-    options.add_argument("--check", action="store_true", help="write nothing; exit code 1 when a table is stale")
+    """Writes the pages, or with --check only compares them."""
+    options = argparse.ArgumentParser(description="Generate the reference tables and pages of the help.")
+    options.add_argument("--check", action="store_true", help="write nothing; exit with 1 if a page is out of date")
     is_check = options.parse_args().check
     require_places()
     written = {page: rendered(page.read_text("utf-8")) for page in PAGES}
     written |= {HELP / path: text for path, text in {**endpoint_pages.pages(), **type_pages.pages()}.items()}
-    old = {page for folder in MADE for page in (HELP / folder).glob("*.md")} - written.keys()
+    old = {page for folder in GENERATED for page in (HELP / folder).glob("*.md")} - written.keys()
     stale = [page for page, text in written.items() if not page.exists() or page.read_text("utf-8") != text]
     if is_check and (stale or old):
         names = ", ".join(str(page.relative_to(ROOT)) for page in sorted([*stale, *old]))
-        raise SystemExit(f"{names}: not what the code says; run: make reference")
+        raise SystemExit(f"{names}: out of date; run: make reference")
     for page in stale:
         page.parent.mkdir(parents=True, exist_ok=True)
         page.write_text(written[page], "utf-8")
         print(f"{page.relative_to(ROOT)}: written")
     for page in old:
         page.unlink()
-        print(f"{page.relative_to(ROOT)}: removed, since the code has it no more")
+        print(f"{page.relative_to(ROOT)}: removed, because it is no longer generated")
 
 
 def require_places() -> None:
-    """Raises SystemExit when a table has no place, two on one page, or a place no table."""
+    """Raises SystemExit if a table has no place, or two on one page, or if a place has no table."""
     listed = [[found[2] for found in PLACE.finditer(page.read_text("utf-8"))] for page in PAGES]
     twice = {name for names in listed for name in names if names.count(name) > 1}
     wrong = {name for names in listed for name in names} ^ TABLES.keys() | twice
     if wrong:
-        raise SystemExit(f"each table needs a place, <!-- NAME --> ... <!-- end -->: {', '.join(sorted(wrong))}")
+        raise SystemExit(f"each table needs one place, <!-- NAME --> ... <!-- end -->: {', '.join(sorted(wrong))}")
 
 
 def rendered(text: str) -> str:
-    """`text` with every table in it made from the code."""
+    """Returns the text of a page with its tables generated from the code."""
     return PLACE.sub(lambda found: "\n".join([found[1], *TABLES[found[2]](), "", found[3]]), text)
 
 
 def command_rows() -> Iterator[str]:
-    """One row a command, with its flags."""
-    yield from head("Command", "What it does")
-    for usage, told in _commands(parser()):
-        yield row(code(usage), told)
+    """One row for each command, with its flags."""
+    yield from head("Command", "Description")
+    for usage, description in _commands(parser()):
+        yield row(code(usage), description)
 
 
 def settings() -> Iterator[str]:
-    """One row a setting."""
-    yield from head("Setting", "Default", "Unit", "Meaning")
+    """One row for each setting."""
+    yield from head("Setting", "Default", "Unit", "Description")
     for each in help_rows():
-        meaning = f"{each['help']} In the console, too." if each["name"] in LIVE else each["help"]
-        yield row(code(each["name"]), code(each["default"]) if each["default"] else "", each["unit"], meaning)
+        description = f"{each['help']} Also in the console." if each["name"] in LIVE else each["help"]
+        yield row(code(each["name"]), code(each["default"]) if each["default"] else "", each["unit"], description)
 
 
 # -- limits -----------------------------------------------------------------------------------------------------------
@@ -88,16 +87,16 @@ def settings() -> Iterator[str]:
 def limits() -> Iterator[str]:
     """One row for each limit, grouped by the part of the service that it belongs to."""
     yield from head("Maximum", "Applies to")
-    for heading, found in LIMITS.items():
+    for heading, limits_of_part in LIMITS.items():
         yield row(f"**{heading}**", "")
-        for place, unit, meaning in found:
-            yield row(f"{shown(_number(place))}{' ' + unit if unit else ''}", meaning)
+        for constant, unit, description in limits_of_part:
+            yield row(f"{shown(_number(constant))}{' ' + unit if unit else ''}", description)
 
 
-def _number(place: str) -> float:
-    module, _, name = (place if place.startswith("console.") else f"server.{place}").rpartition(".")
-    found: float = getattr(importlib.import_module(module), name)
-    return found
+def _number(constant: str) -> float:
+    module, _, name = (constant if constant.startswith("console.") else f"server.{constant}").rpartition(".")
+    number: float = getattr(importlib.import_module(module), name)
+    return number
 
 
 TABLES: dict[str, Callable[[], Iterable[str]]] = {
@@ -127,18 +126,17 @@ TABLES: dict[str, Callable[[], Iterable[str]]] = {
 # -- commands ---------------------------------------------------------------------------------------------------------
 
 
-def _commands(found: argparse.ArgumentParser) -> Iterator[tuple[str, str]]:
-    """(usage, help) of every command below a parser."""
-    for action in found._actions:
+def _commands(parent: argparse.ArgumentParser) -> Iterator[tuple[str, str]]:
+    """Yields (usage, help) of every command of a parser."""
+    for action in parent._actions:
         if isinstance(action, argparse._SubParsersAction):
-            told = {choice.dest: choice.help or "" for choice in action._choices_actions}
-            for name, below in action.choices.items():
-                inner = list(_commands(below))
-                yield from inner or [(_usage(below), told[name])]
+            descriptions = {choice.dest: choice.help or "" for choice in action._choices_actions}
+            for name, subparser in action.choices.items():
+                yield from list(_commands(subparser)) or [(_usage(subparser), descriptions[name])]
 
 
 def _usage(command: argparse.ArgumentParser) -> str:
-    """The usage text of argparse, the same in every version of Python."""
+    """Returns the usage of a command. argparse formats it differently in each version of Python."""
     return " ".join([command.prog, *(_argument(each) for each in command._actions if each.dest != "help")])
 
 

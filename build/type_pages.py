@@ -1,4 +1,4 @@
-"""The help pages of record types, made of their declarations: one page a type, and the table that leads to them."""
+"""Generates the help pages of record types from their declarations, and the table that links to them."""
 
 import re
 from collections.abc import Iterator
@@ -15,30 +15,31 @@ from server.record_types.registry import Registry, names_of
 from server.record_types.shared.points import POINTS
 
 OPERATIONS = ("retrieve", "search", "create", "update", "delete")
-# Rules of access (server/access/rules.py) in words. Those that ask another record are named after its type.
+# Descriptions of access rules (server/access/rules.py). A rule of PARENTS depends on access to another record.
 ACCESS = {
     "any worker": "any worker",
     "admins": "administrators",
-    "nobody": "nobody, through the API",
-    "privilege": "who has the privilege `contexts.{context}.{operation}` from a role",
-    "group": "who may read its group",
+    "nobody": "nobody (not available through the API)",
+    "privilege": "workers whose role has the privilege `contexts.{context}.{operation}`",
+    "group": "workers who can read its group",
     "group members": "members of its group",
     "group manager": "managers of its group",
     "group managers": "managers of the group",
-    "owner": "its owner: anybody for the service's, members for a group's or role's, the worker for a worker's",
+    "owner": "its owner: the worker, or members of the group or role; any worker if the service owns it",
     "worker": "its worker",
-    "worker or ticket": "its worker, and those who may read its ticket",
+    "worker or ticket": "its worker, and workers who can read its ticket",
     "author": "its author",
-    "target": "who may read what it is on",
-    "attached": "who may read what it is on",
+    "target": "workers who can read the record it belongs to",
+    "attached": "workers who can read a record it is attached to",
 }
-ALREADY = re.compile(r"omitted|when left out|unless|kept by the service|is an error")  # the note says it itself
+ALREADY = re.compile(r"omitted|unless|is an error")  # the note already states it
+SET_BY_SERVICE = re.compile(r"(?:set|kept) by the service", re.IGNORECASE)
 AUTO = {
-    "now": "now when left out",
-    "generated": "made by the service when left out",
-    "derived": "follows from other fields",
-    "setting": "from a setting when left out",
-    "built_in": "given by the service",
+    "now": "now when omitted",
+    "generated": "generated when omitted",
+    "derived": "derived from other fields",
+    "setting": "defaults to a setting",
+    "built_in": "set by the service",
 }
 
 
@@ -49,19 +50,19 @@ def types() -> Registry:
 
 
 def pages() -> dict[str, str]:
-    """{path below resources/help: page} of every record type."""
+    """Returns {path below resources/help: page} of every record type."""
     return {f"types/{each.uri}.md": "\n".join(_page(each)) + "\n" for each in types()}
 
 
 def type_rows() -> Iterator[str]:
-    """One row a record type, with its page."""
-    yield from head("Record type", "In paths", "What it is")
+    """One row for each record type, with a link to its page."""
+    yield from head("Record type", "Name in paths", "Description")
     for each in types():
         yield row(f"[{each.label_names[0]}](types/{each.uri}.md)", code(each.uri), note(type(each).__doc__ or ""))
 
 
 def activity_points() -> Iterator[str]:
-    """One row an activity point, with the sentence of its entries."""
+    """One row for each activity point, with the sentence of its entries."""
     yield from head("Activity point", "Name", "Sentence")
     for each in POINTS.values():
         yield row(code(each.id), each.name, code(each.pattern))
@@ -75,21 +76,21 @@ def _page(record_type: RecordType) -> Iterator[str]:
     yield ""
     yield from _summary(about, sorted({*names_of(record_type)} - {record_type.uri, record_type.context}))
     yield ""
-    yield "How records are asked for, made and searched: [requests](../api/records.md), [search](../search.md)."
-    yield from _section("Fields", _fields(about), "What create, update and upsert take. Required ones are bold.")
+    yield "For requests, see [records](../api/records.md); for the search language, see [search](../search.md)."
+    yield from _section("Fields", _fields(about), "Fields that requests accept. Required fields are bold.")
     yield from _section(
         "Keys",
         _keys(about),
-        "What an answer holds. Keys that are opened stand in it when `expand` names them; one that ends in `_` brings "
-        "the keys of that record, under its name.",
+        "Keys of a record in responses. An expanded key is returned only if `expand` names it; one that ends in `_` "
+        "loads the keys of the linked record, with that prefix.",
     )
-    yield from _section("Expand", _expands(about), "What `expand` takes besides.")
+    yield from _section("Expand", _expands(about), "Further keys for `expand`.")
     yield from _section(
-        "Filters", _filters(about), "Terms of a search, as `name:value`. Bare words go to the bold one."
+        "Filters", _filters(about), "Terms of a search, as `name:value`. Words without a name use the bold filter."
     )
-    yield from _section("Sort", _names(about["sort"]), "After `sort:`, with a `-` before it for the largest first.")
+    yield from _section("Sort", _names(about["sort"]), "Names for `sort:`. A `-` before the name reverses the order.")
     yield from _section("Subtotals", _subtotals(about), "")
-    yield from _section("Activity", _events(about), "Entries that the activity log gets, by their activity point.")
+    yield from _section("Activity", _events(about), "Entries in the activity log, by activity point.")
 
 
 def _section(title: str, lines: Iterator[str], about: str) -> Iterator[str]:
@@ -106,42 +107,42 @@ def _section(title: str, lines: Iterator[str], about: str) -> Iterator[str]:
 
 
 def _summary(about: dict[str, Any], others: list[str]) -> Iterator[str]:
-    yield from head("Of this type", "There is")
+    yield from head("Property", "Value")
     yield row("Name in paths", code(about["uri"]) + (f"; also {code(*others)}" if others else ""))
     if about["context"]:
         yield row("Context", code(about["context"]))
     yield row("Requests", ", ".join(_operation(about, name) for name in OPERATIONS if about["operations"][name]))
     if about["lookup"]:
-        yield row("Named by", f"its id, or in references by its {code(about['lookup'])}")
+        yield row("Referenced by", f"its id, or its {code(about['lookup'])}")
     for operation in ("read", "create", "update", "delete"):
         if operation == "read" or about["operations"][operation]:
-            yield row(f"Who may {operation}", _access(about, operation))
+            yield row(f"Who can {operation}", _access(about, operation))
     has = [name.replace("_", " ") for name, is_there in about["features"].items() if is_there and name != "search"]
     if has:
-        yield row("May have", ", ".join(has))
+        yield row("Features", ", ".join(has))
 
 
 def _operation(about: dict[str, Any], name: str) -> str:
-    return f"{name} (kept, with the status deleted)" if about["operations"][name] == "soft" else name
+    return f"{name} (sets the status to deleted)" if about["operations"][name] == "soft" else name
 
 
 def _access(about: dict[str, Any], operation: str) -> str:
-    """The rules, joined by ` + `, must all hold."""
+    """Describes who can do an operation. All rules, joined by ` + `, apply."""
     words = []
     for rule in about["access"][operation].split(" + "):
-        parent = f"who may write its {PARENTS[rule].type.replace('_', ' ')}" if rule in PARENTS else ""
+        parent = f"workers who can change its {PARENTS[rule].type.replace('_', ' ')}" if rule in PARENTS else ""
         words.append(ACCESS.get(rule, "") or parent or _missing(rule))
     return " and ".join(words).format(context=about["context"], operation=operation)
 
 
 def _missing(rule: str) -> str:
-    raise SystemExit(f"build/type_pages.py has no words for the rule of access '{rule}'")
+    raise SystemExit(f"build/type_pages.py has no description of the access rule '{rule}'")
 
 
 def _fields(about: dict[str, Any]) -> Iterator[str]:
     if not (about["operations"]["create"] or about["operations"]["update"]):
         return
-    yield from head("Field", "Takes", "Meaning")
+    yield from head("Field", "Type", "Description")
     for each in about["fields"]:
         name = code(each["name"])
         yield row(f"**{name}**" if each["required"] else name, _takes(each), f"{note(each['note'])}{_details(each)}")
@@ -153,38 +154,39 @@ def _takes(each: dict[str, Any]) -> str:
 
 
 def _details(each: dict[str, Any]) -> str:
-    """What else the declaration says, as sentences."""
+    """Describes the other attributes of a field, as sentences."""
     found = []
     if each.get("allowed"):
         found.append(f"One of {code(*filter(None, each['allowed']))}")
     if each.get("max_length"):
-        found.append(f"Up to {shown(each['max_length'])} characters")
+        found.append(f"Up to {shown(each['max_length'])} character{'s' if each['max_length'] > 1 else ''}")
     if each.get("min_length"):
         found.append(f"At least {shown(each['min_length'])} characters")
     if "min" in each or "max" in each:
         end = f" to {shown(each['max'])}" if "max" in each else ""
         found.append(f"From {shown(each.get('min', 0))}{end}")
     if each.get("pattern"):
-        found.append(f"Of the form `{each['pattern']}`")
+        found.append(f"Format: `{each['pattern']}`")
     if each["default"] not in (None, "", [], {}):
-        found.append(f"{code(str(each['default']))} when left out")
-    if each.get("auto") and not ALREADY.search(each["note"]):
+        found.append(f"Default: {code(str(each['default']))}")
+    if each.get("auto") and not each["immutable"] and not ALREADY.search(each["note"]):
         found.append(AUTO[each["auto"]].capitalize())
     if each["unique"]:
-        found.append("No two have the same")
+        found.append("Must be unique")
     if each["immutable"] and not ALREADY.search(each["note"]):
-        found.append("Kept by the service; sending it is an error")
+        is_stated = SET_BY_SERVICE.search(each["note"])
+        found.append("Sending it is an error" if is_stated else "Set by the service; sending it is an error")
     if each.get("alternatives"):
-        found.append(f"Or send {' or '.join(code(name) for name in each['alternatives'])}")
+        found.append(f"Alternative: {' or '.join(code(name) for name in each['alternatives'])}")
     if each.get("alternative_to"):
-        found.append(f"Another way to say {code(each['alternative_to'])}")
+        found.append(f"An alternative to {code(each['alternative_to'])}")
     return "".join(f" {sentence}." for sentence in found)
 
 
 def _keys(about: dict[str, Any]) -> Iterator[str]:
-    yield from head("Key", "Type", "Is there", "Meaning")
+    yield from head("Key", "Type", "Returned", "Description")
     for each in about["keys"]:
-        when = "always" if each["returned"] == "default" else "opened"
+        when = "always" if each["returned"] == "default" else "expanded"
         yield row(code(each["key"]), _takes(each), when, note(each["note"]))
 
 
@@ -192,14 +194,14 @@ def _expands(about: dict[str, Any]) -> Iterator[str]:
     known = {each["key"] for each in about["keys"]}
     rest = [each for each in about["expand"] if each["key"] not in known]
     if rest:
-        yield from head("Key", "Type", "Meaning")
+        yield from head("Key", "Type", "Description")
     for each in rest:
         yield row(code(each["key"]), _takes(each), note(each["note"]))
 
 
 def _filters(about: dict[str, Any]) -> Iterator[str]:
     if about["filters"]:
-        yield from head("Filter", "Takes", "Meaning")
+        yield from head("Filter", "Type", "Description")
     for each in about["filters"]:
         name = code(each["name"])
         more = f" One of {code(*each['values'])}." if each.get("values") else ""
@@ -217,11 +219,11 @@ def _subtotals(about: dict[str, Any]) -> Iterator[str]:
     found = about["subtotals"]
     listed = {
         "In a search, as `subtotals[]`": found["search"],
-        "The same, shorter": found["search_aliases"],
+        "Aliases of these": found["search_aliases"],
         "In [data queries](../data-queries.md), as `by:`": [*found["query"], *found["query_virtual"]],
     }
     if any(listed.values()):
-        yield from head("Where", "Names")
+        yield from head("Use", "Names")
     for place, names in listed.items():
         if names:
             yield row(place, code(*names))
@@ -229,13 +231,13 @@ def _subtotals(about: dict[str, Any]) -> Iterator[str]:
 
 def _events(about: dict[str, Any]) -> Iterator[str]:
     if about["events"]:
-        yield from head("Activity point", "When")
+        yield from head("Activity point", "Event")
     for each in about["events"]:
         yield row(code(each["point"]), f"{each['when']}.")
 
 
 def note(text: str) -> str:
-    """A note for users in one line, with its full stop."""
+    """Returns a note on one line, with a full stop."""
     words = " ".join(text.split())
     return words if words.endswith(".") or not words else f"{words}."
 
