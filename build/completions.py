@@ -1,5 +1,5 @@
-"""Writes resources/completions/: what shells need to complete our commands, and the man page, for those who package the
-program. `--check` writes nothing and fails when a file is not as the command line is now."""
+"""Generates resources/completions/, the shell completions and the man page, for packagers. `--check` writes nothing and
+fails if a file is out of date."""
 
 import sys
 from pathlib import Path
@@ -18,16 +18,16 @@ NAMES = {
 
 
 def main() -> None:
-    """Write the files, or compare them."""
+    """Writes the files, or with --check only compares them."""
     commands = list(walk(parser()))
-    made = {FOLDER / NAMES[form]: make(commands) for form, make in FORMS.items()}
+    texts = {FOLDER / NAMES[form]: make(commands) for form, make in FORMS.items()}
     if "--check" in sys.argv[1:]:
-        old = [path.name for path, text in made.items() if not path.exists() or path.read_text("utf-8") != text]
-        if old:
-            raise SystemExit(f"{', '.join(old)} are not current; run build/completions.py")
+        stale = [path.name for path, text in texts.items() if not path.exists() or path.read_text("utf-8") != text]
+        if stale:
+            raise SystemExit(f"out of date: {', '.join(stale)}; run build/completions.py")
         return
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for path, text in made.items():
+    for path, text in texts.items():
         path.write_text(text, "utf-8")
 
 

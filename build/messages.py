@@ -1,9 +1,9 @@
-"""Brings the files of languages up to date: `make messages`.
+"""Updates the message catalogs: `make messages`.
 
 Babel collects the messages of Python, of templates and of scripts. The names of settings, record types and their
 fields are declared rather than written in calls, so they are collected here. Writes resources/languages/helpdesk.pot
 and merges it into each language: there, a new message is untranslated, a changed one is fuzzy, and an unused one is
-removed. `--check` changes nothing and fails when a file is not up to date."""
+removed. `--check` changes nothing and fails if a file is out of date."""
 
 import argparse
 import contextlib
@@ -29,8 +29,7 @@ from server.record_types.field_labels import field_label  # noqa: E402
 from server.record_types.shared import custom, points  # noqa: E402
 
 LANGUAGES = ROOT / "resources" / translation.FOLDER
-# What Babel takes from calls of these functions: all of their arguments, or those at these places; (1, "c") is a
-# context.
+# Functions and the positions of their arguments that Babel extracts; None for all, (1, "c") for a context.
 CONTEXT = ((1, "c"), 2)
 PYTHON = {
     "_": None, "N_": None, "lazy_gettext": None, "pgettext": CONTEXT, "N_pgettext": CONTEXT, "ngettext": (1, 2),
@@ -38,11 +37,11 @@ PYTHON = {
 }  # fmt: skip
 SCRIPTS = {"t": None, "p": CONTEXT}
 _LETTERS = re.compile(r"[^\W\d_]{2}")
-Message = tuple[str, str | tuple[str, ...], str | None]  # where it is, the message or its forms, its context
+Message = tuple[str, str | tuple[str, ...], str | None]  # location, message or plural forms, context
 
 
 def collect() -> Catalog:
-    """All messages of the project."""
+    """Returns all messages of the project."""
     catalog = Catalog(
         project="Helpdesk", version="", header_comment="", msgid_bugs_address="", last_translator="", language_team="",
         fuzzy=False,
@@ -56,7 +55,7 @@ def collect() -> Catalog:
 
 
 def _of_python() -> Iterator[Message]:
-    """The command line is left out: it speaks English."""
+    """Omits the command line, which is in English only."""
     files = (path for part in ("console", "server") for path in (ROOT / part).rglob("*.py"))
     for path in sorted(files):
         if not path.is_relative_to(ROOT / "server" / "cli") and b"translation" in path.read_bytes():
@@ -115,7 +114,7 @@ def _of_declarations() -> Iterator[Message]:
 
 
 def updated(path: Path, messages: Catalog) -> str:
-    """The text of a language's file with these messages, or of the template."""
+    """Returns the text of a catalog, or of the template, with the current messages."""
     if path.suffix == ".pot":
         catalog = messages
         if path.is_file():
@@ -130,16 +129,16 @@ def updated(path: Path, messages: Catalog) -> str:
 
 
 def main() -> int:
-    """Writes the files, or names the outdated ones."""
+    """Writes the files, or with --check lists those that are out of date."""
     arguments = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    arguments.add_argument("--check", action="store_true", help="change nothing, fail when a file is not up to date")
+    arguments.add_argument("--check", action="store_true", help="change nothing, and fail if a file is out of date")
     is_check = arguments.parse_args().check
     messages = collect()
     paths = [LANGUAGES / translation.TEMPLATE, *sorted(LANGUAGES.glob("*.po"))]
     texts = {path: updated(path, messages) for path in paths}
     stale = [path for path, text in texts.items() if not path.is_file() or path.read_text("utf-8") != text]
     for path in stale:
-        print(f"{path.relative_to(ROOT)}: {'is not up to date; run `make messages`' if is_check else 'written'}")
+        print(f"{path.relative_to(ROOT)}: {'out of date; run `make messages`' if is_check else 'written'}")
         if not is_check:
             path.write_text(texts[path], "utf-8")
     return 1 if is_check and stale else 0

@@ -1,5 +1,5 @@
-"""The part of the walk that is seen in a browser; build/smoke.py calls it with a server that was started for the first
-time. Needs Playwright and a Chromium, as the tests of the console do."""
+"""The part of build/smoke.py that uses a browser, with a server that was started for the first time. Needs Playwright
+and Chromium, like the tests of the console."""
 
 import importlib.util
 import os
@@ -12,15 +12,15 @@ PROGRAM = os.environ.get("HELPDESK_TEST_BROWSER") or next(filter(os.path.exists,
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 EMAIL, PASSWORD = "ines@example.com", "correct horse battery staple"
 SECONDS = 30
-REFUSED_FORM = re.compile(r"Failed to load resource.*status of 4\d\d")  # how Chromium tells of a form shown again
+REFUSED_FORM = re.compile(r"Failed to load resource.*status of 4\d\d")  # Chromium logs this when a form is shown again
 
 
 class Wrong(Exception):
-    """A page is not what it should be."""
+    """A page differs from what is expected."""
 
 
 def missing() -> str:
-    """The requirement that is missing, as a message; "" if everything is installed."""
+    """Returns a message about a missing requirement; "" if everything is installed."""
     if importlib.util.find_spec("playwright") is None:
         return "Playwright is not installed (make test installs it)"
     if not Path(PROGRAM).exists():
@@ -45,7 +45,7 @@ def walk(address: str, link: str) -> None:
             _sign_in(page)
             page.goto("/admin/system")
             _expect(page.locator("h1").inner_text() == "System", f"/admin/system shows {page.title()!r}")
-            _expect(page.get_by_text("executable").count() > 0, "the system page does not tell of an executable")
+            _expect(page.get_by_text("executable").count() > 0, "the system page does not mention the executable")
             _expect(page.evaluate("document.styleSheets.length") > 0, "there is no style sheet")
             browser.close()
     except Error as error:
@@ -54,7 +54,7 @@ def walk(address: str, link: str) -> None:
 
 
 def _set_up(page: Any, link: str) -> None:
-    """Fill in whatever the first page asks for; what follows may be left."""
+    """Completes the required first step of the setup; the other steps are optional."""
     page.goto(link)
     values = {"first_name": "Ines", "last_name": "Kay", "email": EMAIL, "password": PASSWORD,
               "password_again": PASSWORD}  # fmt: skip
@@ -75,13 +75,13 @@ def _sign_in(page: Any) -> None:
     page.locator("[name=password]").press("Enter")
     page.wait_for_url(lambda url: "/login" not in url)
     page.goto("/account")
-    _expect("Ines" in page.content(), f"who signed in sees {page.title()!r}")
+    _expect("Ines" in page.content(), f"after signing in, the page is {page.title()!r}")
 
 
 def _is_error(message: Any) -> bool:
     return message.type == "error" and not REFUSED_FORM.match(message.text)
 
 
-def _expect(holds: bool, complaint: str) -> None:
-    if not holds:
-        raise Wrong(complaint)
+def _expect(is_true: bool, message: str) -> None:
+    if not is_true:
+        raise Wrong(message)

@@ -32,7 +32,7 @@ def _is_python(file: Path) -> bool:
 def _stripped(entry: Entry, folder: Path) -> Entry:
     name, file, kind = entry
     copy = folder / Path(file).name
-    done = subprocess.run(["strip", "--strip-unneeded", "-o", str(copy), file], capture_output=True, text=True)
-    if done.returncode:
-        raise SystemExit(f"strip failed on {file}: {done.stderr.strip()}")
+    completed = subprocess.run(["strip", "--strip-unneeded", "-o", str(copy), file], capture_output=True, text=True)
+    if completed.returncode:
+        raise SystemExit(f"strip failed on {file}: {completed.stderr.strip()}")
     return name, str(copy), kind

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from server.cli.licenses import section
 
-BRINGING = ("psycopg_binary.libs",)  # folders of packages with libraries of others, of which their licences say nothing
+BRINGING = ("psycopg_binary.libs",)  # packages that contain system libraries without their licences
 DOCUMENTS = Path("/usr/share/doc")
 
-# Where a system keeps no licences beside its libraries: {beginning of the file name: (what it is, licence)}.
+# For systems without licence files next to libraries: {prefix of the file name: (library, licence)}.
 KNOWN = {
     "libbz2": ("bzip2", "bzip2-1.0.6"),
     "libcrypto": ("OpenSSL", "Apache-2.0"),
@@ -46,7 +46,7 @@ KNOWN = {
 
 
 def text(binaries: Iterable[tuple[str, str]]) -> str:
-    """One part for each library of the system among (name inside, file) of all binaries.
+    """Returns the licences of the system libraries among all binaries, given as (name inside, file).
 
     Raises SystemExit for one whose licence is neither installed nor known."""
     by_licence: dict[tuple[str, str, str], list[str]] = {}
@@ -73,7 +73,7 @@ def _is_system(file: Path) -> bool:
 
 
 def _licence(file: Path) -> tuple[str, str, str]:
-    """The licence of a library: (library, licence in short, licence in full)."""
+    """Returns (library, short name of its licence, full text of its licence)."""
     for package in _owners(file):
         document = DOCUMENTS / package / "copyright"
         if document.is_file():
@@ -81,11 +81,11 @@ def _licence(file: Path) -> tuple[str, str, str]:
     for beginning, (title, licence) in KNOWN.items():
         if file.name.lower().startswith(beginning):
             return title, licence, ""
-    raise SystemExit(f"{file} would be packed, and its licence is not known; tell it in build/system_licenses.py")
+    raise SystemExit(f"{file}: unknown licence; add it to build/system_licenses.py")
 
 
 def _owners(file: Path) -> list[str]:
-    """The Debian packages that a file is of; none on another system."""
+    """Returns the Debian packages that contain a file; empty on other systems."""
     real = str(file.resolve())
     names = [real, real.removeprefix("/usr") if real.startswith("/usr/") else f"/usr{real}"]
     try:
