@@ -81,7 +81,7 @@ def _licence(file: Path) -> tuple[str, str, str]:
     for beginning, (title, licence) in KNOWN.items():
         if file.name.lower().startswith(beginning):
             return title, licence, ""
-    raise SystemExit(f"{file}: unknown licence; add it to build/system_licenses.py")
+    raise SystemExit(f"{file} would be packed without its licence; add it to build/system_licenses.py")
 
 
 def _owners(file: Path) -> list[str]:
