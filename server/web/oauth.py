@@ -46,55 +46,58 @@ def _described(
         "note": note,
         "aliases": [alias] if alias else [],
         "parameters": [
-            {"name": name, "type": "string", "required": required, "note": told} for name, required, told in parameters
+            {"name": name, "type": "string", "required": is_required, "note": description}
+            for name, is_required, description in parameters
         ],
     }
 
 
 _CLIENT = (
-    ("client_id", False, "The app; in the Authorization header instead, with Basic, if that is easier."),
-    ("client_secret", False, "Its secret, when it has one and sends no header."),
+    ("client_id", False, "The id of the app. Alternatively, send id and secret in the Authorization header (Basic)."),
+    ("client_secret", False, "The secret of the app. Public apps have none."),
 )
 DESCRIPTIONS: list[dict[str, Any]] = [
     _described(
-        "GET", AUTHORIZE, "The page where a worker lets an app in; for browsers. POST is taken, too.",
-        ("response_type", True, "code."),
-        ("client_id", True, "The app."),
-        ("redirect_uri", False, "One of its callback addresses; required when there are several."),
+        "GET", AUTHORIZE, "The page where a worker authorizes an app, to be opened in a browser. Accepts POST as well.",
+        ("response_type", True, "Must be code."),
+        ("client_id", True, "The id of the app."),
+        ("redirect_uri", False, "One of the callback URLs of the app; required if it has several."),
         ("scope", True, "Scopes of the app, separated by spaces."),
-        ("state", False, "Comes back as it is."),
-        ("code_challenge", False, "Of S256; required of apps without a secret."),
-        ("code_challenge_method", False, "S256."),
-        ("prompt", False, "consent: ask even a worker who has let the app in before."),
+        ("state", False, "Returned to the callback URL unchanged."),
+        ("code_challenge", False, "The SHA-256 of the code_verifier, in base64url; required for public apps."),
+        ("code_challenge_method", False, "Must be S256."),
+        ("prompt", False, "consent: ask for consent even if the worker has authorized the app before."),
     ),
     _described(
         "POST", TOKEN, "Exchange a code, a refresh token or the credentials of an app for tokens.",
         ("grant_type", True, f"authorization_code, refresh_token, client_credentials or {DEVICE_GRANT}."),
-        ("device_code", False, "With that grant: the code that the program polls with."),
-        ("code", False, "What the callback got; once, within a minute."),
-        ("redirect_uri", False, "As at the login, when it was sent there."),
-        ("code_verifier", False, "What the code_challenge was made of."),
-        ("refresh_token", False, "The last one; each works once."),
-        ("scope", False, "Scopes of the app; with a refresh token, fewer than the worker allowed."),
+        ("device_code", False, "For this grant: the device code that the program received."),
+        ("code", False, "The code that the callback URL received; valid once, for a minute."),
+        ("redirect_uri", False, "Must equal that of the authorization request; required if sent there."),
+        ("code_verifier", False, "The text whose SHA-256 was sent as code_challenge."),
+        ("refresh_token", False, "The latest refresh token; each can be used once."),
+        ("scope", False, "Scopes, separated by spaces; with a refresh token, a subset of its scopes."),
         *_CLIENT,
         alias=TOKEN_ALIAS,
     ),
     _described(
-        "POST", DEVICE_AUTHORIZATION, "Codes for a program without a browser, which a worker enters at /oauth/device.",
+        "POST", DEVICE_AUTHORIZATION,
+        "Create codes for a program without a browser; a worker enters the user code at /oauth/device.",
         ("scope", False, "Scopes of the app, separated by spaces; its default scope when omitted."), *_CLIENT,
     ),
-    _described("GET", DEVICE_PAGE, "The page where a worker enters such a code; for browsers.",
-               ("user_code", False, "Fills in the code.")),
+    _described("GET", DEVICE_PAGE, "The page where a worker enters a user code, to be opened in a browser.",
+               ("user_code", False, "The code to fill in.")),
     _described(
-        "POST", REVOKE, "End a token; a refresh token takes all tokens of its login along.",
+        "POST", REVOKE, "Revoke a token; for a refresh token, all tokens of the same authorization.",
         ("token", True, "An access or refresh token of the app."), *_CLIENT,
     ),
     _described(
-        "POST", INTROSPECT, "Whether a token of the app is good, for whom, for what and until when.",
+        "POST", INTROSPECT,
+        "Check a token of the app: whether it is valid, its worker, its scopes and when it expires.",
         ("token", True, "An access or refresh token of the app."), *_CLIENT,
     ),
-    _described("GET", SERVER_METADATA, "What clients must know of the OAuth2 endpoints (RFC 8414)."),
-    _described("GET", error_bodies.RESOURCE_METADATA, "Who gives tokens for this API (RFC 9728)."),
+    _described("GET", SERVER_METADATA, "Metadata of the authorization server (RFC 8414)."),
+    _described("GET", error_bodies.RESOURCE_METADATA, "Metadata of the protected resource (RFC 9728)."),
 ]  # fmt: skip
 
 _BAD_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")

@@ -97,7 +97,7 @@ def test_an_operation_names_its_subject() -> None:
     described = DOCUMENT.paths[f"/rest/{alias.aliases[0]}.json"][alias.method.lower()]["description"]
     assert f"Another path of {alias.method} /rest/{alias.path}.json." in described
     search = DOCUMENT.paths["/rest/records/org/search.json"]["post"]["description"]
-    assert search == "Search records, for long queries. Here: Organizations. It changes nothing."
+    assert search == "Search records, with a long query. Here: Organizations. It changes nothing."
 
 
 def test_constructs_that_break_client_generators_do_not_occur() -> None:

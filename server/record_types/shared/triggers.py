@@ -11,8 +11,8 @@ from server.translation import N_, shown
 PREFIX = "svc.trigger."
 MACRO = f"{PREFIX}ticket.macro"
 WEBHOOK = f"{PREFIX}webhook.respond"
-EVERY, UNTIL, FIRST = "every one", "one after the other until one returns", "the first one"
-NAMED = "the one that is named"
+EVERY, UNTIL, FIRST = "all", "in order, until one returns", "the first"
+NAMED = "the named one"
 RECORDS_MERGED = ("record_type", "records", "source_ids", "target_id", "worker_")
 MAIL = (
     "email_sender_",

@@ -23,7 +23,7 @@ PATH = "/openapi.json"
 DESCRIPTION: dict[str, Any] = {
     "method": "GET",
     "path": PATH,
-    "note": "This interface as an OpenAPI 3.1 document. No token is needed; with one, it has custom record types.",
+    "note": "The OpenAPI 3.1 document of this API. Requires no token; with one, it includes custom record types.",
     "aliases": [],
     "parameters": [],
 }

@@ -41,7 +41,7 @@ def download(call: EndpointCall) -> Response:
 @endpoint(
     "POST",
     "attachments/upload",
-    "Keep a file, to be attached by its id.",
+    "Upload a file, which can then be attached by its id.",
     "write",
     Parameter("file_name", "string", "Its name.", required=True),
     Parameter("mime_type", "string", "Its type; application/octet-stream when absent."),

@@ -26,7 +26,7 @@ ENTRY = shapes.keys(
 @endpoint(
     "GET",
     "automations/logs/search",
-    "Search what automations wrote down, newest first. For administrators.",
+    "Search the automation log, newest entries first. For administrators.",
     "read",
     Parameter("q", "string", "A search: automation:(name:... node:...), created:, id:, level:, message:."),
     Parameter("limit", "integer", f"Results on a page, 1 to {MOST}; {LIMIT} when absent."),
@@ -57,18 +57,19 @@ SIMULATED = shapes.keys(
 
 
 @endpoint(
-    "POST", "automations/simulate", "Run an automation without writing or sending anything; `on_simulate` replaces "
-    "commands that reach other programs. Returns how it ends, what it logs and each step. For administrators.", "write",
-    Parameter("automation_id", "integer", "The automation; its script, unless `script` is another one."),
+    "POST", "automations/simulate", "Simulate an automation, without writing or sending anything; `on_simulate` "
+    "replaces commands with external effects. Returns the final state, the log and the steps. For administrators.",
+    "write",
+    Parameter("automation_id", "integer", "The automation. Its script, policy and trigger are defaults."),
     Parameter("script", "string", "A script in KATA; required without automation_id."),
-    Parameter("policy", "string", "Its policy; that of the automation when absent."),
-    Parameter("trigger", "string", "Its trigger, such as svc.trigger.mail.received; that of the automation, or of a "
-              "function, when absent."),
-    Parameter("values", "map", "What it is handed over, such as `inputs`."),
-    Parameter("ticket_id", "integer", "Hands over a ticket: `ticket_` is the ticket, `message_` its newest message; "
-              "`record_` and `new_` are the ticket, too."),
-    Parameter("last_run", "boolean", "Hands over what the last run of the automation began with; of a webhook, its "
-              "newest delivery. `values` go on top."),
+    Parameter("policy", "string", "The policy; defaults to that of the automation."),
+    Parameter("trigger", "string", "The trigger, such as svc.trigger.mail.received; defaults to that of the "
+              "automation, or to a function."),
+    Parameter("values", "map", "Values of the dictionary, such as `inputs`."),
+    Parameter("ticket_id", "integer", "A ticket for the dictionary: `ticket_`, `record_` and `new_` refer to it, "
+              "`message_` to its newest message."),
+    Parameter("last_run", "boolean", "1 adds the values of the last run of the automation; for a webhook, those of its "
+              "newest delivery. `values` override them."),
     response=SIMULATED,
 )  # fmt: skip
 def simulate(call: EndpointCall) -> dict[str, Any]:
@@ -101,12 +102,12 @@ HOLDERS = (
 @endpoint(
     "POST",
     "automations/{id}/bind",
-    "Add an automation to what starts it: the event, timer or webhook of its trigger. "
-    "Other entries stay as they are. For administrators.",
+    "Bind an automation to the event, timer or webhook of its trigger. Other entries of the binding do not change. "
+    "For administrators.",
     "write",
     *HOLDERS,
-    Parameter("name", "string", "Name of the entry; made of the automation's name when absent."),
-    Parameter("position", "integer", "Place among the entries, from 0; the last one when absent."),
+    Parameter("name", "string", "Name of the entry; derived from the name of the automation when absent."),
+    Parameter("position", "integer", "Position in the binding, from 0; at the end when absent."),
     response=BINDING,
 )
 def bind(call: EndpointCall) -> dict[str, Any]:
@@ -118,7 +119,7 @@ def bind(call: EndpointCall) -> dict[str, Any]:
 @endpoint(
     "POST",
     "automations/{id}/unbind",
-    "Remove an automation from what starts it. For administrators.",
+    "Remove an automation from the binding of its event, timer or webhook. For administrators.",
     "write",
     *HOLDERS,
     response=BINDING,

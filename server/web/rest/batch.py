@@ -29,12 +29,12 @@ EMPTY = b'"results":[]'
 
 
 @endpoint(
-    "POST", "batch", "Send up to 100 requests in one. Each has its own response, in their order, and needs the scopes "
-    "that it would need alone. One that fails does not stop the others, unless `all_or_nothing` is set.", "write",
+    "POST", "batch", "Run up to 100 requests at once. Each has its own response, in the same order, and requires "
+    "its own scopes. If one fails, the others still run, unless `all_or_nothing` is set.", "write",
     Parameter("operations", "json", "A list of requests: the `method`, `path`, `params` and `headers` of each.",
               required=True),
-    Parameter("all_or_nothing", "boolean", "1: if one fails, nothing is done, and the response is its error. Takes "
-              "requests that write, and need no time before that."),
+    Parameter("all_or_nothing", "boolean", "1: if a request fails, nothing is saved, and the response is its error. "
+              "Only for requests that write and need no preparation."),
     size="file", asks_inner=True, response=shapes.keys(results=shapes.list_of(RESULT), failed=shapes.COUNT),
 )  # fmt: skip
 def batch(call: EndpointCall) -> Response:

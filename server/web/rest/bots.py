@@ -16,7 +16,7 @@ DICTIONARY = shapes.map_of(shapes.ANY) | {
 @endpoint(
     "POST",
     "bots/behavior/{behavior}/run",
-    "Run a behavior that responds to requests; returns its dictionary at the end.",
+    "Run a behavior with a custom API request, and return its final dictionary.",
     "write",
     Parameter("behavior", "string", "The id of the behavior, or its uri."),
     Parameter("var_*", "mixed", "Its public variables, all of them: texts, numbers, dates, 0 or 1, ids, JSON lists."),

@@ -40,7 +40,7 @@ class WantedTypes:
 
 
 @endpoint(
-    "GET", "changes", f"Which records changed, in order, without their values; as a stream with Accept: {MEDIA_TYPE}.",
+    "GET", "changes", f"List changed records, in order, without their values; as a stream with Accept: {MEDIA_TYPE}.",
     "read",
     Parameter("since", "integer", "The cursor of an earlier response. Without it: no changes, and the current cursor."),
     Parameter("since_time", "time", "Instead of since: changes made at this time or later."),

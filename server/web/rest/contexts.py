@@ -69,7 +69,7 @@ def list_events(call: EndpointCall) -> dict[str, Any]:
 @endpoint(
     "POST",
     "contexts/activity/create",
-    "Write an entry into the activity log of a record.",
+    "Add an entry to the activity log of a record.",
     "small write",
     ON,
     Parameter("activity_point", "string", "The id of an activity event.", required=True),

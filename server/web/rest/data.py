@@ -7,7 +7,7 @@ from server.web.openapi import shapes
 from server.web.routes import Parameter, endpoint
 
 Q = Parameter("q", "string", "A data query, such as type:worklist.subtotals of:ticket by:[status].", required=True)
-QUERY = Parameter("query", "string", "Accepted instead of q.")
+QUERY = Parameter("query", "string", "An alternative name for q.")
 # Generators make a word of a key's name, and of this one they cannot.
 ABOUT: shapes.Schema = shapes.OBJECT | {"title": "About", "description": "The query's `type` and `format`, and more."}
 ANSWER = shapes.keys(data=shapes.ANY, _=ABOUT)
@@ -23,7 +23,7 @@ def query(call: EndpointCall) -> Response:
 @endpoint(
     "POST",
     "data/query",
-    "Run a data query, for long ones: the body is its text, or a form or JSON with q.",
+    "Run a long data query. The body is the text of the query, or a form or JSON with q.",
     "read",
     Q,
     QUERY,

@@ -17,7 +17,7 @@ ROSTERS = 'A JSON object: {"groups": {"<group id>": {"workers": {"<worker id>": 
 @endpoint(
     "PUT",
     "groups/members",
-    "Change the rosters of groups, all or none.",
+    "Change the rosters of several groups in one transaction.",
     "small write",
     Parameter("json", "json", ROSTERS, required=True),
     response=shapes.NOTHING,
@@ -30,7 +30,7 @@ def change_members(call: EndpointCall) -> dict[str, Any]:
 @endpoint(
     "PUT",
     "groups/{id}",
-    "Change a group; with json, rosters as groups/members does.",
+    "Change a group; with json, also rosters, as in groups/members.",
     "small write",
     Parameter("json", "json", ROSTERS),
     fields_of(GROUPS),

@@ -10,8 +10,8 @@ from server.web.rest.records import EXPAND, META, expand_of, sent_fields, with_m
 from server.web.routes import Parameter, endpoint
 
 PARAMETERS = (
-    Parameter("target_id", "integer", "The record to keep.", required=True),
-    Parameter("source_ids[]", "array", "The records to merge into it; they are deleted. At most 20.", required=True),
+    Parameter("target_id", "integer", "The target: the record that remains.", required=True),
+    Parameter("source_ids[]", "array", "Up to 20 records to merge into the target; they are deleted.", required=True),
     Parameter("fields[]", "map", "Values to set: one fields[<name>] for each field."),
     EXPAND,
     META,
@@ -21,7 +21,7 @@ PARAMETERS = (
 @endpoint(
     "POST",
     "contacts/merge",
-    "Merge contacts: addresses, comments, files and links are moved.",
+    "Merge contacts. Addresses, comments, files and links move to the target.",
     "write",
     *PARAMETERS,
     response=shapes.record("contact"),
@@ -33,7 +33,7 @@ def merge_contacts(call: EndpointCall) -> dict[str, Any]:
 @endpoint(
     "POST",
     "orgs/merge",
-    "Merge organizations: tickets, contacts, addresses and everything else are moved.",
+    "Merge organizations. Tickets, contacts, addresses and all other references move to the target.",
     "write",
     *PARAMETERS,
     response=shapes.record("org"),

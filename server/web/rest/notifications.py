@@ -18,7 +18,7 @@ NEWEST_FIRST = (Sort("id", True, 0),)
 @endpoint(
     "GET",
     "notifications/list",
-    "The caller's own notifications, newest first.",
+    "List the notifications of the caller, newest first.",
     "read",
     Parameter("unread", "boolean", "1 lists only unread notifications."),
     *ASKED,

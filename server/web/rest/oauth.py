@@ -12,7 +12,7 @@ from server.web.routes import Parameter, endpoint
 @endpoint(
     "POST",
     "oauth/tokens/create",
-    "Create tokens for a worker; administrators only.",
+    "Create tokens for a worker. For administrators.",
     "write",
     Parameter("worker_id", "integer", "The worker that requests act as.", required=True),
     Parameter("app_id", "integer", "The OAuth app; the built-in one when omitted."),

@@ -50,17 +50,17 @@ NOTES = {
 
 
 @endpoint(
-    "POST", "packages/import", "Import a package: all of it or nothing. For administrators.", "write",
+    "POST", "packages/import", "Import a package in one transaction. For administrators.", "write",
     Parameter("package_json", "json", f"The package, as JSON of at most {MAX_PACKAGE_BYTES} bytes; or send `recipe`."),
     Parameter("recipe", "string", "Name of a recipe of the cookbook, whose package is imported. Prompts without an "
                                   "answer use their default."),
     Parameter("prompts[]", "map", "Answers to the prompts of the package, by their keys."),
     Parameter("dry_run", "boolean", "1: create nothing, and return what would be created."),
-    Parameter("grants", "boolean", "1: agree to what the package grants, as the dry run lists."),
-    Parameter("mode", "string", "create: make new records. update: change the records that the last import of the "
-              "package made, by their uid, and make those that are missing."),
+    Parameter("grants", "boolean", "1: allow the permissions that the package grants; a dry run lists them."),
+    Parameter("mode", "string", "create: create new records. update: change the records that the last import of the "
+              "package created, matched by uid, and create missing ones."),
     Parameter("conflicts", "string", "With mode=update, for fields that changed both here and in the package. refuse: "
-              "change nothing and name them. keep: keep what is here. take: take what the package says."),
+              "refuse the import and list them. keep: keep the current value. take: use the value of the package."),
     size="file", response=shapes.keys(NOTES, records_created=shapes.map_of(shapes.map_of(MADE))),
 )  # fmt: skip
 def import_package(call: EndpointCall) -> dict[str, Any]:
@@ -126,7 +126,7 @@ def list_recipes(call: EndpointCall) -> dict[str, Any]:
 @endpoint(
     "POST",
     "packages/export",
-    "Records as a package, with everything that belongs to them. For administrators.",
+    "Export records as a package, with everything that belongs to them. For administrators.",
     "write",
     Parameter("records[]", "array", "The records, each as <type>:<id>.", required=True),
     Parameter("name", "string", "Name of the package."),

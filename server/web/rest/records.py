@@ -18,8 +18,8 @@ FIELDS = Parameter("fields[]", "map", "One fields[<name>] for each field.", requ
 KEYS = Parameter(
     "fields",
     "string",
-    "Keys of records to return, separated by commas, such as id,subject. The others are left out, "
-    "also those that the schema requires.",
+    "Keys of records to return, separated by commas, such as id,subject. All others are omitted, "
+    "even those that the schema requires.",
 )
 META = Parameter("show_meta", "boolean", "1 adds labels and types of the keys under _meta.")
 SEARCH = (
@@ -82,7 +82,7 @@ def is_small(call: EndpointCall) -> bool:
 @endpoint(
     "GET",
     "records/{uri}/{id}",
-    "One record.",
+    "Retrieve a record.",
     "read",
     EXPAND,
     KEYS,
@@ -139,8 +139,8 @@ def update(call: EndpointCall) -> Response:
 
 @endpoint(
     "PATCH", "records/{uri}/upsert", "Change the one record that a query finds, or create it.", "small write",
-    Parameter("query", "string", "A search that finds no record or one.", required=True),
-    Parameter("q", "string", "Accepted instead of query."), FIELDS, EXPAND, META, IF_MATCH, IF_NEW,
+    Parameter("query", "string", "A search that matches at most one record.", required=True),
+    Parameter("q", "string", "An alternative name for query."), FIELDS, EXPAND, META, IF_MATCH, IF_NEW,
     size="file", is_small=is_small, response=SHOWN, operation="create", may_fail=(412,),
 )  # fmt: skip
 def upsert(call: EndpointCall) -> Response:
@@ -189,7 +189,7 @@ def _next_page(call: EndpointCall, cursor: str) -> str:
 @endpoint(
     "POST",
     "records/{uri}/search",
-    "Search records, for long queries.",
+    "Search records, with a long query.",
     "read",
     *SEARCH,
     response=FOUND,

@@ -77,10 +77,10 @@ def compose(call: EndpointCall) -> dict[str, Any]:
 
 
 @endpoint(
-    "POST", "tickets/reply", "Reply to a message as a worker. The ticket opens, even if it is waiting, closed or "
-                             "deleted, unless `status` says otherwise.", "small write",
+    "POST", "tickets/reply", "Reply to a message as a worker. This opens the ticket, even if it is waiting, closed "
+                             "or deleted, unless `status` is sent.", "small write",
     Parameter("message_id", "integer", "The message replied to; required without ticket_id."),
-    Parameter("ticket_id", "integer", "Instead of message_id: the ticket whose newest message to reply to."),
+    Parameter("ticket_id", "integer", "The ticket whose newest message to reply to, instead of message_id."),
     Parameter("content", "string", "The reply.", required=True),
     Parameter("to", "addresses", "Recipients, as in bcc; the requesters when blank."),
     Parameter("group_id", "integer", "Moves the ticket to this group."),
@@ -95,7 +95,7 @@ def compose(call: EndpointCall) -> dict[str, Any]:
                                           "files are attached unless file_id[] names others."),
     Parameter("subject", "string", "The new subject of the ticket; for a forward, the subject of the email: `Fwd:` "
                                    "and the ticket's subject when blank."),
-    Parameter("worker_id", "integer", "The worker to send as; administrators only."),
+    Parameter("worker_id", "integer", "The worker to send as. For administrators."),
     *COMMON, size="file", is_small=is_small, response=SENT,
 )  # fmt: skip
 def reply(call: EndpointCall) -> dict[str, Any]:
@@ -111,8 +111,8 @@ UNREADABLE = "you may not read the ticket, so it is not in this response"
 
 
 @endpoint(
-    "POST", "tickets/create", "Create a ticket for somebody outside, such as who filled in a contact form: as if they "
-    "had written an email. What they typed becomes no header, and joins no ticket that is there.", "write",
+    "POST", "tickets/create", "Create a ticket on behalf of a requester, for example from a contact form. It is "
+    "processed like an email from them, but joins no existing ticket, and no value becomes an email header.", "write",
     Parameter("from", "string", "The email address of the requester, with or without a name.", required=True),
     Parameter("name", "string", "Their name."),
     Parameter("subject", "string", "The subject.", required=True),
@@ -186,7 +186,7 @@ def write_comment(call: EndpointCall) -> dict[str, Any]:
     "tickets/merge",
     "Merge tickets into the oldest one.",
     "small write",
-    Parameter("ticket_ids[]", "array", "Two tickets or more.", required=True),
+    Parameter("ticket_ids[]", "array", "Two or more tickets.", required=True),
     EXPAND,
     META,
     response=TICKET,
@@ -232,7 +232,7 @@ MACRO_DONE = shapes.keys(
 @endpoint(
     "GET",
     "tickets/{id}/macros",
-    "The macros that the caller may run on a ticket, by label.",
+    "List the macros that the caller can run on a ticket, sorted by label.",
     "read",
     response=shapes.keys(results=shapes.list_of(LISTED_MACRO), count=shapes.COUNT),
 )
@@ -244,8 +244,8 @@ def list_macros(call: EndpointCall) -> dict[str, Any]:
 @endpoint(
     "POST",
     "tickets/{id}/macro",
-    "Run a macro on a ticket, with the rights of the caller. Returns the ticket and what the "
-    "macro did; texts that it does not send are in `reply` and `note`.",
+    "Run a macro on a ticket, with the permissions of the caller. Returns the ticket and the "
+    "result of the macro; texts that were not sent are in `reply` and `note`.",
     "write",
     Parameter("macro", "string", "The macro: its name, id or label.", required=True),
     Parameter("inputs[]", "map", "Its inputs: one inputs[<name>] each."),

@@ -92,12 +92,12 @@ def replay_delivery(call: EndpointCall) -> dict[str, Any]:
 @endpoint(
     "POST",
     "webhooks/{id}/rotate",
-    "Give a webhook a new address; the old one keeps working for a while. For administrators.",
+    "Replace the URL of a webhook; the previous one keeps working for a while. For administrators.",
     "write",
     Parameter(
         "overlap_seconds",
         "integer",
-        f"How long the old address works, 0 to {MAX_OVERLAP_SECONDS}; {DEFAULT_OVERLAP_SECONDS} when absent.",
+        f"Seconds for which the previous URL works, 0 to {MAX_OVERLAP_SECONDS}; {DEFAULT_OVERLAP_SECONDS} when absent.",
     ),
     response=shapes.keys(id=shapes.ID, guid=shapes.TEXT, url=shapes.TEXT, old_until=shapes.TIME),
 )

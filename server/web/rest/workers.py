@@ -13,7 +13,7 @@ from server.web.routes import endpoint
 @endpoint(
     "GET",
     "workers/me",
-    "The worker whose token it is.",
+    "Retrieve the worker who owns the token.",
     "read",
     EXPAND,
     META,

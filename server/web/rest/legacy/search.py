@@ -18,7 +18,7 @@ ASKED = (
     Parameter("limit", "integer", "Results on a page, 1 to 500; 10 when absent."),
     Parameter("page", "integer", "The page, counted from 1."),
     Parameter("sortBy", "string", "What to order by: the name of a filter or a field."),
-    Parameter("sortAsc", "boolean", "0 orders downwards."),
+    Parameter("sortAsc", "boolean", "0 sorts in descending order."),
     Parameter("subtotals[]", "string", "Names to count the matches by."),
     Parameter("show_results", "boolean", "0 omits the results."),
     EXPAND,
