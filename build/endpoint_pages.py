@@ -163,7 +163,7 @@ def _described() -> list[dict[str, Any]]:
 
 SHARED = (
     "[The API](../api.md) describes what applies to all requests, such as tokens, parameters and the keys of every "
-    "response. [Client programs](../clients.md#{anchor}) has an example in Python."
+    "response. [Using the API](../clients.md#{anchor}) has an example in Python."
 )
 OUTSIDE = (
     "These endpoints require no API token; [OAuth](../oauth.md) shows how apps use them. Other pages describe "
