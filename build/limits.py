@@ -240,7 +240,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
             "notifying.notification_mails.MAX_NAME", "characters",
             "name of the person who acted, in the sender of an email to a worker; longer names are truncated",
         ),
-        ("notifying.answer_ids.VALID_DAYS", "days", "time during which a worker can reply to a notification by email"),
+        ("notifying.reply_ids.VALID_DAYS", "days", "time during which a worker can reply to a notification by email"),
         ("people.merging.MAX_SOURCES", "", "contacts or organizations merged into another one at once"),
         ("people.address_removal.MAX_USERS", "records of a type", "records that use an address, when it is deleted"),
         (
@@ -249,7 +249,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ),
         ("tickets.types.service_target.MAX_MINUTES", "minutes", "time allowed by a service target"),
         (
-            "notifying.answer_ids.MAX_NAMES", "",
+            "notifying.reply_ids.MAX_NAMES", "",
             "ids and addresses of an email that are checked for a signed reply id; further ones are ignored",
         ),
         ("markup.markdown.MAX_MARKDOWN_CHARACTERS", "characters", "Markdown of an email"),

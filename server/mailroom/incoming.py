@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 from server.context import Service
 from server.dataclass import dataclass
-from server.mail import answer_names, charsets, headers, mask, parse, spam_score
+from server.mail import charsets, headers, mask, parse, reply_names, spam_score
 from server.mail.authentication import DmarcResult, dmarc_result
 from server.mail.parse import Mail, ParseLimits
 
@@ -92,12 +92,12 @@ def again(incoming: IncomingMail, mail: Mail) -> IncomingMail:
 
 def _what_follows(mail: Mail) -> dict[str, Any]:
     """Values derived from parts of a mail that automations may change before it is stored."""
-    subject, text = charsets.fit(mail.subject), answer_names.without_names(charsets.fit(mail.text))
+    subject, text = charsets.fit(mail.subject), reply_names.without_names(charsets.fit(mail.text))
     return {
         "mail": mail,
         "subject": subject[:SUBJECT_CHARACTERS].rstrip() or parse.NO_SUBJECT,
         "text": text,
-        "header_text": answer_names.without_names(charsets.fit(mail.header_text)),
+        "header_text": reply_names.without_names(charsets.fit(mail.header_text)),
         "references": tuple(dict.fromkeys((*mail.in_reply_to, *reversed(mail.references), *_receipt_of(mail)))),
         "masks": tuple(mask.masks_in(subject)),
         "words": tuple(sorted(spam_score.words(f"{subject}\n{text}"))),
@@ -134,7 +134,7 @@ def _pieces(mail: Mail) -> tuple[str | int, ...]:
     """The HTML, split where it refers to a file of the same mail: `cid:` and the file's Content-ID."""
     if mail.html is None:
         return ()
-    html = answer_names.without_names(mail.html)
+    html = reply_names.without_names(mail.html)
     # A file whose content was dropped has no address.
     by_id = {
         file.content_id.lower(): place for place, file in enumerate(mail.files) if file.content_id and not file.dropped

@@ -9,7 +9,7 @@ from server.context import Context
 from server.dataclass import dataclass
 from server.digits import id_in
 from server.errors import HelpdeskError, Rejected
-from server.mail import answer_names, headers
+from server.mail import headers, reply_names
 from server.mailroom import sender as senders
 from server.mailroom import threading
 from server.mailroom.earlier_mail import History
@@ -106,16 +106,16 @@ def _values(ctx: Context, incoming: IncomingMail) -> dict[str, Any]:
     sender: Record | None = addresses.get(mail.sender or "")
     fields: dict[str, str] = {}
     for name, value in mail.headers:
-        value = answer_names.without_names(value)
+        value = reply_names.without_names(value)
         fields[name.lower()] = f"{fields[name.lower()]}\n{value}" if name.lower() in fields else value
     return {
         **event_publishing.record_values("email_sender", contexts.ADDRESS, sender["id"] if sender else 0),
         "email_sender_email": mail.sender,
         "email_subject": mail.subject,
         "email_headers": fields,
-        "email_body": answer_names.without_names(mail.text),
-        "email_body_html": answer_names.without_names(mail.html or ""),
-        "email_recipients": [answer_names.without_names(email) for email in senders.recipients(mail)],
+        "email_body": reply_names.without_names(mail.text),
+        "email_body_html": reply_names.without_names(mail.html or ""),
+        "email_recipients": [reply_names.without_names(email) for email in senders.recipients(mail)],
     }
 
 

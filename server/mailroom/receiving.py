@@ -10,7 +10,7 @@ from server.contexts import MESSAGE, TICKET
 from server.dataclass import dataclass
 from server.errors import Rejected
 from server.mail import addresses, display_names, forwarded
-from server.mailroom import bounces, flood, mail_filter, naming, repeats, routing, storing, threading, worker_answers
+from server.mailroom import bounces, flood, mail_filter, naming, repeats, routing, storing, threading, worker_replies
 from server.mailroom import earlier_mail as histories
 from server.mailroom import incoming as reading
 from server.mailroom import sender as senders
@@ -19,7 +19,7 @@ from server.mailroom.incoming import IncomingMail
 from server.mailroom.mail_filter import FilteredMail
 from server.mailroom.sender import Addresses, Author
 from server.mailroom.threading import ReferencedMessage, Thread
-from server.mailroom.worker_answers import WorkerAnswer
+from server.mailroom.worker_replies import WorkerReply
 from server.record_types.record_type import Record
 from server.records import event_publishing
 from server.records.reading import RecordReader
@@ -144,7 +144,7 @@ def _take_in(ctx: Context, tx: Transaction, filtered: FilteredMail) -> Receipt:
     if _is_own_mail(ctx, incoming, thread, addresses):
         return _ignored(writing, thread)
     senders.refuse_banned(addresses.get(email))
-    answer = worker_answers.find(writing, incoming, addresses)
+    answer = worker_replies.find(writing, incoming, addresses)
     if answer is not None:
         return _answered(writing, incoming, answer)
     again = _again(ctx, writing, incoming, _same(writing, incoming, thread, addresses.get(email)))
@@ -171,9 +171,9 @@ def _log_handing_in(writing: RecordWriter, receipt: Receipt, email: str) -> None
         writing.log("ticket.message.handed_in", TICKET, receipt.ticket_id, {"sender": email, "target": label})
 
 
-def _answered(writing: RecordWriter, incoming: IncomingMail, answer: WorkerAnswer) -> Receipt:
+def _answered(writing: RecordWriter, incoming: IncomingMail, answer: WorkerReply) -> Receipt:
     """The outcome of a worker's reply: it has no incoming message; the outgoing one is sent once it is created."""
-    ticket, is_done = worker_answers.take(writing, incoming, answer)
+    ticket, is_done = worker_replies.take(writing, incoming, answer)
     outcome: Outcome = "stored" if is_done else "ignored" if answer.is_automatic else "duplicate"
     receipt = Receipt(ticket["id"], ticket["mask"], ticket["latest_message_id"], False, outcome)
     if is_done:

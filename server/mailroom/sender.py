@@ -10,7 +10,7 @@ from server.context import Context
 from server.contexts import ADDRESS
 from server.dataclass import dataclass
 from server.errors import Rejected
-from server.mail import addresses, answer_names, display_names
+from server.mail import addresses, display_names, reply_names
 from server.mail.parse import Mail
 from server.mailroom.incoming import IncomingMail
 from server.outbox.sender import default_sender
@@ -194,7 +194,7 @@ def first_requesters(
     requesters_of_ticket = [] if is_ours else [sender]
     if writing.setting("mail_add_recipients"):
         for email in recipients(incoming.mail)[:MAX_ADDED]:
-            if is_own(address_records, email) or answer_names.NAME.search(email):
+            if is_own(address_records, email) or reply_names.NAME.search(email):
                 continue
             record = address_records.get(email)
             if record is None and requesters.participants.may_request(email, patterns):

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 
 from server.contexts import MESSAGE
-from server.mail import answer_names, charsets, display_names
+from server.mail import charsets, display_names, reply_names
 from server.mailroom.incoming import IncomingMail
 from server.record_types.attachment import COPIED
 from server.record_types.record_type import Record
@@ -82,7 +82,7 @@ def message(
             "content": incoming.text,
             "headers": incoming.header_text,
             "message_id": mail.message_id,
-            "in_reply_to": answer_names.without_names(next(iter(incoming.references), "")),
+            "in_reply_to": reply_names.without_names(next(iter(incoming.references), "")),
             "hash_header_message_id": incoming.digest,
             "html_attachment_id": html_id,
             "raw_blob_id": blobs.keep(writing.tx, incoming.raw),

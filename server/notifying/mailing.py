@@ -5,7 +5,7 @@ from typing import Any
 from server.access.service_actor import own_context
 from server.context import Service
 from server.jobs.job_queue import JobQueue, job
-from server.notifying import answer_ids, notification_mails
+from server.notifying import notification_mails, reply_ids
 from server.notifying.notification_mails import Batch, Letter
 from server.outbox.sending import send_soon
 from server.people import login_changes
@@ -23,7 +23,7 @@ from server.translation import N_
 def mail_waiting(service: Service, payload: dict[str, Any], now: int) -> None:
     """Sends the waiting notifications of a worker."""
     ctx, worker_id = own_context(service, now), int(payload["worker_id"])
-    language, key = catalogs.worker_catalog(service, worker_id), answer_ids.key(service)
+    language, key = catalogs.worker_catalog(service, worker_id), reply_ids.key(service)
     batch = service.store.read(lambda tx: notification_mails.batch_for(ctx, tx, worker_id, language, key))
 
     def write(tx: Transaction) -> list[tuple[int, str]]:

@@ -14,8 +14,8 @@ from server.errors import HelpdeskError
 from server.mail.mail_bytes import new_message_id, references_of_reply, subject_of_compose
 from server.mail.quotation import quote_message
 from server.markup import quoted, text_to_html
-from server.notifying.answer_ids import DAY_SECONDS, AnswerId, new_nonce
 from server.notifying.reply_commands import ABOVE
+from server.notifying.reply_ids import DAY_SECONDS, ReplyId, new_nonce
 from server.outbox.deliver import MailSpec
 from server.outbox.sender import SERVICE, Sender, TransportChoice, default_sender, sender_of, way_of
 from server.people.address_names import named_address
@@ -184,7 +184,7 @@ class _Letters:
     def _signed(self, mail: MailSpec, ticket_id: int, is_note: bool) -> MailSpec:
         """Adds the signed name that identifies a reply, and ids by which mail programs group the mails of a ticket."""
         day = self._reader.now // DAY_SECONDS
-        name = AnswerId(ticket_id, self._worker_id, is_note, day, new_nonce()).name(self._key)
+        name = ReplyId(ticket_id, self._worker_id, is_note, day, new_nonce()).name(self._key)
         unique, _at, host = mail.message_id.partition("@")  # short, since some programs break lines within an id
         to = self._reader.ctx.service.settings.answer_address.replace("{token}", name)
         thread = f"ticket-{ticket_id}@{host}"

@@ -18,7 +18,7 @@ _BLOCKS = ("comment", "note")
 
 
 @dataclass(frozen=True, slots=True)
-class MailedAnswer:
+class MailedReply:
     """text: the reply, with `#signature` lines unchanged. comments: texts for the team. status: of STATUSES, None for
     the default. reopen: a time text, "" for none. is_watched: None for no change. is_silent: no text, only commands."""
 
@@ -30,11 +30,11 @@ class MailedAnswer:
     is_silent: bool = False
 
 
-def read(text: str) -> MailedAnswer:
+def read(text: str) -> MailedReply:
     """Parses a worker's reply by mail. Raises Invalid for an unknown command; `said` returns the text without commands.
 
     >>> read("Yes.\\n#status closed\\n\\nOn Monday Ida wrote:\\n> Is it?")
-    MailedAnswer(text='Yes.', comments=(), status=2, reopen='', is_watched=None, is_silent=False)
+    MailedReply(text='Yes.', comments=(), status=2, reopen='', is_watched=None, is_silent=False)
     """
     return _Reader().read(said(text))
 
@@ -55,9 +55,9 @@ class _Reader:
         self._lines: list[str] = []
         self._comments: list[str] = []
         self._block: list[str] | None = None
-        self._found = MailedAnswer("")
+        self._found = MailedReply("")
 
-    def read(self, text: str) -> MailedAnswer:
+    def read(self, text: str) -> MailedReply:
         for line in text.split("\n"):
             if not self._take(line):
                 break

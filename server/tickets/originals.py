@@ -2,7 +2,7 @@
 
 from server.context import Context
 from server.errors import AdminOnly
-from server.mail.answer_names import bytes_without_names, without_names
+from server.mail.reply_names import bytes_without_names, without_names
 from server.records.reading import RecordReader
 from server.store import blobs
 from server.store.transaction import Transaction

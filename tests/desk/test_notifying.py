@@ -12,8 +12,8 @@ import pytest
 from server import mailroom, tickets
 from server.errors import Rejected
 from server.mailroom import Receipt
-from server.notifying import answer_ids, mailing
-from server.notifying.answer_ids import DAY_SECONDS, AnswerId
+from server.notifying import mailing, reply_ids
+from server.notifying.reply_ids import DAY_SECONDS, ReplyId
 from server.records import notification_mail
 from server.tickets import originals
 from tests.desk.conftest import Post
@@ -84,7 +84,7 @@ def parsed(raw: bytes) -> EmailMessage:
 
 
 def is_signed(team: Team, told: EmailMessage) -> bool:
-    return team.desk.read(lambda tx: answer_ids.find(tx, [told["Message-ID"]])) is not None
+    return team.desk.read(lambda tx: reply_ids.find(tx, [told["Message-ID"]])) is not None
 
 
 def mail(text: str, sender: str, **headers: str) -> bytes:
@@ -275,7 +275,7 @@ def test_each_mail_has_its_own_name(team: Team) -> None:
 def test_a_name_from_before_the_random_letters_still_counts_once(team: Team) -> None:
     team.customer_writes()
     day = team.desk.now // DAY_SECONDS
-    name = AnswerId(team.ticket, team.desk.milo, False, day).name(answer_ids.key(team.desk.service))
+    name = ReplyId(team.ticket, team.desk.milo, False, day).name(reply_ids.key(team.desk.service))
     for text in ("On Monday.", "On Tuesday."):
         team.receive(mail(text, sender="milo@desk.example", In_Reply_To=f"<{name}.1@desk.example>"))
     assert outgoing(team) == ["On Monday.\n"]
@@ -438,14 +438,14 @@ def test_a_forged_name_is_refused(team: Team) -> None:
 
 def test_a_name_of_another_helpdesk_is_ordinary_mail_of_its_customers(team: Team) -> None:
     told = team.customer_writes()
-    strange = AnswerId(5, team.desk.milo, False, team.desk.now // DAY_SECONDS).name(b"theirs")
+    strange = ReplyId(5, team.desk.milo, False, team.desk.now // DAY_SECONDS).name(b"theirs")
     receipt = team.answer(told, "We use it, too.", sender=CUSTOMER, In_Reply_To=f"<{strange}@them.example>")
     assert receipt.outcome == "stored" and team.desk.message(receipt.ticket_id)["content"].startswith("We use it, too.")
 
 
 def test_a_name_expires_after_half_a_year(team: Team) -> None:
     told = team.customer_writes()
-    team.desk.now += (answer_ids.VALID_DAYS + 1) * DAY_SECONDS
+    team.desk.now += (reply_ids.VALID_DAYS + 1) * DAY_SECONDS
     with pytest.raises(Rejected, match="180 days"):
         team.answer(told, "On Monday.")
 

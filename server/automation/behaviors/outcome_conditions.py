@@ -25,7 +25,7 @@ DAY_SECONDS = 86400
 Test = Callable[["BehaviorRun", Any, str, dict[str, Any]], bool]
 
 
-class NoAnswer(Exception):
+class Inapplicable(Exception):
     """Raised if a condition cannot be evaluated: it is false, negated or not."""
 
 
@@ -53,7 +53,7 @@ def holds(run: "BehaviorRun", condition: dict[str, Any]) -> bool:
         if test is not None:
             return test(run, None, operator, condition) is not is_negated
         return _test_of(run, name, condition)(run, run.values.get(name), operator, condition) is not is_negated
-    except NoAnswer:
+    except Inapplicable:
         return False
 
 
@@ -63,7 +63,7 @@ def _test_of(run: "BehaviorRun", name: str, condition: dict[str, Any]) -> Test:
     if variable is not None:
         return _lists if variable.type.startswith(LIST_PREFIX) else BY_TYPE[variable.type]
     if name not in run.values and run.values.get(name) is None:
-        raise NoAnswer
+        raise Inapplicable
     return next((test for key, test in BY_PARAMETER.items() if key in condition), _by_operator(condition))
 
 
@@ -89,8 +89,8 @@ def _compare_text(text: str, operator: str, expected: str) -> bool:
         try:
             return script_patterns.compiled(expected).search(text) is not None
         except HelpdeskError:
-            raise NoAnswer from None
-    raise NoAnswer
+            raise Inapplicable from None
+    raise Inapplicable
 
 
 def _number(run: "BehaviorRun", value: Any, operator: str, condition: dict[str, Any]) -> bool:
@@ -99,7 +99,7 @@ def _number(run: "BehaviorRun", value: Any, operator: str, condition: dict[str, 
 
 def _compare_number(number: int, operator: str, expected: int) -> bool:
     if operator not in ("is", "gt", "lt"):
-        raise NoAnswer
+        raise Inapplicable
     return number == expected if operator == "is" else number > expected if operator == "gt" else number < expected
 
 
@@ -109,7 +109,7 @@ def _checkbox(run: "BehaviorRun", value: Any, operator: str, condition: dict[str
 
 def _date(run: "BehaviorRun", value: Any, operator: str, condition: dict[str, Any]) -> bool:
     if operator not in ("between", ""):
-        raise NoAnswer
+        raise Inapplicable
     start, end = _instants(run, condition)
     return start <= whole(value) <= end
 
@@ -123,19 +123,19 @@ def _instant(run: "BehaviorRun", condition: dict[str, Any], name: str) -> int:
     try:
         return times.instant(printed(condition.get(name)), run.ctx.now, run.ctx.tz)
     except Invalid:
-        raise NoAnswer from None
+        raise Inapplicable from None
 
 
 def _picklist(run: "BehaviorRun", value: Any, operator: str, condition: dict[str, Any]) -> bool:
     if operator != "in":
-        raise NoAnswer
+        raise Inapplicable
     return printed(value) in _texts(condition, "values")
 
 
 def _choices(run: "BehaviorRun", value: Any, operator: str, condition: dict[str, Any]) -> bool:
     chosen, options = {printed(each) for each in _several(value)}, _texts(condition, "values")
     if operator not in ("is", "in"):
-        raise NoAnswer
+        raise Inapplicable
     return chosen <= options if operator == "is" else bool(chosen & options)
 
 
@@ -149,7 +149,7 @@ def _texts(condition: dict[str, Any], name: str) -> set[str]:
 
 def _worker(run: "BehaviorRun", value: Any, operator: str, condition: dict[str, Any]) -> bool:
     if operator != "in":
-        raise NoAnswer
+        raise Inapplicable
     worker_ids = {whole(each) for each in _several(condition.get("worker_id"))} - {0}
     return whole(value) in worker_ids if worker_ids else not whole(value)
 
@@ -180,7 +180,7 @@ def _script(run: "BehaviorRun", value: Any, operator: str, condition: dict[str, 
     except RISING:
         raise
     except HelpdeskError:
-        raise NoAnswer from None
+        raise Inapplicable from None
     return _compare_text(text, operator, printed(condition.get("value")))
 
 
@@ -194,7 +194,7 @@ def _weekday(run: "BehaviorRun", value: Any, operator: str, condition: dict[str,
 
 def _one_of(operator: str, number: int, condition: dict[str, Any], name: str) -> bool:
     if operator != "is":
-        raise NoAnswer
+        raise Inapplicable
     return number in {whole(each) for each in _several(condition.get(name))}
 
 
@@ -205,7 +205,7 @@ def _day_of_month(run: "BehaviorRun", value: Any, operator: str, condition: dict
 def _time_of_day(run: "BehaviorRun", value: Any, operator: str, condition: dict[str, Any]) -> bool:
     """Tests the time of day; a range from late to early spans midnight."""
     if operator != "between":
-        raise NoAnswer
+        raise Inapplicable
     now = _seconds(_here(run))
     start, end = (
         _seconds(datetime.fromtimestamp(_instant(run, condition, name), run.ctx.tz)) for name in ("from", "to")
@@ -229,12 +229,12 @@ def _availability(run: "BehaviorRun", value: Any, operator: str, condition: dict
     def read(tx: Transaction) -> bool:
         row = tx.get(calendars.table, whole(condition.get("calendar_id")))
         if row is None:
-            raise NoAnswer
+            raise Inapplicable
         record = calendars.record(row)
         try:
             times = occurrences(tx, [record], start, max(end, start + 1), ctx.tz)
         except Invalid:
-            raise NoAnswer from None
+            raise Inapplicable from None
         return covers(free(times[record["id"]]), start, end)
 
     return ctx.service.store.read(read) is truthy(condition.get("is_available"))

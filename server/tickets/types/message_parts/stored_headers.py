@@ -2,7 +2,7 @@
 
 import re
 
-from server.mail import addresses, answer_names, headers
+from server.mail import addresses, headers, reply_names
 
 BLOCK_BYTES = 1024 * 1024
 # {header name: part of the full-text index}
@@ -25,7 +25,7 @@ _ADDRESS_FIELDS = ("to", "cc", "bcc", "reply-to", "delivered-to", "envelope-to",
 def head(block: str) -> headers.Head:
     """Parses a stored block, one header a line or folded. Removes signed names, which blocks stored before 2026-11
     contain, because no reply may pass them on."""
-    block = answer_names.without_names(block)
+    block = reply_names.without_names(block)
     return headers.split(block.encode("utf-8", "replace"), block_bytes=BLOCK_BYTES)
 
 

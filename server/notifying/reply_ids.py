@@ -3,7 +3,7 @@
 A name is in the mail's Message-Id, which mail programs repeat in In-Reply-To, and in its Reply-To if the setting
 `answer_address` has a place for it. The key never leaves the database, so names cannot be forged, and a leaked name has
 no effect without mail from the worker's own address. Each name counts once, and stored text does not contain it
-(mail/answer_names.py)."""
+(mail/reply_names.py)."""
 
 import base64
 import hashlib
@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from server.context import Service
 from server.dataclass import dataclass
 from server.jobs.scheduler import periodic
-from server.mail.answer_names import NAME
+from server.mail.reply_names import NAME
 from server.records.signed_names import signed, signing_key, stored_key
 from server.store.statements import slot
 from server.store.tables import Column, Index, Table
@@ -37,7 +37,7 @@ USED_NAME = Table(
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerId:
+class ReplyId:
     """Ticket, worker, whether the reply is a note, and the day of creation, in days since 1970. nonce: random letters
     that make each name unique; "" in older names."""
 
@@ -63,10 +63,10 @@ class AnswerId:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundAnswerId:
+class FoundReplyId:
     """A signed id in a mail. is_genuine: whether its signature is ours."""
 
-    id: AnswerId
+    id: ReplyId
     is_genuine: bool
 
 
@@ -80,27 +80,27 @@ def new_nonce() -> str:
     return base64.b32encode(secrets.token_bytes(NONCE_BYTES)).decode().lower()[:6]
 
 
-def use(tx: Transaction, id: AnswerId, now: int) -> bool:
+def use(tx: Transaction, id: ReplyId, now: int) -> bool:
     """Mark a name as used; False when it was used before."""
     return tx.add(USED_NAME, {"digest": id.digest, "used_at": now})
 
 
-def find(tx: Transaction, texts: Iterable[str]) -> FoundAnswerId | None:
+def find(tx: Transaction, texts: Iterable[str]) -> FoundReplyId | None:
     """The first genuine id among these ids and addresses, else the first forged one, else None. Queries the database
     only if there is a candidate."""
     matches = [match for text in list(texts)[:MAX_NAMES] for match in NAME.finditer(text.lower())]
     if not matches:
         return None
     key = stored_key(tx, KEY)
-    signed_ids = [FoundAnswerId(each := _id_of(match), _is_genuine(key, each, match[0])) for match in matches]
+    signed_ids = [FoundReplyId(each := _id_of(match), _is_genuine(key, each, match[0])) for match in matches]
     return next((each for each in signed_ids if each.is_genuine), signed_ids[0])
 
 
-def _id_of(match: re.Match[str]) -> AnswerId:
-    return AnswerId(int(match[2]), int(match[3]), match[1] == "n", int(match[4]), match[5] or "")
+def _id_of(match: re.Match[str]) -> ReplyId:
+    return ReplyId(int(match[2]), int(match[3]), match[1] == "n", int(match[4]), match[5] or "")
 
 
-def _is_genuine(key: bytes | None, id: AnswerId, name: str) -> bool:
+def _is_genuine(key: bytes | None, id: ReplyId, name: str) -> bool:
     return key is not None and hmac.compare_digest(id.name(key), name)
 
 

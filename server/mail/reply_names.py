@@ -1,6 +1,6 @@
 """The format of signed names, which identify replies of workers to mail about a ticket, and their removal from text.
 
-A name works like a password for one reply, so no stored or displayed text contains it. notifying/answer_ids.py signs
+A name works like a password for one reply, so no stored or displayed text contains it. notifying/reply_ids.py signs
 and checks names."""
 
 import re

@@ -19,9 +19,9 @@ from server.mailroom import sender as senders
 from server.mailroom import storing, threading
 from server.mailroom.incoming import IncomingMail
 from server.mailroom.sender import Addresses
-from server.notifying import answer_ids, reply_commands
-from server.notifying.answer_ids import AnswerId
-from server.notifying.reply_commands import MailedAnswer
+from server.notifying import reply_commands, reply_ids
+from server.notifying.reply_commands import MailedReply
+from server.notifying.reply_ids import ReplyId
 from server.record_types.record_type import Record
 from server.record_types.shared.relation_tables import ATTACHED
 from server.record_types.shared.sending_addresses import REPLY
@@ -48,27 +48,27 @@ WORKER_ANSWER = Table(
 
 
 @dataclass(frozen=True, slots=True)
-class WorkerAnswer:
+class WorkerReply:
     """A reply to our mail to a worker. email: its sender. is_automatic: a program wrote it, such as an absence notice,
     or our mail bounced: it has no effect."""
 
-    id: AnswerId
+    id: ReplyId
     email: str
     is_automatic: bool
 
 
-def find(reading: RecordReader, incoming: IncomingMail, addresses: Addresses) -> WorkerAnswer | None:
+def find(reading: RecordReader, incoming: IncomingMail, addresses: Addresses) -> WorkerReply | None:
     """Returns None for other mail. Raises Rejected if the signed name is invalid or too old."""
     mail = incoming.mail
     candidates = [*incoming.references, *filter(None, (incoming.bounced,)), *senders.everybody(mail)]
     if not reading.ctx.service.settings.answer_by_mail:
         return None
-    signed = answer_ids.find(reading.tx, candidates)
+    signed = reply_ids.find(reading.tx, candidates)
     if signed is None:
         return None
     email = mail.sender or ""
     if signed.is_genuine and (mail.bounce is not None or automatic.is_by_itself(Head(mail.headers, 0))):
-        return WorkerAnswer(signed.id, email, True)
+        return WorkerReply(signed.id, email, True)
     writer = addresses.get(email)
     worker_id = writer["worker_id"] if writer is not None else 0
     if (
@@ -85,42 +85,42 @@ def find(reading: RecordReader, incoming: IncomingMail, addresses: Addresses) ->
         return None
     if signed.id.is_over(reading.now):
         raise Rejected(
-            f"the email this replies to is older than {answer_ids.VALID_DAYS} days; answer in the console",
+            f"the email this replies to is older than {reply_ids.VALID_DAYS} days; answer in the console",
             field="message",
         )
-    return WorkerAnswer(signed.id, email, False)
+    return WorkerReply(signed.id, email, False)
 
 
-def take(writing: RecordWriter, incoming: IncomingMail, answer: WorkerAnswer) -> tuple[Record, bool]:
+def take(writing: RecordWriter, incoming: IncomingMail, reply: WorkerReply) -> tuple[Record, bool]:
     """Executes a worker's reply. Returns the ticket, and whether it changed: not for automatic or repeated mail. Raises
     Rejected for a ticket that is deleted or that the worker may not reply to."""
-    actor = actors.worker(writing.tx, answer.id.worker_id)
-    ticket = threading.survivor(writing, answer.id.ticket_id)
+    actor = actors.worker(writing.tx, reply.id.worker_id)
+    ticket = threading.survivor(writing, reply.id.ticket_id)
     if ticket is None:
         raise Rejected("the ticket this replies to no longer exists", field="message")
-    if answer.is_automatic or not _is_first(writing, incoming, ticket["id"]):
+    if reply.is_automatic or not _is_first(writing, incoming, ticket["id"]):
         return ticket, False
     assert actor is not None
     own = RecordWriter(writing.ctx.as_actor(actor, times.zone(actor.timezone or "UTC")), writing.tx)
     try:
-        own.require("read" if answer.id.is_note else "update", "ticket", ticket["id"])
-        if answer.id.is_note:
+        own.require("read" if reply.id.is_note else "update", "ticket", ticket["id"])
+        if reply.id.is_note:
             own.rules.require_create(own.registry.type("comment"))
     except HelpdeskError as error:
         raise Rejected(error.message, field="message") from error
-    answering = _Answering(own, incoming, ticket, answer)
-    if answer_ids.use(writing.tx, answer.id, writing.now):
-        answering.take()
+    handling = _ReplyHandling(own, incoming, ticket, reply)
+    if reply_ids.use(writing.tx, reply.id, writing.now):
+        handling.take()
     else:
-        answering.keep_repeated()
+        handling.keep_repeated()
     return ticket, True
 
 
-class _Answering:
+class _ReplyHandling:
     """writing: with the worker as actor."""
 
-    def __init__(self, writing: RecordWriter, incoming: IncomingMail, ticket: Record, answer: WorkerAnswer) -> None:
-        self._writing, self._incoming, self._ticket, self._answer = writing, incoming, ticket, answer
+    def __init__(self, writing: RecordWriter, incoming: IncomingMail, ticket: Record, reply: WorkerReply) -> None:
+        self._writing, self._incoming, self._ticket, self._worker_reply = writing, incoming, ticket, reply
 
     def take(self) -> None:
         """Executes the reply. Never raises because of the worker's text."""
@@ -144,10 +144,10 @@ class _Answering:
         file_ids = storing.files(self._writing, self._incoming, self._writing.actor.id)
         self._keep(text, file_ids, reason, by_address=True)
 
-    def _read(self, file_ids: list[int]) -> tuple[MailedAnswer, int]:
+    def _read(self, file_ids: list[int]) -> tuple[MailedReply, int]:
         """The text, and when the ticket reopens, Unix seconds, 0 for never. Raises Invalid."""
         said, writing = reply_commands.read(self._incoming.text), self._writing
-        if said == MailedAnswer("") and not file_ids:
+        if said == MailedReply("") and not file_ids:
             raise Invalid("there is no text above the line or the quoted text")
         if said.comments:
             self._require_notes()
@@ -168,9 +168,9 @@ class _Answering:
         except Forbidden as error:
             raise Invalid(error.message) from error
 
-    def _say(self, said: MailedAnswer, reopen_at: int, file_ids: list[int]) -> None:
+    def _say(self, said: MailedReply, reopen_at: int, file_ids: list[int]) -> None:
         is_said = bool(said.text or file_ids) and not said.is_silent
-        if is_said and not self._answer.id.is_note:
+        if is_said and not self._worker_reply.id.is_note:
             self._reply(said, reopen_at, file_ids)
             return
         if is_said:
@@ -180,7 +180,7 @@ class _Answering:
     def _note(self, text: str, file_ids: list[int] | tuple[int, ...], by_address: bool = False) -> None:
         writing = self._writing
         if by_address:
-            writing = senders.as_author(writing, requesters.address_of(writing, self._answer.email))
+            writing = senders.as_author(writing, requesters.address_of(writing, self._worker_reply.email))
         id = writing.create(
             "comment",
             {
@@ -194,7 +194,7 @@ class _Answering:
         for file_id in file_ids:
             writing.tx.insert(ATTACHED, {"attachment_id": file_id, "context": COMMENT, "record_id": id})
 
-    def _set_status(self, said: MailedAnswer, reopen_at: int) -> None:
+    def _set_status(self, said: MailedReply, reopen_at: int) -> None:
         """Sets the status that the commands request, unless a reply sets it."""
         values: dict[str, Any] = {} if said.status is None else {"status_id": said.status}
         if reopen_at:
@@ -203,7 +203,7 @@ class _Answering:
         if values:
             self._writing.update("ticket", self._ticket["id"], values)
 
-    def _reply(self, said: MailedAnswer, reopen_at: int, file_ids: list[int]) -> None:
+    def _reply(self, said: MailedReply, reopen_at: int, file_ids: list[int]) -> None:
         """Queues the reply; the ticket then waits for the customer unless a command sets another status."""
         status = WAITING if said.status is None else said.status
         draft_id = self._draft(said.text or self._incoming.subject, status, reopen_at, file_ids)
@@ -235,7 +235,7 @@ class _Answering:
     def _keep(self, text: str, file_ids: list[int], reason: str, by_address: bool = False) -> None:
         """Stores the text as a draft, or as the intended note, and notifies the worker of the reason. by_address: the
         author of the note is the address, not the worker."""
-        if self._answer.id.is_note and (text or file_ids):
+        if self._worker_reply.id.is_note and (text or file_ids):
             self._note(text or self._incoming.subject, file_ids, by_address)
         elif text or file_ids:
             self._draft(text or self._incoming.subject, WAITING, 0, file_ids)
