@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -158,6 +159,7 @@ def circle(graph: dict[str, set[str]]) -> list[str]:
     return []
 
 
+@cache
 def project_graph() -> dict[str, set[str]]:
     files = modules(ROOT)
     return {
