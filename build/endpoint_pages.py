@@ -84,7 +84,7 @@ def _legacy_tables() -> Iterator[tuple[str, list[str]]]:
             continue
         word = each.function.__name__.rpartition("_")[2].replace("listed", "list")
         names.setdefault(family, set()).add(word)
-        description = each.note.replace(f": {family.name}", " records of the type")
+        description = each.note.replace(f"the type {family.name}.", "the type.")
         description = re.sub(rf"\ban? {family.name}\.", "a record of the type.", description)
         path = f"`{each.method} /rest/{each.path.replace(family.path, '{path}', 1)}.json`"
         common.setdefault(word, row(word, path, description, _parameters(each)))

@@ -1,4 +1,4 @@
-"""Attachments: download, upload."""
+"""Upload and download of files."""
 
 from typing import Any
 

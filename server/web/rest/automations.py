@@ -1,4 +1,4 @@
-"""The log of automations, and their triggers."""
+"""The automation log, simulations, and bindings of automations."""
 
 from typing import Any
 

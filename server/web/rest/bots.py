@@ -1,4 +1,4 @@
-"""Runs behaviors of bots by a request. The bots themselves are read like other records: legacy/families.py."""
+"""Runs behaviors of bots. The bots themselves are read like other records: legacy/families.py."""
 
 from server.automation.behaviors import behavior_service
 from server.web import envelope

@@ -1,4 +1,4 @@
-"""Rosters of groups, and changes of groups at their own address."""
+"""Changes of groups and of their members."""
 
 from typing import Any
 

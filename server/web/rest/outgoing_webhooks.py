@@ -1,4 +1,4 @@
-"""Deliveries of outgoing webhooks: list, send again, try. The webhooks themselves are records."""
+"""Deliveries of outgoing webhooks: list, replay, test. The webhooks themselves are records."""
 
 from typing import Any
 

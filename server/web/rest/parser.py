@@ -1,4 +1,4 @@
-"""Receives raw mail."""
+"""Import of raw email."""
 
 from collections.abc import Callable
 from typing import Any

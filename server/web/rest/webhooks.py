@@ -1,4 +1,4 @@
-"""Deliveries of webhooks with their responses, replay, and new addresses."""
+"""Deliveries of webhooks: list, replay; new URLs of webhooks."""
 
 from typing import Any
 

@@ -1,5 +1,5 @@
-"""Endpoints of one record type each, next to the records API, since scripts of this API family still call them. The
-record engine does the work. Fields are at the top level of the form.
+"""Endpoints for a single record type each, for older scripts. They do the same as the records API, but accept fields as
+parameters of their own.
 
     families.py  which types have which of these endpoints
     single.py    one record: read, create, change, delete

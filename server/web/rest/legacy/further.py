@@ -77,9 +77,9 @@ def create_comment(call: EndpointCall) -> Response:
 @endpoint(
     "GET",
     "snippets/{id}/paste",
-    "The text of a snippet, filled in for a record. Counts as a use.",
+    "Render a snippet for a record. This counts as a use of the snippet.",
     "write",
-    Parameter("context_id", "integer", "The record to fill it in for, if the snippet needs one."),
+    Parameter("context_id", "integer", "The id of the record, if the snippet requires one."),
     response=shapes.keys(text=shapes.TEXT),
 )
 def paste(call: EndpointCall) -> dict[str, Any]:
@@ -89,7 +89,7 @@ def paste(call: EndpointCall) -> dict[str, Any]:
 @endpoint(
     "GET",
     "customfields/{type}",
-    "The custom fields of a record type, by custom_<id>.",
+    "List the custom fields of a record type, by custom_<id>.",
     "read",
     Parameter("type", "string", "The record type, by any of its names."),
     response=BY_NUMBER,

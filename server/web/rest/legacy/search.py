@@ -17,7 +17,7 @@ ASKED = (
     Parameter("q", "string", "A search: <filter>:<value> terms and bare words."),
     Parameter("limit", "integer", "Results on a page, 1 to 500; 10 when absent."),
     Parameter("page", "integer", "The page, counted from 1."),
-    Parameter("sortBy", "string", "What to order by: the name of a filter or a field."),
+    Parameter("sortBy", "string", "The sort key: the name of a filter or a field."),
     Parameter("sortAsc", "boolean", "0 sorts in descending order."),
     Parameter("subtotals[]", "string", "Names to count the matches by."),
     Parameter("show_results", "boolean", "0 omits the results."),
@@ -27,8 +27,8 @@ ASKED = (
 SEARCH = (
     *ASKED,
     Parameter("criteria[]", "string", "Names of filters or fields to compare."),
-    Parameter("oper[]", "string", f"How, each in the place of its name: {', '.join(conditions.OPERATORS)}."),
-    Parameter("value[]", "mixed", "With what, each in the place of its name."),
+    Parameter("oper[]", "string", f"Their operators, in the same order: {', '.join(conditions.OPERATORS)}."),
+    Parameter("value[]", "mixed", "Their values, in the same order."),
 )
 LISTED = {"count": shapes.COUNT, "limit": shapes.COUNT, "page": shapes.COUNT, "total": shapes.COUNT}
 COUNTED = {
@@ -72,14 +72,23 @@ def sent_criteria(call: EndpointCall, family: Family) -> Criteria:
 
 
 def _search(family: Family) -> None:
-    @endpoint("POST", f"{family.path}/search", f"Search: {family.name}.", "read", *SEARCH, response=page(family))
+    @endpoint(
+        "POST",
+        f"{family.path}/search",
+        f"Search records of the type {family.name}.",
+        "read",
+        *SEARCH,
+        response=page(family),
+    )
     @family.named
     def search(call: EndpointCall) -> dict[str, Any]:
         return results(call, family, sent_criteria(call, family))
 
 
 def _list(family: Family) -> None:
-    @endpoint("GET", f"{family.path}/list", f"List: {family.name}.", "read", *ASKED, response=page(family))
+    @endpoint(
+        "GET", f"{family.path}/list", f"List records of the type {family.name}.", "read", *ASKED, response=page(family)
+    )
     @family.named
     def listed(call: EndpointCall) -> dict[str, Any]:
         sent = Criteria((), call.params.text("sortBy", ""), call.params.flag("sortAsc", True))

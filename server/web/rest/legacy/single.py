@@ -83,7 +83,9 @@ def _one(name: str) -> str:
 
 
 def _retrieve(family: Family) -> None:
-    @endpoint("GET", f"{family.path}/{{id}}", f"One {family.name}.", "read", EXPAND, META, response=shape(family))
+    @endpoint(
+        "GET", f"{family.path}/{{id}}", f"Retrieve {_one(family.name)}.", "read", EXPAND, META, response=shape(family)
+    )
     @family.named
     def retrieve(call: EndpointCall) -> dict[str, Any]:
         record = records.retrieve(call.ctx, family.uri, call.id, expand_of(call, family.uri))
