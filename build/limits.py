@@ -12,7 +12,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ),
         (
             "web.bodies.SHARES", "",
-            "equal shares of that total; one client address can use one share, and so can all webhooks together",
+            "equal shares of these bodies; one client address can use one share, as can all webhooks together",
         ),
         ("web.form_data.MAX_FIELDS", "", "fields in a form body or a query string"),
         ("web.form_data.MAX_NAME_CHARS", "characters", "name of a field"),
@@ -36,7 +36,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("web.rest.records.MAX_SUBTOTALS", "", "`subtotals[]` in one search"),
         ("records.records.UPSERT_STEPS", "SQLite steps", "search of an upsert"),
         ("counting.subtotals.MAX_VALUES", "", "values of one subtotal, those with the most hits"),
-        ("counting.subtotals.MAX_COUNTED", "", "stored values from which these are chosen, those with the most hits"),
+        ("counting.subtotals.MAX_COUNTED", "", "stored values counted for one subtotal, those with the most hits"),
         (
             "store.postgresql.small_reads.MAX_WAITING", "",
             "small reads waiting for PostgreSQL; further requests get 503 with `Retry-After`",
@@ -98,11 +98,11 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
             "distinct indexed words of a record on PostgreSQL; further words are not found",
         ),
         ("store.fulltext.MAX_WORD", "characters", "word in a search; longer words are ignored"),
-        ("times.limits.MAX_TEXT", "characters", "date or time expression, such as `tomorrow 9am`"),
+        ("times.limits.MAX_TEXT", "characters", "date or time expression, such as `+2 days`"),
     ),
     "Data queries": (
         ("queries.query_values.MAX_KEYS", "", "keys in one data query, and in each of its groups"),
-        ("queries.query_run.MAX_TIMEOUT_MS", "milliseconds", "`timeout:` of a data query"),
+        ("queries.query_run.MAX_TIMEOUT_MS", "milliseconds", "`timeout:` of a data query; 0 stands for this maximum"),
         ("queries.data_query.MAX_SEARCH_CHARS", "characters", "`query:` and `query.required:` together"),
         ("queries.kinds.worklist_subtotals.MAX_FIELDS", "", "fields in one `by:`"),
         ("counting.dimensions.bin_options.MAX_BINS", "", "values requested for one field, as in `status~100`"),
@@ -149,7 +149,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("people.types.group.MAX_MEMBERS", "", "members in one change of a group"),
         ("people.types.role.MAX_PRIVILEGES", "", "privileges of a role"),
         ("record_types.shared.scopes.MAX_CHARS", "characters", "text that defines the scopes of an OAuth app"),
-        ("record_types.shared.scopes.MAX_BRACKETS", "", "nested brackets in that text"),
+        ("record_types.shared.scopes.MAX_BRACKETS", "", "nested brackets in the scopes of an OAuth app"),
         ("record_types.shared.scopes.MAX_SCOPES", "", "scopes of an OAuth app"),
         ("record_types.shared.scopes.MAX_ENDPOINTS", "", "endpoints of a scope"),
         ("tickets.types.ticket_parts.participants.MAX_PARTICIPANTS", "", "participants in one change of a ticket"),
@@ -177,7 +177,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ),
         ("record_types.calendars.times_of_day.MAX_LENGTH_DAYS", "days", "one occurrence of a recurring event"),
         ("record_types.calendars.occurrences.MAX_RANGE_DAYS", "days", "range of a calendar query"),
-        ("record_types.calendars.occurrences.MAX_OCCURRENCES", "", "events in that range"),
+        ("record_types.calendars.occurrences.MAX_OCCURRENCES", "", "events in the range of a calendar query"),
         (
             "record_types.calendars.agenda.MAX_SHOWN", "",
             "entries in one response; an event on three days counts as three entries",
@@ -211,7 +211,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("mail.transports.smtp.MAX_TIMEOUT_SECONDS", "seconds", "`timeout` of a mail transport"),
         (
             "mailroom.mailboxes.checking.MAX_HEAD_BYTES", "bytes",
-            "part fetched of an email that exceeds the size limit, from its beginning",
+            "part of an email above the size limit that is fetched, from its beginning",
         ),
         (
             "mailroom.mailboxes.due_mailboxes.MAX_WAIT_SECONDS", "seconds",
@@ -230,11 +230,11 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
             "notifying.notification_mails.MAX_LETTERS", "",
             "emails sent to a worker at once; if there are more, one email covers them all",
         ),
-        ("notifying.notification_mails.MAX_LINES", "", "notifications in such an email; the others are in the console"),
+        ("notifying.notification_mails.MAX_LINES", "", "notifications in one email; the others are in the console"),
         ("notifying.notification_mails.MAX_SHOWN", "", "messages or notes in an email to a worker, the newest ones"),
         (
             "notifying.notification_mails.MAX_TEXT", "characters",
-            "each of these messages and notes; the full text is in the console",
+            "a message or note in an email to a worker; the full text is in the console",
         ),
         (
             "notifying.notification_mails.MAX_NAME", "characters",
@@ -242,10 +242,10 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ),
         ("notifying.reply_ids.VALID_DAYS", "days", "time during which a worker can reply to a notification by email"),
         ("people.merging.MAX_SOURCES", "", "contacts or organizations merged into another one at once"),
-        ("people.address_removal.MAX_USERS", "records of a type", "records that use an address, when it is deleted"),
+        ("people.address_removal.MAX_USERS", "records of a type", "references to an address that is deleted"),
         (
             "people.merging.MAX_MOVED", "records of a type",
-            "records that belong to a contact or organization, when it is merged into another one",
+            "references to a contact or organization that is merged",
         ),
         ("tickets.types.service_target.MAX_MINUTES", "minutes", "time allowed by a service target"),
         (
@@ -571,7 +571,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("automation.webhooks.received_calls.MAX_KEPT", "", "deliveries of all webhooks; the oldest are deleted"),
         (
             "automation.webhooks.received_calls.MAX_KEPT_BYTES", "bytes",
-            "stored requests and responses of these deliveries together; the oldest are deleted",
+            "stored requests and responses of all webhooks together; the oldest are deleted",
         ),
         (
             "automation.webhooks.received_calls.MAX_BODY_BYTES", "bytes",
@@ -588,11 +588,11 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ),
         (
             "automation.webhooks.secret_requests.MAX_REMEMBERED", "",
-            "most recent requests whose secrets are available to a replay",
+            "most recent webhook requests whose secrets are available to a replay",
         ),
         (
             "automation.webhooks.secret_requests.MAX_SECRET_CHARS", "characters",
-            "headers, query string and body of such a request together; the secrets of a longer one are discarded",
+            "request whose secrets are stored for a replay; the secrets of longer ones are discarded",
         ),
         (
             "automation.webhooks.webhook_tokens.MAX_OVERLAP_SECONDS", "seconds",
