@@ -15,7 +15,6 @@ from types import ModuleType
 
 import pytest
 
-from console.search.articles import slug
 from server import app, passwords, template
 from server.access import codes, families, known_devices, lockout, password_links, sessions
 from server.access.second_factor import RECOVERY_CODES
@@ -31,6 +30,7 @@ from server.automation.webhooks.webhook_tokens import DEFAULT_OVERLAP_SECONDS
 from server.cli.commands import parser
 from server.cli.describe import description, shipped_files
 from server.first_start import setup
+from server.help.articles import slug
 from server.kata import parse
 from server.kata.annotations import NOTES
 from server.mailroom.mailboxes import due_mailboxes, problems
@@ -117,9 +117,9 @@ INTERNAL = {
         console.pages.asides.MAX_ZONES upkeep.backup_plan.MAX_TIMES console.pages.automation.jobs.MAX_LINES
         automation.recurrence_words.MAX_TIMES mailroom.routing.MAX_ROUTES
         console.pages.groups.MAX_NAMED console.pages.groups.MAX_COLUMNS console.pages.packages.MAX_FOUND
-        console.search.articles.MAX_FOUND console.search.articles.MAX_WORDS
+        help.articles.MAX_FOUND help.articles.MAX_WORDS
         console.lists.saved_searches.MAX_OFFERED console.lists.saved_searches.MAX_READ
-        console.search.synonyms.MAX_FOUND console.http.navigation.MAX_CUSTOM
+        help.synonyms.MAX_FOUND console.http.navigation.MAX_CUSTOM
         records.search_help.chips.MAX_CHARS records.search_help.chips.MAX_CHIPS
         records.search_help.query_help.MAX_LABELS records.search_help.options.MAX_NAMES
         records.search_help.options.MAX_RECORDS records.search_suggestions.MAX_NAME_WORDS

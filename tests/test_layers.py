@@ -26,7 +26,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         ),
         "warming",
         "passwords markup",
-        "store mail kata template outbound",
+        "store mail kata template outbound help",
         "search",
         "fields",
         "record_types",
@@ -56,7 +56,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
 )
 # The wings of the console from the bottom up: a wing imports itself and earlier wings. console/site.py is above all of
 # them.
-WINGS = ("http", "html", "search", "lists", "forms", "tickets", "pages")
+WINGS = ("http", "html", "lists", "forms", "tickets", "pages")
 # The types that comments, files, entries, custom fields, events and actors consist of; `message` is a key of responses.
 ANY_RECORD_HAS = {
     "activity_log", "attachment", "automation_event", "comment", "custom_field", "custom_fieldset", "message",

@@ -13,10 +13,10 @@ from console.http.page_response import PageResponse, json_response
 from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import lookup, saved_searches
-from console.search import articles, synonyms
 from console.tickets import inbox
 from server.automation import macros
 from server.dataclass import dataclass
+from server.help import articles, synonyms
 from server.record_types.shared import paths
 from server.records import records
 from server.records.records import SearchRequest
@@ -102,7 +102,7 @@ def choose_while_typing(visit: Visit) -> PageResponse:
 def found(visit: Visit, q: str) -> list[JumpTarget]:
     """Searches everything by name: tickets by mask or words, people, pages, records, saved searches, settings and help
     that contain every word or a synonym; all pages if the text is blank. Names that begin with the words come first."""
-    queries = [q, *synonyms.of(q)] if q else [q]
+    queries = [q, *synonyms.rewordings(q)] if q else [q]
     pages = [hit for each in queries for hit in _pages(visit, each)]
     if not q:
         return list(dict.fromkeys(pages))[:MAX_HITS]

@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import expect
 
-from console.search.articles import CONTENTS, MAX_FOUND, Article, articles, found, read
 from server import resources
+from server.help.articles import CONTENTS, MAX_FOUND, Article, articles, found, read
 from tests.console.browser import Browser
 from tests.console.visitor import Visitor
 from tests.service import Api, Server

@@ -5,7 +5,7 @@ from functools import cache
 from server.translation import N_, shown
 
 MAX_FOUND = 3  # rewordings of a text
-# Translators: each pair is a word that somebody may type and our word for it. Write pairs of your language.
+# Translators: each pair is a word that people may type and our word for it. Write pairs of your language.
 SYNONYMS = N_(
     "agent = worker, user = worker, operator = worker, technician = worker, team = group, department = group, "
     "queue = bucket, folder = bucket, mailbox folder = bucket, canned response = snippet, canned reply = snippet, "
@@ -23,11 +23,11 @@ SYNONYMS = N_(
 )
 
 
-def of(text: str) -> list[str]:
+def rewordings(text: str) -> list[str]:
     """Rewordings of a text: each synonym in it replaced by our word, the longest first. Plurals match as well.
 
-    >>> of("canned replies"), of("Snooze"), of("new agents"), of("pumps")
-    (['snippet'], ['reminder', 'waiting'], ['new worker'], [])
+    >>> [rewordings(text) for text in ("canned replies", "Snooze", "new agents", "pumps")]
+    [['snippet'], ['reminder', 'waiting'], ['new worker'], []]
     """
     typed = " ".join(text.lower().split())
     forms = dict.fromkeys((typed, " ".join(map(_single, typed.split()))))
@@ -42,7 +42,7 @@ def of(text: str) -> list[str]:
 
 @cache
 def _pairs(text: str) -> tuple[tuple[str, str], ...]:
-    """The pairs of the language and those of English. Malformed pairs are skipped."""
+    """The pairs of the language and the English ones. Malformed pairs are skipped."""
     both = text if text == SYNONYMS else f"{text}, {SYNONYMS}"
     pairs = (each.partition("=") for each in both.split(","))
     known = [(said.strip().lower(), called.strip().lower()) for said, sign, called in pairs if sign]

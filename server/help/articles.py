@@ -12,7 +12,9 @@ from markupsafe import Markup
 
 from server import resources
 from server.dataclass import dataclass
+from server.errors import NotFound, nearest
 from server.markup import markdown_to_html, text_of_html
+from server.translation import _
 
 # All pages, in reading order for a newcomer. Subpages follow their page.
 CONTENTS: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -48,7 +50,7 @@ class ArticleSection:
     @cached_property
     def html(self) -> Markup:
         """The section as HTML. Each piece is rendered by itself and never edited afterwards. Output of a command gets a
-        frame of its own, so that nobody types it."""
+        separate frame, so that readers do not type it."""
         made, place = [], 0
         for match in _SHOWS.finditer(self.text):
             made += [_html(self.text[place : match.start()]), f'<div class="shows">{_html(match[0])}</div>']
@@ -88,18 +90,61 @@ class ArticleHit:
         return f"{BASE}/{self.article.name}{f'#{self.part.id}' if self.part.id else ''}"
 
 
+@dataclass(frozen=True)
+class ArticlePlace:
+    """A page among the others. parent: None for a top-level page. siblings: the pages of its folder, or of its group.
+    previous, next: in reading order, None at the ends."""
+
+    article: Article
+    parent: Article | None
+    siblings: list[Article]
+    previous: Article | None
+    next: Article | None
+
+
 @cache
 def articles(base_url: str) -> tuple[Article, ...]:
     """All pages, in the order of CONTENTS. base_url: prefix of the links between them."""
     folder = resources.path("help")
     found = []
-    for _, names in CONTENTS:
+    for _title, names in CONTENTS:
         for name in names:
             below = sorted(each.relative_to(folder) for each in (folder / name).glob("*.md"))
             for path in (f"{name}.md", *(each.as_posix() for each in below)):
                 text = resources.path("help", path).read_text("utf-8")
                 found.append(read(path.removesuffix(".md"), text, base_url))
     return tuple(found)
+
+
+def groups(pages: tuple[Article, ...]) -> list[tuple[str, list[Article]]]:
+    """The top-level pages, by the titles of CONTENTS."""
+    by_name = {each.name: each for each in pages}
+    return [(title, [by_name[name] for name in names]) for title, names in CONTENTS]
+
+
+def subpages(pages: tuple[Article, ...]) -> dict[str, list[Article]]:
+    """{name of a page: the pages of its folder}, without pages that have no folder."""
+    by_folder: dict[str, list[Article]] = {}
+    for each in pages:
+        if each.folder:
+            by_folder.setdefault(each.folder, []).append(each)
+    return by_folder
+
+
+def place_of(pages: tuple[Article, ...], name: str) -> ArticlePlace:
+    """A page and those around it. Raises NotFound."""
+    names = [each.name for each in pages]
+    if name not in names:
+        raise NotFound(_("There is no help page '{name}'{pages}.", name=name, pages=nearest(name, names)))
+    place = names.index(name)
+    article = pages[place]
+    return ArticlePlace(
+        article,
+        next((each for each in pages if each.name == article.folder), None),
+        subpages(pages).get(article.folder) or next(group for _title, group in groups(pages) if article in group),
+        pages[place - 1] if place else None,
+        pages[place + 1] if place + 1 < len(pages) else None,
+    )
 
 
 def read(name: str, text: str, base_url: str = "") -> Article:

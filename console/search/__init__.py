@@ -1,1 +1,0 @@
-"""The pages of the help, and words of other helpdesks."""

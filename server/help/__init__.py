@@ -1,0 +1,1 @@
+"""The help pages with a search over them, and words of other helpdesks."""
