@@ -1,6 +1,5 @@
 """The console as a site: finds the page of a path, identifies the worker, checks access and the origin of forms."""
 
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
@@ -15,9 +14,8 @@ from server import clock, log, times, translation
 from server.access import sessions
 from server.access.sessions import Session
 from server.context import Context, Service
-from server.errors import AdminOnly, Forbidden, HelpdeskError, NotAuthenticated, NotFound, NotOffered, Unavailable
-from server.people import preferences
-from server.record_types.shared.usage_buffer import usage_buffer
+from server.errors import AdminOnly, Forbidden, HelpdeskError, NotAuthenticated, NotFound, NotOffered
+from server.people import preferences, sign_in
 from server.records import catalogs
 from server.store.transaction import Transaction
 from server.translation import _
@@ -184,10 +182,7 @@ class Console(Site):
             renewed = self.service.store.write(lambda tx: sessions.renew(tx, session, now, is_stepped_up=False))
             visit.set_session(renewed)
             visit.session = replace(session, stepped_up_at=0)
-        usage_buffer(self.service.store).saw(session.actor.worker_id, now)
-        if session.seen_at + sessions.SEEN_EVERY_SECONDS <= now:
-            with suppress(Unavailable):  # the disk may be full, which must not stop reads
-                self.service.store.write(lambda tx: sessions.seen(tx, session.id, now, visit.request.client))
+        sign_in.note_use(self.service, session, now, visit.request.client)
 
     # -- the page ----------------------------------------------------------------------------------------------------
 

@@ -3,7 +3,6 @@ a retry of the browser. Later arrivals get the page that the first one led to.""
 
 import hashlib
 import threading
-import time
 from collections import OrderedDict
 from collections.abc import Callable
 
@@ -17,7 +16,6 @@ from server.translation import N_, Words, _
 from server.web.params import Upload
 
 REPEAT = "_repeat"  # a field: carry the form out although it was accepted before
-POLL_SECONDS, WAIT_SECONDS = 0.05, 20.0  # to wait for the outcome of a form that is being carried out
 PAGES, PAGE_SECONDS = 50, 300  # pages that are shown once, held for a form that arrives again
 # Fields that may differ between two arrivals of the same form.
 VOLATILE = frozenset((FORM_TOKEN, REPEAT, "_draft", "_email", "_proof", "draft", "revision", "seen", "back"))
@@ -66,7 +64,9 @@ def carry_out(
         return show(visit)
     names = [form_id, *([f"draft:{draft}"] if draft else [])]
     digest = _digest(visit)
-    claim = _claim(visit, names, digest, is_writing)
+    claim = accepted_forms.claim_or_wait(
+        visit.ctx, visit.path, names, digest, finds_twins=is_writing, repeats=visit.form.flag(REPEAT)
+    )
     if claim.state == "accepted":
         return _first_response(visit, form_id, claim)
     if claim.state != "claimed":
@@ -81,20 +81,6 @@ def carry_out(
         if not is_accepted:
             accepted_forms.release(visit.ctx, visit.path, names)
     return response
-
-
-def _claim(visit: Visit, names: list[str], digest: str, is_writing: bool) -> Claim:
-    """The claim of a form; waits for the outcome of one that is being carried out."""
-    repeats = visit.form.flag(REPEAT)
-    until = time.monotonic() + WAIT_SECONDS
-    while True:
-        claim = accepted_forms.claim(visit.ctx, visit.path, names, digest, finds_twins=is_writing, repeats=repeats)
-        if claim.state == "changed" and not is_writing:
-            repeats = True
-        elif claim.state != "running" or time.monotonic() > until:
-            return claim
-        else:
-            time.sleep(POLL_SECONDS)
 
 
 def _finish(visit: Visit, names: list[str], digest: str, response: PageResponse) -> None:

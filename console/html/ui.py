@@ -36,8 +36,11 @@ from server.dataclass import dataclass
 from server.locales import Locale
 from server.people import form_drafts
 from server.people import unread as unread_notifications
+from server.quantities import bytes_text as bytes_text
+from server.quantities import distance as distance
+from server.quantities import duration as duration
 from server.records.pictures import drawn
-from server.translation import N_, N_ngettext, Words, _, ngettext, shown
+from server.translation import N_, Words, _, shown
 from server.translation import in_sentence as in_sentence
 
 # What keys do: shown by `?`, and read from there by static/keys.js. The last is the place that one leads to.
@@ -82,26 +85,6 @@ WAITS = {"/admin/system/checkup": N_("Checking the mail servers…")}  # shown w
 DIFF_SIGNS = {"removed": "−", "added": "+", "same": "", "skipped": ""}
 BAR_STEP, BAR_HEIGHT = 4, 20  # pixels
 _AFTER_A_PART = re.compile(r"(?<=[._/:-])")
-# Units of time in seconds, with their messages for the past and the future.
-_SPANS = (
-    (
-        86400 * 365,
-        N_ngettext("{count} year ago", "{count} years ago"),
-        N_ngettext("in {count} year", "in {count} years"),
-    ),
-    (
-        86400 * 30,
-        N_ngettext("{count} month ago", "{count} months ago"),
-        N_ngettext("in {count} month", "in {count} months"),
-    ),
-    (86400, N_ngettext("{count} day ago", "{count} days ago"), N_ngettext("in {count} day", "in {count} days")),
-    (3600, N_ngettext("{count} hour ago", "{count} hours ago"), N_ngettext("in {count} hour", "in {count} hours")),
-    (
-        60,
-        N_ngettext("{count} minute ago", "{count} minutes ago"),
-        N_ngettext("in {count} minute", "in {count} minutes"),
-    ),
-)
 
 
 @dataclass(frozen=True)
@@ -329,44 +312,6 @@ def number(visit: Visit, value: float) -> str:
 def counted(visit: Visit, value: int, most: int) -> str:
     """A number that was counted as far as `most`."""
     return _("more than {number}", number=number(visit, most)) if value > most else number(visit, value)
-
-
-def distance(seconds: int) -> str:
-    """
-    >>> distance(-30), distance(-7200), distance(90000), distance(0)
-    ('just now', '2 hours ago', 'in 1 day', 'just now')
-    """
-    for size, ago, ahead in _SPANS:
-        count = abs(seconds) // size
-        if count:
-            return ngettext(*(ahead if seconds > 0 else ago), count)
-    return _("in less than a minute") if seconds > 0 else _("just now")
-
-
-def duration(seconds: int) -> str:
-    """How long something takes.
-
-    >>> duration(59), duration(90), duration(90000)
-    ('less than a minute', '1 minute', '1 day, 1 hour')
-    """
-    days, hours, minutes = seconds // 86400, seconds // 3600 % 24, seconds // 60 % 60
-    told = (
-        ngettext("{count} day", "{count} days", days) if days else "",
-        ngettext("{count} hour", "{count} hours", hours) if hours else "",
-        ngettext("{count} minute", "{count} minutes", minutes) if minutes else "",
-    )
-    return ", ".join(list(filter(None, told))[:2]) or _("less than a minute")
-
-
-def bytes_text(number: int) -> str:
-    """
-    >>> bytes_text(512), bytes_text(2048), bytes_text(3 * 1024 * 1024), bytes_text(76 * 1024**3)
-    ('512 bytes', '2.0 KiB', '3.0 MiB', '76.0 GiB')
-    """
-    if number < 1024:
-        return ngettext("{count} byte", "{count} bytes", number)
-    power, unit = next((power, unit) for power, unit in ((3, "GiB"), (2, "MiB"), (1, "KiB")) if number >= 1024**power)
-    return f"{number / 1024**power:.1f} {unit}"
 
 
 # -- texts -------------------------------------------------------------------------------------------------------------

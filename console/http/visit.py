@@ -11,7 +11,7 @@ from typing import Any
 
 from console.http import cookies
 from server import times
-from server.access import second_factor, sessions
+from server.access import sessions
 from server.access.actor import Actor
 from server.access.known_devices import KNOWN_SECONDS
 from server.access.service_actor import own_context
@@ -20,11 +20,10 @@ from server.context import Context, Service
 from server.dataclass import dataclass
 from server.errors import NotFound, TooLarge
 from server.first_start import setup
-from server.people import form_drafts
+from server.people import form_drafts, security
 from server.people.preferences import Preferences
 from server.people.sign_in import NewSession, Peer
 from server.records import catalogs
-from server.store.transaction import Transaction
 from server.translation import Words, _, shown
 from server.upkeep import verdict
 from server.upkeep.verdict import Verdict
@@ -250,14 +249,7 @@ class Visit:
 
     def lacks_second_factor(self) -> bool:
         """Whether the worker must set up a second factor and has not done so."""
-        id, workers = self.actor.worker_id, self.service.registry.type("worker")
-
-        def read(tx: Transaction) -> bool:
-            row = tx.get(workers.table, id)
-            is_required = row is not None and bool(workers.record(row)["is_mfa_required"])
-            return is_required and not second_factor.is_on(tx, id)
-
-        return self.service.store.read(read)
+        return security.lacks_second_factor(self.service, self.actor.worker_id)
 
     # -- the next page ----------------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ A form is claimed in its own transaction before it is processed, and its outcome
 submission finds the row, also in another process, after a restart, or from a browser without scripts."""
 
 import json
+import time
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -19,6 +20,7 @@ from server.translation import N_
 
 RETAINED_SECONDS = 30 * 86400
 RUNNING_SECONDS = 120  # a form without an outcome after this time was interrupted
+POLL_SECONDS, WAIT_SECONDS = 0.05, 20.0  # waiting for a form that is being processed
 TWIN_SECONDS = 600  # period in which the same content in another form is suspicious
 
 ACCEPTED_FORM = Table(
@@ -69,6 +71,22 @@ def claim(ctx: Context, path: str, names: Sequence[str], digest: str, *, finds_t
         return Claim("claimed", {})
 
     return ctx.service.store.write(write)
+
+
+def claim_or_wait(
+    ctx: Context, path: str, names: Sequence[str], digest: str, *, finds_twins: bool, repeats: bool
+) -> Claim:
+    """Claims a form as `claim` does, after waiting for the outcome of one that is being processed. Without
+    finds_twins, a changed form is claimed as well."""
+    until = time.monotonic() + WAIT_SECONDS
+    while True:
+        result = claim(ctx, path, names, digest, finds_twins=finds_twins, repeats=repeats)
+        if result.state == "changed" and not finds_twins:
+            repeats = True
+        elif result.state != "running" or time.monotonic() > until:
+            return result
+        else:
+            time.sleep(POLL_SECONDS)
 
 
 def finish(ctx: Context, path: str, names: Sequence[str], digest: str, outcome: dict[str, Any]) -> None:

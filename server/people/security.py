@@ -3,7 +3,7 @@
 from server.access import known_devices, second_factor, sessions
 from server.access.known_devices import KnownDevice
 from server.access.sessions import Session
-from server.context import Context
+from server.context import Context, Service
 from server.dataclass import dataclass
 from server.store.transaction import Transaction
 
@@ -39,6 +39,18 @@ def own(ctx: Context, device: str) -> Security:
 def has_second_factor(ctx: Context) -> bool:
     """Whether the sign-in of the caller requires a code."""
     return ctx.service.store.read(lambda tx: second_factor.is_on(tx, ctx.actor.worker_id))
+
+
+def lacks_second_factor(service: Service, worker_id: int) -> bool:
+    """Whether a worker must set up a second factor and has not done so."""
+    workers = service.registry.type("worker")
+
+    def read(tx: Transaction) -> bool:
+        row = tx.get(workers.table, worker_id)
+        is_required = row is not None and bool(workers.record(row)["is_mfa_required"])
+        return is_required and not second_factor.is_on(tx, worker_id)
+
+    return service.store.read(read)
 
 
 def sessions_of(ctx: Context, worker_id: int) -> list[Session]:

@@ -3,6 +3,7 @@
 Errors are indistinguishable: an unknown name, a wrong password and a worker who may not sign in lead to the same
 message after the same time. The console handles cookies and forms."""
 
+from contextlib import suppress
 from typing import Any
 
 from server import passwords
@@ -13,10 +14,11 @@ from server.context import Context, Service
 from server.contexts import WORKER
 from server.dataclass import dataclass
 from server.digits import is_whole
-from server.errors import Forbidden, Invalid, NotAuthenticated, NotFound
+from server.errors import Forbidden, Invalid, NotAuthenticated, NotFound, Unavailable
 from server.jobs.job_queue import JobQueue
 from server.jobs.scheduler import periodic
 from server.people import login_changes
+from server.record_types.shared.usage_buffer import usage_buffer
 from server.records import event_publishing
 from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
@@ -383,3 +385,11 @@ def shown_device(device: str) -> str:
     if name and platform:
         return f"{name} on {platform}"
     return str(name or platform or "an unknown browser")
+
+
+def note_use(service: Service, session: Session, now: int, client: str) -> None:
+    """Records that a worker uses their session. client: the address of the browser."""
+    usage_buffer(service.store).saw(session.actor.worker_id, now)
+    if session.seen_at + sessions.SEEN_EVERY_SECONDS <= now:
+        with suppress(Unavailable):  # the disk may be full, which must not stop reads
+            service.store.write(lambda tx: sessions.seen(tx, session.id, now, client))
