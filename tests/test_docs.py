@@ -118,7 +118,7 @@ INTERNAL = {
         automation.recurrence_words.MAX_TIMES mailroom.routing.MAX_ROUTES
         console.pages.groups.MAX_NAMED console.pages.groups.MAX_COLUMNS console.pages.packages.MAX_FOUND
         help.articles.MAX_FOUND help.articles.MAX_WORDS
-        console.lists.saved_searches.MAX_OFFERED console.lists.saved_searches.MAX_READ
+        people.saved_searches.MAX_OFFERED people.saved_searches.MAX_READ
         help.synonyms.MAX_FOUND console.http.navigation.MAX_CUSTOM
         records.search_help.chips.MAX_CHARS records.search_help.chips.MAX_CHIPS
         records.search_help.query_help.MAX_LABELS records.search_help.options.MAX_NAMES

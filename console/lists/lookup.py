@@ -3,21 +3,19 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
-from urllib.parse import urlencode
 
 from console.html import environment, ui
 from console.html.ui import PAGE_ROWS, ChooserOptions, Option
 from console.http.visit import Visit
 from server.digits import is_whole
-from server.errors import BadQuery, Invalid, NotFound
+from server.errors import Invalid, NotFound
+from server.record_types.shared.paths import found_at as found_at
 from server.records import records
-from server.records.records import SearchRequest
+from server.records.records import LABEL, SearchRequest
 from server.translation import _, in_sentence
 
 MAX_CHOICES = 500  # choices of a list
 MAX_LISTED_CHOICES = 60  # choices in the page; with more, the server searches
-MAX_NAMED_WORDS = 6  # words of a text that records are searched by
-LABEL = "_label"  # requested by name, since some types show it only then
 EMPTY_PAGE: dict[str, Any] = {"results": [], "total": 0, "page": 1}
 
 Row = TypeVar("Row")
@@ -53,23 +51,12 @@ def search(visit: Visit, uri: str, q: str = "", expand: str = "") -> list[dict[s
 def search_names(visit: Visit, uri: str, text: str, limit: int, q: str = "") -> dict[str, Any]:
     """A page of records whose names contain every word of a text; the first records if the text is blank. q: an
     additional query."""
-    words = [word for word in text.replace('"', " ").split() if word.strip("*?")][:MAX_NAMED_WORDS]
-    # Types that look for whole words find the beginnings of them, the others what stands inside a name.
-    q = " ".join([q, *(f'(text:"*{word}*" OR text:"{word}*")' for word in words)])
-    try:
-        return records.search(visit.ctx, uri, SearchRequest(q, limit, expand=LABEL))
-    except BadQuery:
-        return EMPTY_PAGE
+    return records.search_names(visit.ctx, uri, text, limit, q)
 
 
 def count(visit: Visit, uri: str, q: str) -> int:
     """Counts the records that a search finds for the caller."""
     return int(records.search(visit.ctx, uri, SearchRequest(q, limit=1))["total"])
-
-
-def found_at(uri: str, q: str) -> str:
-    """The list of the records that a search finds."""
-    return f"/search/{uri}?{urlencode({'q': q})}"
 
 
 def choices(visit: Visit, uri: str, q: str = "") -> list[Option]:

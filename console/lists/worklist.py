@@ -17,16 +17,16 @@ from console.html.ui import Option, Sample
 from console.http.page_response import INVALID, PageResponse
 from console.http.routes import Access
 from console.http.visit import Visit
-from console.lists import exports, lookup, saved_searches, worklist_columns
+from console.lists import exports, lookup, worklist_columns
 from console.lists.rows import Row, RowSource
-from console.lists.saved_searches import SavedSearchLink
 from console.lists.selection import for_each
 from console.lists.worklist_columns import ListColumn
 from server import times
 from server.context import Context
 from server.dataclass import dataclass
 from server.errors import BadQuery, HelpdeskError, Invalid, nearest
-from server.people import list_columns
+from server.people import list_columns, saved_searches
+from server.people.saved_searches import SavedSearchLink
 from server.record_types.record_type import RecordType
 from server.records import records
 from server.records.data_exports import log_export
@@ -326,7 +326,7 @@ class ListView(TableView):
     @cached_property
     def saved(self) -> list[SavedSearchLink]:
         """The searches of the type that are saved, where no list of lists shows them."""
-        return saved_searches.of_type(self.visit, self.type.uri) if self.visit.path != saved_searches.INBOX else []
+        return saved_searches.of_type(self.visit.ctx, self.type.uri) if self.visit.path != saved_searches.INBOX else []
 
     @property
     def kept(self) -> str:
@@ -336,7 +336,7 @@ class ListView(TableView):
     @cached_property
     def savers(self) -> Sequence[Option]:
         """The owners that the search may be saved for; none while the search is blank or invalid."""
-        return saved_searches.owners(self.visit) if self.kept and not self.wrong else ()
+        return saved_searches.owners(self.visit.ctx) if self.kept and not self.wrong else ()
 
     @cached_property
     def chips(self) -> list[tuple[Chip, str]]:

@@ -12,11 +12,12 @@ from console.http import navigation
 from console.http.page_response import PageResponse, json_response
 from console.http.routes import page
 from console.http.visit import Visit
-from console.lists import lookup, saved_searches
+from console.lists import lookup
 from console.tickets import inbox
 from server.automation import macros
 from server.dataclass import dataclass
 from server.help import articles, synonyms
+from server.people import saved_searches
 from server.record_types.shared import paths
 from server.records import records
 from server.records.records import SearchRequest
@@ -133,9 +134,9 @@ def _tickets(visit: Visit, q: str) -> list[JumpTarget]:
     if exact is not None and records.may_read(visit.ctx, "ticket", exact):
         ticket = records.retrieve(visit.ctx, "ticket", exact)
         return [JumpTarget(str(ticket["_label"]), _("Ticket"), paths.ticket(ticket["mask"]))]
-    by_subject = lookup.search_names(visit, "ticket", q, MAX_OF_KIND)["results"]
-    hits = [JumpTarget(str(each[lookup.LABEL]), _("Ticket"), paths.ticket(each["mask"])) for each in by_subject]
-    words = [word for word in q.replace('"', " ").split() if word.strip("*?")][: lookup.MAX_NAMED_WORDS]
+    by_subject = records.search_names(visit.ctx, "ticket", q, MAX_OF_KIND)["results"]
+    hits = [JumpTarget(str(each[records.LABEL]), _("Ticket"), paths.ticket(each["mask"])) for each in by_subject]
+    words = [word for word in q.replace('"', " ").split() if word.strip("*?")][: records.MAX_NAMED_WORDS]
     if len(hits) < MAX_OF_KIND and words:
         terms = " ".join(f'content:"{word}*"' for word in words)
         search = SearchRequest(f"{terms} sort:-created", MAX_OF_KIND, 1, "ticket_")
@@ -171,21 +172,21 @@ def _pages(visit: Visit, q: str) -> list[JumpTarget]:
 
 def _saved(visit: Visit, q: str) -> list[JumpTarget]:
     label = shown(visit.service.registry.type(saved_searches.URI).label_names[0])
-    return [JumpTarget(each.label, label, each.path) for each in saved_searches.named(visit, q, MAX_OF_KIND)]
+    return [JumpTarget(each.label, label, each.path) for each in saved_searches.named(visit.ctx, q, MAX_OF_KIND)]
 
 
 def _records(visit: Visit, q: str) -> list[JumpTarget]:
     """People for everybody; what administrators look after for them."""
     hits = [
-        JumpTarget(str(each[lookup.LABEL]), shown(label), paths.record(uri, each["id"]))
+        JumpTarget(str(each[records.LABEL]), shown(label), paths.record(uri, each["id"]))
         for uri, label in PEOPLE
-        for each in lookup.search_names(visit, uri, q, MAX_OF_KIND)["results"]
+        for each in records.search_names(visit.ctx, uri, q, MAX_OF_KIND)["results"]
     ]
     if visit.actor.is_admin:
         hits += [
             JumpTarget(each["_label"], shown(kind.label), kind.path.format(each["id"]))
             for kind in KINDS
-            for each in lookup.search_names(visit, kind.uri, q, MAX_OF_KIND)["results"]
+            for each in records.search_names(visit.ctx, kind.uri, q, MAX_OF_KIND)["results"]
         ]
     return hits
 
@@ -227,5 +228,5 @@ def _choosable(visit: Visit, q: str) -> tuple[list[tuple[int, str]], int]:
     if visit.arguments["name"] == owners.NAME:
         return owners.found(visit, q, MAX_CHOSEN_FROM)
     uri = visit.service.registry.type(visit.arguments["name"]).uri
-    page = lookup.search_names(visit, uri, q, MAX_CHOSEN_FROM)
+    page = records.search_names(visit.ctx, uri, q, MAX_CHOSEN_FROM)
     return [(each["id"], lookup.choice(visit, each)) for each in page["results"]], page["total"]

@@ -12,7 +12,7 @@ from markupsafe import Markup, escape
 from console.html import ui
 from console.html.ui import Option
 from console.http.visit import Visit
-from console.lists import lookup, saved_searches
+from console.lists import lookup
 from console.lists.worklist import BulkAction, Worklist, declare, sorted_query
 from console.lists.worklist_columns import ListColumn
 from console.tickets import list_place
@@ -21,12 +21,12 @@ from server.automation import macros
 from server.automation.macros.running import UNDONE
 from server.dataclass import dataclass
 from server.errors import HelpdeskError
-from server.people import presence
+from server.people import presence, saved_searches
 from server.record_types.shared import paths
 from server.records import records
 from server.records.records import SearchRequest
 from server.store.store_local import StoreLocal
-from server.tickets import target_alerts, undo
+from server.tickets import list_neighbours, target_alerts, undo
 from server.translation import N_, N_ngettext, N_pgettext, _, shown
 
 PATH, URI = "/inbox", "ticket"
@@ -132,7 +132,8 @@ def view_of(visit: Visit) -> TicketView:
 def _saved(visit: Visit) -> list[TicketView]:
     """The saved searches for tickets that the worker may use."""
     return [
-        TicketView(f"saved.{each.id}", each.label, "search", each.query) for each in saved_searches.of_type(visit, URI)
+        TicketView(f"saved.{each.id}", each.label, "search", each.query)
+        for each in saved_searches.of_type(visit.ctx, URI)
     ]
 
 
@@ -146,11 +147,8 @@ def _load(visit: Visit, rows: list[dict[str, Any]]) -> dict[int, str]:
     q = sorted_query(SORT, visit.query.text("sort", ""), own, visit.query.text("q", ""))
     size = visit.query.integer("limit", ui.PAGE_ROWS, 1, 100)
     first = (visit.query.integer("page", 1, 1, records.MAX_PAGE) - 1) * size + 1
-    ends = list_place.beside([str(row["mask"]) for row in rows])
-    return {
-        row["id"]: list_place.path(str(row["mask"]), q, place, visit.shown_path, before, after)
-        for place, (row, (before, after)) in enumerate(zip(rows, ends, strict=True), first)
-    }
+    listed = list_neighbours.in_order([str(row["mask"]) for row in rows], first)
+    return {row["id"]: list_place.path(each, q, visit.shown_path) for row, each in zip(rows, listed, strict=True)}
 
 
 def _subject(visit: Visit, row: Mapping[str, Any], more: dict[int, str]) -> str:

@@ -7,7 +7,6 @@ from console.html.rendering import render
 from console.http.page_response import PageResponse, json_response, see
 from console.http.routes import page
 from console.http.visit import Visit
-from console.lists import lookup
 from console.tickets import came_from, inbox, reply_choices, reply_draft, reply_form, reply_samples
 from console.tickets.frames import document_of, framed
 from console.tickets.reply_form import ReplyForm
@@ -119,16 +118,18 @@ def show_preview(visit: Visit) -> PageResponse:
 @page("GET", "/-/addresses")
 def addresses(visit: Visit) -> PageResponse:
     """Returns addresses by name or mail address, for a field with several: {results: [{label}]}."""
-    matches = lookup.search_names(visit, "address", visit.query.text("q", ""), MAX_ADDRESSES)["results"]
+    matches = records.search_names(visit.ctx, "address", visit.query.text("q", ""), MAX_ADDRESSES)["results"]
     return json_response({"results": [{"label": each["email"]} for each in matches]})
 
 
 @page("GET", "/-/mentions")
 def mentions(visit: Visit) -> PageResponse:
     """Returns workers who can be mentioned: {results: [{name, label}]}. name: the nickname after @."""
-    workers = lookup.search_names(visit, "worker", visit.query.text("q", ""), MAX_ADDRESSES, "isDisabled:no")["results"]
+    workers = records.search_names(visit.ctx, "worker", visit.query.text("q", ""), MAX_ADDRESSES, "isDisabled:no")[
+        "results"
+    ]
     results = [
-        {"name": each["at_mention_name"], "label": each[lookup.LABEL]} for each in workers if each["at_mention_name"]
+        {"name": each["at_mention_name"], "label": each[records.LABEL]} for each in workers if each["at_mention_name"]
     ]
     return json_response({"results": results})
 

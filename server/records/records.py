@@ -32,6 +32,8 @@ from server.translation import lazy_gettext
 Result = TypeVar("Result")
 Condition = Callable[[Transaction, int], None]  # called with the id before a change, 0 for a new record; raises to veto
 MAX_PAGE = 10**9
+LABEL = "_label"  # requested by name, since some types show it only then
+MAX_NAMED_WORDS = 6  # words of a text that records are searched by
 NOT_INDEXED = (
     "the database accepts no writes, so the newest texts are not in the index yet, and this "
     "search does not find them; free up disk space"
@@ -205,6 +207,18 @@ def search(ctx: Context, uri: str, request: SearchRequest) -> dict[str, Any]:
 
     Raises BadQuery with a position, and NotOffered for a type without search."""
     return search_parsed(ctx, uri, parse(request.q), request)
+
+
+def search_names(ctx: Context, uri: str, text: str, limit: int, q: str = "") -> dict[str, Any]:
+    """Returns the records whose names contain every word of a text; the first records if the text is blank. q: an
+    additional query."""
+    words = [word for word in text.replace('"', " ").split() if word.strip("*?")][:MAX_NAMED_WORDS]
+    # Types that search for whole words find them by their beginnings, other types find any part of a name.
+    q = " ".join([q, *(f'(text:"*{word}*" OR text:"{word}*")' for word in words)])
+    try:
+        return search(ctx, uri, SearchRequest(q, limit, expand=LABEL))
+    except BadQuery:
+        return {"results": [], "total": 0, "page": 1}
 
 
 def search_parsed(ctx: Context, uri: str, parsed: Query, request: SearchRequest) -> dict[str, Any]:

@@ -3,9 +3,9 @@
 from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
-from console.lists import saved_searches
 from console.pages.worklists import asked_list, back_to_list
 from server.errors import HelpdeskError
+from server.people import saved_searches
 from server.records import records
 from server.translation import _, shown
 
@@ -19,7 +19,7 @@ def save(visit: Visit) -> PageResponse:
     back = back_to_list(visit, listing.path)
     name, query = visit.form.text("name", "").strip(), visit.form.text("query", "").strip()
     try:
-        search = saved_searches.save(visit, listing.uri, name, query, visit.form.text("owner", ""))
+        search = saved_searches.save(visit.ctx, listing.uri, name, query, visit.form.text("owner", ""))
     except HelpdeskError as error:
         visit.flash(_("Search not saved: {reason}", reason=shown(error.message)))
         return see(back)

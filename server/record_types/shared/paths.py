@@ -1,7 +1,7 @@
 """Paths of the console's pages for records and files. Programs use `/rest/...`."""
 
 import re
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 OWN_FILE = re.compile(r"/files/[0-9]{1,19}")  # the path of a file without its name, as in stored HTML
 
@@ -30,6 +30,15 @@ def within(page: str, kind: str, id: int) -> str:
     '/tickets/QTR-48213-657?message=7#message7'
     """
     return f"{page}?{kind}={id}#{kind}{id}"
+
+
+def found_at(uri: str, q: str) -> str:
+    """The list of the records that a search finds.
+
+    >>> found_at("task", "status:open")
+    '/search/task?q=status%3Aopen'
+    """
+    return f"/search/{uri}?{urlencode({'q': q})}"
 
 
 def file(id: int, name: str = "") -> str:

@@ -1,0 +1,93 @@
+"""Saved searches as workers use them: of a record type, by name, and the owners for whom they may save one."""
+
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+from server.access.actor import Actor
+from server.context import Context
+from server.contexts import APP, GROUP, ROLE, WORKER
+from server.dataclass import dataclass
+from server.record_types.shared import paths
+from server.records import records
+from server.records.records import LABEL, SearchRequest
+from server.translation import _
+
+URI = "saved_search"
+MAX_OFFERED = 12  # above a list
+MAX_READ = 200  # saved searches of a type; administrators may read those of all workers, too
+INBOX, TICKET = "/inbox", "ticket"  # tickets have a list of lists
+MAX_GROUPS = 60  # groups that one may be saved for
+_EXPAND = f"{LABEL},query,context"
+
+
+@dataclass(frozen=True, slots=True)
+class SavedSearchLink:
+    """A saved search. uri: the type that it searches."""
+
+    id: int
+    label: str
+    uri: str
+    query: str
+
+    @property
+    def path(self) -> str:
+        """The page of the console that shows it."""
+        if self.uri == TICKET:
+            return f"{INBOX}?{urlencode({'v': f'saved.{self.id}'})}"
+        return paths.found_at(self.uri, self.query)
+
+
+def of_type(ctx: Context, uri: str) -> list[SavedSearchLink]:
+    """Returns the saved searches of a type that belong to the worker, to one of their groups or roles, or to the
+    service, by name."""
+    context = ctx.service.registry.type(uri).context
+    searches = _found(ctx, f'context:"{context}" sort:name', MAX_READ)
+    return [each for each in searches if each.uri == uri][:MAX_OFFERED]
+
+
+def named(ctx: Context, text: str, limit: int) -> list[SavedSearchLink]:
+    """Returns the saved searches whose names have every word."""
+    ids = [str(each["id"]) for each in records.search_names(ctx, URI, text, limit)["results"]]
+    return _found(ctx, f"id:[{','.join(ids)}]", limit) if ids else []
+
+
+def owners(ctx: Context) -> Sequence[tuple[str, str]]:
+    """Returns the owners for whom the worker may save one, with their labels: the worker, the groups that they manage,
+    and for administrators the service, which offers it to everybody."""
+    if not records.may(ctx, URI, "create"):
+        return ()
+    actor = ctx.actor
+    choices = [(f"{WORKER}:{actor.worker_id}", _("Only me"))]
+    if actor.is_admin:
+        choices.append((f"{APP}:0", _("Everybody")))
+    if actor.is_admin or actor.manages:
+        query = "" if actor.is_admin else f"id:[{','.join(map(str, sorted(actor.manages)))}]"
+        groups = records.search(ctx, "group", SearchRequest(query, MAX_GROUPS, expand=LABEL))["results"]
+        choices += [(f"{GROUP}:{each['id']}", _("Group {name}", name=each[LABEL])) for each in groups]
+    return choices
+
+
+def save(ctx: Context, uri: str, name: str, query: str, owner: str) -> SavedSearchLink:
+    """Saves a search. owner: one of `owners`, "" for the worker alone. Raises Invalid, Forbidden."""
+    context, _colon, id = (owner or f"{WORKER}:{ctx.actor.worker_id}").partition(":")
+    fields = {"context": uri, "name": name, "query": query, "owner__context": context, "owner_id": id}
+    row = records.create(ctx, URI, fields)
+    return SavedSearchLink(row["id"], name, uri, query)
+
+
+def _found(ctx: Context, q: str, limit: int) -> list[SavedSearchLink]:
+    rows = records.search(ctx, URI, SearchRequest(q, limit, 1, _EXPAND))["results"]
+    registry = ctx.service.registry
+    types = ((each, registry.find(str(each["context"]))) for each in rows)
+    return [
+        SavedSearchLink(each["id"], str(each[LABEL]), record_type.uri, str(each["query"]))
+        for each, record_type in types
+        if record_type is not None and record_type.offers("search") and _is_for(ctx.actor, each)
+    ]
+
+
+def _is_for(actor: Actor, search: dict[str, Any]) -> bool:
+    """Whether a saved search is meant for the worker, rather than readable only because they are an administrator."""
+    own = {WORKER: {actor.worker_id}, GROUP: actor.member_of | actor.manages, ROLE: actor.roles}
+    return int(search["owner_id"]) in own.get(str(search["owner__context"]), {int(search["owner_id"])})
