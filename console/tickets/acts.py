@@ -18,7 +18,7 @@ from server.errors import Conflict, HelpdeskError, Invalid
 from server.people import form_drafts
 from server.record_types.shared import paths
 from server.records import comments, records, relations
-from server.tickets import masks, original_sender, properties, requester, undo, unmerge
+from server.tickets import answer_drafts, masks, original_sender, properties, requester, undo, unmerge
 from server.translation import N_, Words, _, ngettext, shown
 
 MOST_NEAR = 10  # suggested tickets to merge with
@@ -209,7 +209,7 @@ def write_note(visit: Visit) -> PageResponse:
     """Adds a note for colleagues. Raises Required."""
     ticket = ticket_of_mask(visit)
     comments.on_record(visit.ctx, TICKET, ticket["id"], visit.form.text("note", ""), "note")
-    form_drafts.drop(visit.ctx, reply_form.note_key(ticket["id"]))
+    form_drafts.drop(visit.ctx, answer_drafts.note_key(ticket["id"]))
     visit.flash(_("Note added."))
     return back_to(visit, ticket)
 
@@ -291,7 +291,9 @@ def _merge_form(visit: Visit, ticket: Ticket, other: str, wrong: str = "", words
     """Renders the form with tickets to choose from: the ones with these words, else other tickets of the same
     requesters."""
     if words:
-        near = lookup.search_names(visit, TICKET, words, MOST_NEAR + 1, "status:![deleted] sort:-updated")["results"]
+        near = records.search_names(visit.ctx, TICKET, words, MOST_NEAR + 1, "status:![deleted] sort:-updated")[
+            "results"
+        ]
         wrong = "" if near else _("No ticket contains these words. Enter a ticket number or other words.")
     else:
         ids = [each["id"] for each in (ticket["requesters"] or {}).values()][:10]

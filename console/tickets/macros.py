@@ -1,29 +1,25 @@
 """Macros on one ticket or several: the list, their inputs, and running them."""
 
 import json
-from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
-from console.html import ui
 from console.html.form import Form
 from console.html.rendering import render
 from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit, own_path
 from console.lists.selection import UNDO, refusals
-from console.tickets import inbox, reply_form
+from console.tickets import inbox
 from console.tickets.acts import back_to
 from console.tickets.bulk_form import path_of_list, selected_tickets, show_form
 from console.tickets.reply_draft import flash_sent, leaves_at
 from console.tickets.show import TICKET, Ticket, ticket_of_mask
 from server.automation import inputs, macros
 from server.automation.macros import Macro, MacroOutcome, MacroRuns
-from server.errors import Conflict, HelpdeskError, Invalid
-from server.people import form_drafts
+from server.errors import HelpdeskError
 from server.record_types.shared import paths
 from server.records import records
-from server.tickets import answer_drafts, answered
 from server.tickets.sending_changes import changed_by_sending
 from server.translation import _, ngettext
 
@@ -91,7 +87,7 @@ def _done(visit: Visit, before: Ticket, outcome: MacroOutcome) -> PageResponse:
     if not records.may_read(visit.ctx, TICKET, before["id"]):
         visit.flash(_("{macro}: done.", macro=outcome.macro.label))
         return see(inbox.PATH)
-    kinds = _keep_texts(visit, ticket_of_mask(visit), outcome)
+    kinds = macros.store_texts(visit.ctx, before["id"], outcome)
     if outcome.delivery is not None:
         flash_sent(visit, outcome.delivery, here, False, changed_by_sending(visit.ctx, before))
     else:
@@ -112,41 +108,6 @@ def _flash(visit: Visit, here: str, outcome: MacroOutcome, kinds: list[str]) -> 
         visit.flash(" ".join(sentences), f"{here}/restore", back=back, **outcome.before)
     else:
         visit.flash(" ".join(sentences))
-
-
-def _keep_texts(visit: Visit, ticket: Ticket, outcome: MacroOutcome) -> list[str]:
-    """Appends the texts to the reply form and the note form, and returns the kinds of the texts. A reply without a
-    message to reply to becomes a note."""
-    message_id = answered.newest(visit.ctx, ticket["id"]) if outcome.reply else 0
-    note = outcome.note if message_id else _joined(outcome.reply, outcome.note)
-    if message_id:
-        _keep_reply(visit, ticket, message_id, outcome)
-    if note:
-        present_note = reply_form.note_form(visit, ticket["id"]).get("note")
-        form_drafts.save(visit.ctx, reply_form.note_key(ticket["id"]), [("note", _joined(present_note, note))])
-    return [*(["reply"] if message_id else []), *(["note"] if note else [])]
-
-
-def _keep_reply(visit: Visit, ticket: Ticket, message_id: int, outcome: MacroOutcome) -> None:
-    """Appends the text to the worker's draft, or creates one that leaves the status as the macro has set it."""
-    draft = answer_drafts.newest_own(visit.ctx, ticket["id"], "reply")
-    if draft is not None:
-        params = draft.params | {"content": _joined(str(draft.params.get("content") or ""), outcome.reply)}
-        with suppress(Conflict, Invalid):  # the worker has typed since: the text of the macro becomes a separate draft
-            answer_drafts.save(visit.ctx, "reply", ticket["id"], params, draft.id, draft.revision)
-            return
-    written = reply_form.begun(visit, ticket, message_id)
-    written.form.values["content"] = outcome.reply
-    if {"status", "status_id"} & set(outcome.changed):
-        written.form.values |= {
-            "status": str(ticket["status_id"]),
-            "reopen_at": ui.time_text(visit, ticket["reopen_date"]),
-        }
-    answer_drafts.save(visit.ctx, "reply", ticket["id"], written.params())
-
-
-def _joined(*texts: str) -> str:
-    return "\n\n".join(filter(None, (each.rstrip() for each in texts)))
 
 
 # -- several tickets --------------------------------------------------------------------------------------------------

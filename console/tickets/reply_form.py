@@ -171,14 +171,9 @@ def of_draft(visit: Visit, draft: AnswerDraft) -> ReplyForm:
     return ReplyForm(draft.kind, Form(_drafted(draft)), message_id, draft, _files_of(visit, draft))
 
 
-def note_key(ticket_id: int) -> str:
-    """Returns the key of the draft of a note on a ticket, in people/form_drafts.py."""
-    return f"note:{ticket_id}"
-
-
 def note_form(visit: Visit, ticket_id: int) -> Form:
     """Returns the form of a note, with the text that a macro has added."""
-    draft = form_drafts.load(visit.ctx, note_key(ticket_id))
+    draft = form_drafts.load(visit.ctx, answer_drafts.note_key(ticket_id))
     return Form.from_values({"note": draft.text("note") if draft is not None else ""})
 
 

@@ -1,6 +1,7 @@
 """Drafts of replies while they are being written: saved during typing, never over a version that another tab or worker
 saved, and taken back from the queue."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from server.context import Context
@@ -15,6 +16,8 @@ from server.store.transaction import Transaction
 from server.translation import N_
 
 KINDS = {"reply": REPLY, "forward": FORWARD, "compose": COMPOSE}
+# {parameter of a reply: parameter of its draft}; others have the same name.
+PARAMS = {"status": "status_id", "reopen_at": "ticket_reopen"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,17 @@ class AnswerDraft:
     updated: int
     worker_id: int
     ticket_id: int
+
+
+def note_key(ticket_id: int) -> str:
+    """Returns the key of the draft of a note on a ticket, in people/form_drafts.py."""
+    return f"note:{ticket_id}"
+
+
+def params_of(values: Mapping[str, Any], message_id: int) -> dict[str, Any]:
+    """Returns the params of the draft of a reply. values: the parameters of the reply."""
+    params = {PARAMS.get(name, name): value for name, value in values.items()}
+    return params | {"format": "parsedown", "in_reply_message_id": message_id}
 
 
 def newest_own(ctx: Context, ticket_id: int, kind: str = "") -> AnswerDraft | None:
