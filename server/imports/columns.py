@@ -3,6 +3,7 @@
 Also guesses the target of each column, and which targets identify a record."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from server.context import Context
@@ -11,13 +12,14 @@ from server.digits import is_whole
 from server.errors import Conflict, Invalid, NotFound, Required, nearest
 from server.fields import CustomValues, Field, Fieldsets, Id, Image, Number, References, Text
 from server.imports.csv_rows import LOOKED_AT, CsvRow
+from server.record_types.field_labels import field_label
 from server.record_types.record_type import RecordType
 from server.record_types.registry import Registry
 from server.record_types.shared import custom
 from server.record_types.shared.custom import FieldDefinition
 from server.records import records
 from server.records.reading import RecordReader
-from server.translation import Words, shown
+from server.translation import Words, _, shown
 
 ID = "id"  # a column that identifies the record and is not written
 _BY_OTHER_WAYS = (CustomValues, Fieldsets, Image, References)
@@ -65,6 +67,44 @@ def targets(ctx: Context, uri: str) -> dict[str, CsvTarget]:
         name = f"custom_{each.id}"
         by_name[name] = CsvTarget(name, None, each, (each.name, each.uri), each.kind in _CUSTOM_KEYS)
     return by_name
+
+
+def labels(targets: Mapping[str, CsvTarget]) -> dict[str, str]:
+    """The labels of targets by name; equal labels are distinguished by an addition."""
+    alternatives = {each.field.alternative_to for each in targets.values() if each.field is not None}
+    called = {
+        name: shown(each.custom.name) if each.custom is not None else _label(name, each)
+        for name, each in targets.items()
+    }
+    counts = Counter(label.casefold() for label in called.values())
+
+    def distinct(name: str, label: str) -> str:
+        field = targets[name].field
+        if counts[label.casefold()] == 1:
+            return label
+        if field is not None and field.alternative_to in targets:
+            return _("{field}: by name, created if missing", field=label)
+        if name in alternatives:
+            return _("{field}: ID or name of an existing record", field=label)
+        return f"{label} ({name})"
+
+    return {name: distinct(name, label) for name, label in called.items()}
+
+
+def _label(name: str, target: CsvTarget) -> str:
+    if name == ID:
+        return _("Record ID")
+    field = target.field
+    return field_label(field.alternative_to if field is not None and field.alternative_to else name)
+
+
+def shown_key(record_type: RecordType, name: str) -> str:
+    """The key that shows the field of a target: for an id, the record that it refers to."""
+    field = record_type.fields.get(name)
+    own = record_type.fields.get(field.alternative_to) if field is not None and field.alternative_to else field
+    if isinstance(own, Id) and own.has_nested:
+        return own.prefix
+    return own.key if own is not None else name
 
 
 def _called(registry: Registry, field: Field) -> tuple[str, ...]:

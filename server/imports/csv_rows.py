@@ -7,6 +7,7 @@ import csv
 import io
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import islice
 
 from server.cells import unguarded
 from server.dataclass import dataclass
@@ -16,6 +17,7 @@ MAX_FILE_BYTES = 25 * 1024 * 1024  # bytes of an uploaded file; the command line
 MAX_COLUMNS = 200
 LOOKED_AT = 20  # rows from which the separator is guessed
 SEPARATORS = "\t;,"  # the rarest in texts first, which decides between equally good candidates
+SAMPLES, SAMPLE_CHARS = 3, 60  # sample values of a column, and their length
 LATIN = "Windows-1252"  # spreadsheets call this Latin-1
 _BIG = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
@@ -36,6 +38,11 @@ class CsvTable:
     rows: tuple[CsvRow, ...]
     separator: str
     encoding: str
+
+    def samples(self, place: int) -> list[str]:
+        """The first values of a column that are not blank, shortened."""
+        values = (row.cells[place].strip() for row in self.rows if place < len(row.cells))
+        return [value[:SAMPLE_CHARS] for value in islice(filter(None, values), SAMPLES)]
 
 
 def read(raw: bytes, max_bytes: int = MAX_FILE_BYTES) -> CsvTable:

@@ -25,7 +25,7 @@ from server.record_types.shared import custom
 from server.records import records
 from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
-from server.translation import lazy_gettext
+from server.translation import lazy_gettext, ngettext
 
 Progress = Callable[[int, int], None]  # rows done, all rows
 PORTION = 50  # rows of a trial, or of the import of a large file, in one transaction, for which other writes wait
@@ -62,6 +62,16 @@ class CsvResult:
     mistakes: list[RowMistake] = field(default_factory=list)
     left: int = 0
     shown: list[dict[str, Any]] = field(default_factory=list)
+
+    def summary(self, is_trial: bool = False) -> str:
+        """The numbers of records in words."""
+        if is_trial:
+            created = ngettext("{count} record would be created.", "{count} records would be created.", self.created)
+            updated = ngettext("{count} record would be updated.", "{count} records would be updated.", self.updated)
+        else:
+            created = ngettext("{count} record created.", "{count} records created.", self.created)
+            updated = ngettext("{count} record updated.", "{count} records updated.", self.updated)
+        return " ".join(text for count, text in ((self.created, created), (self.updated, updated)) if count)
 
     def add(self, row: int, error: HelpdeskError) -> None:
         for each in all_of(error):

@@ -16,21 +16,17 @@ from console.lists.worklist_columns import ListColumn
 from console.pages.jump import place_of
 from server.dataclass import dataclass
 from server.errors import HelpdeskError, Invalid
-from server.fields import Id
 from server.imports import background, columns, csv_rows, row_import, uploads
 from server.imports.background import CsvTask
 from server.imports.columns import ID, CsvMapping, CsvTarget
 from server.imports.csv_rows import CsvTable
 from server.imports.row_import import CsvResult, RowMistake
 from server.imports.uploads import CsvUpload
-from server.record_types.field_labels import field_label
 from server.record_types.record_type import RecordType
 from server.records import records
-from server.translation import N_, Words, _, in_sentence, ngettext, shown
+from server.translation import N_, Words, _, in_sentence
 
 AGAIN_SECONDS = 2  # wait before a page with progress reloads itself
-SAMPLES = 3  # sample values of a column
-SAMPLE_CHARS = 60  # characters of each value
 SEPARATORS = {",": N_("commas"), ";": N_("semicolons"), "\t": N_("tabs")}
 
 
@@ -77,7 +73,7 @@ def show_columns(visit: Visit) -> PageResponse:
     if task is not None:
         return _task(visit, record_type, upload, task)
     table, targets = upload.table(), columns.targets(visit.ctx, record_type.uri)
-    guessed = columns.guess(table.names, targets, _labels(targets), table.rows)
+    guessed = columns.guess(table.names, targets, columns.labels(targets), table.rows)
     values = {f"c{place}": name for place, name in enumerate(guessed)}
     return _columns(visit, record_type, upload, table, Form({**values, "key": ID if ID in guessed else ""}))
 
@@ -110,7 +106,7 @@ def run(visit: Visit) -> PageResponse:
     if is_trial or result.mistakes:
         form.status = INVALID if result.mistakes else form.status
         return _columns(visit, record_type, upload, table, form, result, is_trial)
-    visit.flash(_done(result))
+    visit.flash(result.summary())
     return see(f"/search/{record_type.uri}" if record_type.offers("search") else "/")
 
 
@@ -118,7 +114,7 @@ def _task(visit: Visit, record_type: RecordType, upload: CsvUpload, task: CsvTas
     """How far the scheduler is with a large file, or what came of it."""
     if task.is_running or not upload.content:
         done, total = background.progress(visit.ctx, upload.code)
-        says = _done(task.result) if task.result is not None else ""
+        says = task.result.summary() if task.result is not None else ""
         drawn = render(
             visit,
             "record_import_progress.html",
@@ -179,7 +175,7 @@ def _columns(
 ) -> PageResponse:
     """The columns of a file, and the result of a trial or an import."""
     targets = columns.targets(visit.ctx, record_type.uri)
-    labels = _labels(targets)
+    labels = columns.labels(targets)
     shown_columns = _list_columns(visit, record_type, _names(table, form)) if result is not None else []
     return render(
         visit,
@@ -200,7 +196,7 @@ def _columns(
         labels={f"c{place}": name for place, name in enumerate(table.names)} | {"key": N_("Update records")},
         most_atomic=row_import.MAX_ATOMIC_ROWS,
         shown_columns=shown_columns,
-        says=_done(result, is_trial) if result is not None else "",
+        says=result.summary(is_trial) if result is not None else "",
         where=lambda each: _where(table, form, each),
         why=lambda each: sentence(each.reason),
         sample=Sample("POST", f"/rest/records/{record_type.uri}/create.json", _sample(form, labels)),
@@ -211,47 +207,13 @@ def _title(record_type: RecordType) -> str:
     return _("Import {records}", records=in_sentence(record_type.label_names[1]))
 
 
-def _labels(targets: Mapping[str, CsvTarget]) -> dict[str, str]:
-    """The labels of the targets; equal labels are told apart by an addition."""
-    alternatives = {each.field.alternative_to for each in targets.values() if each.field is not None}
-    called = {
-        name: shown(each.custom.name) if each.custom is not None else _label(name, each)
-        for name, each in targets.items()
-    }
-    counts = [label.casefold() for label in called.values()]
-
-    def told_apart(name: str, label: str) -> str:
-        field = targets[name].field
-        if counts.count(label.casefold()) == 1:
-            return label
-        if field is not None and field.alternative_to in targets:
-            return _("{field}: by name, created if missing", field=label)
-        if name in alternatives:
-            return _("{field}: ID or name of an existing record", field=label)
-        return f"{label} ({name})"
-
-    return {name: told_apart(name, label) for name, label in called.items()}
-
-
-def _label(name: str, target: CsvTarget) -> str:
-    if name == ID:
-        return _("Record ID")
-    field = target.field
-    return field_label(field.alternative_to if field is not None and field.alternative_to else name)
-
-
 def _keys(targets: Mapping[str, CsvTarget], labels: Mapping[str, str]) -> list[Option]:
     chosen = [(name, _("with the same {field}", field=labels[name])) for name, each in targets.items() if each.is_key]
     return [("", N_("None: every row is a new record")), *chosen]
 
 
 def _file_columns(table: CsvTable) -> list[FileColumn]:
-    file_columns = []
-    for place, name in enumerate(table.names):
-        values = (row.cells[place].strip() for row in table.rows if place < len(row.cells))
-        first = [value[:SAMPLE_CHARS] for value, _at in zip(filter(None, values), range(SAMPLES), strict=False)]
-        file_columns.append(FileColumn(f"c{place}", name, " · ".join(first)))
-    return file_columns
+    return [FileColumn(f"c{place}", name, " · ".join(table.samples(place))) for place, name in enumerate(table.names)]
 
 
 def _names(table: CsvTable, form: Form) -> tuple[str, ...]:
@@ -265,18 +227,6 @@ def _where(table: CsvTable, form: Form, mistake: RowMistake) -> str:
     return names[0] if mistake.target and names else ""
 
 
-def _done(result: CsvResult, is_trial: bool = False) -> str:
-    """The result of an import, or of its trial."""
-    new, changed = result.created, result.updated
-    if is_trial:
-        created = ngettext("{count} record would be created.", "{count} records would be created.", new)
-        updated = ngettext("{count} record would be updated.", "{count} records would be updated.", changed)
-    else:
-        created = ngettext("{count} record created.", "{count} records created.", new)
-        updated = ngettext("{count} record updated.", "{count} records updated.", changed)
-    return " ".join(sentence for count, sentence in ((new, created), (changed, updated)) if count)
-
-
 def _sample(form: Form, labels: Mapping[str, Words]) -> list[tuple[str, str]]:
     return [(f"fields[{name}]", "…") for name in form.values.values() if name in labels and name != ID][:3]
 
@@ -287,18 +237,9 @@ def _sample(form: Form, labels: Mapping[str, Words]) -> list[tuple[str, str]]:
 def _list_columns(visit: Visit, record_type: RecordType, names: Iterable[str]) -> list[ListColumn]:
     """The fields that the columns are written to, if lists show them; the label first unless it is among them."""
     available = worklist_columns.available(visit.ctx, record_type, ())
-    keys = dict.fromkeys(_key(record_type, name) for name in names if name)
+    keys = dict.fromkeys(columns.shown_key(record_type, name) for name in names if name)
     first = [] if record_type.label_column in keys else [available["_label"]]
     return [*first, *(available[key] for key in keys if key in available)]
-
-
-def _key(record_type: RecordType, name: str) -> str:
-    """The key that shows a field: for an id, the record behind it."""
-    field = record_type.fields.get(name)
-    own = record_type.fields.get(field.alternative_to) if field is not None and field.alternative_to else field
-    if isinstance(own, Id) and own.has_nested:
-        return own.prefix
-    return own.key if own is not None else name
 
 
 def _expand(visit: Visit, record_type: RecordType, names: tuple[str, ...]) -> str:
