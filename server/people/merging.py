@@ -9,10 +9,12 @@ from server.context import Context
 from server.dataclass import dataclass
 from server.errors import Forbidden, Invalid, NotFound, NotOffered, TooLarge
 from server.people import identity
+from server.record_types.field_labels import field_label
 from server.record_types.record_type import Record, RecordType
 from server.record_types.shared.named_records import reindex
-from server.records import event_publishing, merging_records
+from server.records import event_publishing, merging_records, records
 from server.records.reading import RecordReader
+from server.records.records import LABEL, SearchRequest
 from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
 from server.translation import N_, lazy_gettext
@@ -33,6 +35,16 @@ class MergePreview:
     source: Record
     differing: dict[str, tuple[Any, Any]]
     moved: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPreview:
+    """A preview in words. label: of the source. fields: the fields with different values, as (name, label, value of the
+    target, value of the source); a value that refers to a record is its label. moved: (type, number of records)."""
+
+    label: str
+    fields: list[tuple[str, str, str, str]]
+    moved: list[tuple[str, int]]
 
 
 def merge(
@@ -76,6 +88,26 @@ def compare(ctx: Context, uri: str, target_id: int, source_id: int) -> MergePrev
         return MergePreview(target, source, differing, moved)
 
     return ctx.service.store.read(read)
+
+
+def in_words(ctx: Context, uri: str, preview: MergePreview) -> ShownPreview:
+    """Returns a preview as a person reads it."""
+    registry = ctx.service.registry
+
+    def value(name: str, value: Any) -> str:
+        target = getattr(registry.type(uri).fields[name], "target", "")
+        request = SearchRequest(f"id:{value}", expand=LABEL)
+        matches = records.search(ctx, target, request)["results"] if target else []
+        return str(matches[0][LABEL]) if matches else str(value)
+
+    return ShownPreview(
+        str(records.retrieve(ctx, uri, preview.source["id"])[LABEL]),
+        [
+            (name, field_label(name.removesuffix("_id")), value(name, present), value(name, other))
+            for name, (present, other) in preview.differing.items()
+        ],
+        [(registry.type(moved).label_names[1], count) for moved, count in sorted(preview.moved.items())],
+    )
 
 
 def _merge(
