@@ -8,10 +8,8 @@ from console.http.visit import Visit
 from console.lists import lookup
 from server.dataclass import dataclass
 from server.errors import HelpdeskError
-from server.packages.package_document import PackageDocument, Tree, is_yes
-from server.packages.prompts import unanswered
-from server.records import records
-from server.records.records import SearchRequest
+from server.packages import prompts
+from server.packages.package_document import PackageDocument, Tree
 from server.translation import N_, Words
 
 
@@ -66,7 +64,7 @@ class Prompts:
 
     def require(self, form: Form, answers: Tree) -> None:
         """Adds a mistake for each prompt without an answer."""
-        for key in unanswered(self.document, answers):
+        for key in prompts.unanswered(self.document, answers):
             self.fail(form, key, N_("Answer this question."))
 
     def fail(self, form: Form, key: str, message: Words) -> Form:
@@ -81,45 +79,8 @@ class Prompts:
 
 
 def _prompt(visit: Visit, name: str, each: Tree) -> Prompt:
-    params = each.get("params")
-    params = params if isinstance(params, dict) else {}
-    kind = each.get("type")
-    is_several = kind == "picklist" and is_yes(params.get("multiple"))
-    options: list[Option] = []
-    if kind == "picklist":
-        options = _picklist(params.get("options"))
-    elif kind == "chooser":
-        options = _chooser(visit, params)
-        is_several = bool(options) and not is_yes(params.get("single"))
-    if options and not is_several and "" not in dict(options):
+    question = prompts.question(visit.ctx, each)
+    options = question.options if question.options else lookup.options(visit, question.records)
+    if options and not question.is_several and "" not in dict(options):
         options = [("", N_("Choose")), *options]
-    default = params.get("default")
-    return Prompt(
-        each["key"],
-        name,
-        str(each.get("label") or each["key"]),
-        is_several,
-        options,
-        str(default) if isinstance(default, str | int | float) else "",
-        kind == "text" and is_yes(params.get("secret")),
-    )
-
-
-def _picklist(options: Any) -> list[Option]:
-    if isinstance(options, dict):
-        return [(str(value), str(label)) for label, value in options.items()]
-    return [(str(each), str(each)) for each in options] if isinstance(options, list) else []
-
-
-def _chooser(visit: Visit, params: Tree) -> list[Option]:
-    """The records that a prompt lets choose from; none when they are too many, or cannot be searched: then ids are
-    typed."""
-    try:
-        record_type = visit.service.registry.type(str(params.get("context") or "").lower())
-        search = SearchRequest(str(params.get("query") or ""), lookup.MAX_CHOICES, expand=lookup.LABEL)
-        answer = records.search(visit.ctx, record_type.uri, search)
-    except HelpdeskError:
-        return []
-    if answer["total"] > lookup.MAX_CHOICES:
-        return []
-    return lookup.options(visit, answer["results"])
+    return Prompt(each["key"], name, question.label, question.is_several, options, question.default, question.is_secret)

@@ -3,11 +3,15 @@
 import re
 from typing import Any
 
+from server.context import Context
+from server.dataclass import dataclass
 from server.digits import id_in
-from server.errors import Invalid, NotFound, Required, nearest
+from server.errors import HelpdeskError, Invalid, NotFound, Required, nearest
 from server.packages.package_document import PackageDocument, Tree, is_yes
 from server.packages.substitution import TemplateValues
 from server.record_types.registry import Registry
+from server.records import records
+from server.records.records import LABEL, SearchRequest
 
 KINDS = ("text", "chooser", "picklist")
 # {format of a text: (its pattern, the reason in an error)}
@@ -22,7 +26,55 @@ FORMATS = {
 }
 _ANSWER = re.compile(r"\{\{\{\s*(\w+)\s*\}\}\}")  # a template that consists of one answer
 MAX_NAMED = 20  # missing answers in an error
+MAX_CHOICES = 500  # records that a chooser offers
 MAX_CHOSEN = 1000  # records or options in one answer
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A prompt as a form asks it. options: of a picklist, as (value, label). records: of a chooser, with their labels;
+    [] if there are too many, or they cannot be searched: then ids are typed."""
+
+    label: str
+    options: list[tuple[str, str]]
+    records: list[dict[str, Any]]
+    is_several: bool
+    default: str
+    is_secret: bool
+
+
+def question(ctx: Context, prompt: Tree) -> Question:
+    """Returns a prompt as a form asks it; mistakes in its params are ignored."""
+    params = prompt.get("params")
+    params = params if isinstance(params, dict) else {}
+    kind, default = prompt.get("type"), params.get("default")
+    choosable = _choosable(ctx, params) if kind == "chooser" else []
+    is_several = kind == "picklist" and is_yes(params.get("multiple"))
+    return Question(
+        str(prompt.get("label") or prompt["key"]),
+        _picklist(params.get("options")) if kind == "picklist" else [],
+        choosable,
+        is_several or (bool(choosable) and not is_yes(params.get("single"))),
+        str(default) if isinstance(default, str | int | float) else "",
+        kind == "text" and is_yes(params.get("secret")),
+    )
+
+
+def _picklist(options: Any) -> list[tuple[str, str]]:
+    if isinstance(options, dict):
+        return [(str(value), str(label)) for label, value in options.items()]
+    return [(str(each), str(each)) for each in options] if isinstance(options, list) else []
+
+
+def _choosable(ctx: Context, params: Tree) -> list[dict[str, Any]]:
+    try:
+        record_type = ctx.service.registry.type(str(params.get("context") or "").lower())
+        request = SearchRequest(str(params.get("query") or ""), MAX_CHOICES, expand=LABEL)
+        page = records.search(ctx, record_type.uri, request)
+    except HelpdeskError:
+        return []
+    choosable: list[dict[str, Any]] = page["results"]
+    return choosable if page["total"] <= MAX_CHOICES else []
 
 
 def fill(document: PackageDocument, answers: Tree, values: TemplateValues, registry: Registry) -> None:
