@@ -12,8 +12,7 @@ from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
 from console.pages.mailing.mail_overview import ENCRYPTIONS, PARAMS
-from server.digits import whole_in
-from server.errors import HelpdeskError, Invalid, NotFound, Required
+from server.errors import HelpdeskError, Invalid, NotFound
 from server.first_start import address_step, demo, setup
 from server.first_start.setup import Step
 from server.mailroom import mail_setup
@@ -51,15 +50,6 @@ TITLES = {
     "start": N_("Start"),
 }
 RECEIVE_FIELDS = ("protocol", "host", "port", "username", "is_mail_kept")
-PORTS = {
-    "imap-ssl": "993",
-    "imap-starttls": "143",
-    "imap": "143",
-    "pop3-ssl": "995",
-    "pop3-starttls": "110",
-    "pop3": "110",
-}
-
 
 # -- you ---------------------------------------------------------------------------------------------------------------
 
@@ -245,7 +235,9 @@ def save_receive(visit: Visit) -> PageResponse:
     """Open the mailbox that is described; once that works, store it."""
     form = Form.sent(visit.form, (*RECEIVE_FIELDS, "anyway"))
     try:
-        mail_setup.add_mailbox(visit.ctx, _mailbox_fields(visit, form), form.get("anyway") == "1")
+        fields = {name: form.text(name) for name in RECEIVE_FIELDS}
+        fields |= {"password": visit.form.text("password", ""), "is_mail_kept": form.get("is_mail_kept") or "0"}
+        mail_setup.add_mailbox(visit.ctx, fields, form.get("anyway") == "1")
     except mail_setup.TestFailed as error:
         return _receive(visit, form.refuse(error), error.dialogue)
     except HelpdeskError as error:
@@ -254,23 +246,8 @@ def save_receive(visit: Visit) -> PageResponse:
     return _next(visit, "receive")
 
 
-def _mailbox_fields(visit: Visit, form: Form) -> dict[str, str]:
-    """The fields of the mailbox record. Raises Invalid for a port that is not a number."""
-    fields = {name: form.text(name) for name in ("protocol", "host", "username")}
-    fields["port"] = form.text("port") or PORTS.get(fields["protocol"], "")
-    if whole_in(fields["port"], 1, 65_535) is None:
-        raise Invalid(_("the port must be a number from 1 to 65535"), field="port")
-    for name in ("host", "username"):
-        if not fields[name]:
-            raise Required(
-                _("enter the name of the mail server") if name == "host" else _("enter the user name"), field=name
-            )
-    is_kept = "1" if form.get("is_mail_kept") == "1" else "0"
-    return {**fields, "name": fields["username"], "password": visit.form.text("password", ""), "is_mail_kept": is_kept}
-
-
 def _receive(visit: Visit, form: Form, dialogue: tuple[str, ...] = ()) -> PageResponse:
-    protocols = [(name, name.upper().replace("-", " with ")) for name in PORTS]
+    protocols = [(name, name.upper().replace("-", " with ")) for name in mail_setup.PORTS]
     return _step(visit, "receive", form, protocols=protocols, dialogue=dialogue)
 
 

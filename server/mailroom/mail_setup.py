@@ -3,11 +3,11 @@
 Transports and mailboxes themselves are records."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from server.context import Context
 from server.dataclass import dataclass
-from server.errors import HelpdeskError, Invalid, NotFound, Unavailable
+from server.digits import whole_in
+from server.errors import HelpdeskError, Invalid, NotFound, Required, Unavailable
 from server.mail import dialogue, inboxes
 from server.mail.inboxes import InboxFailed, Login
 from server.mail.mail_bytes import OutgoingMail, new_message_id
@@ -26,12 +26,22 @@ from server.records.service_settings import DEFAULT_SENDER
 from server.records.writing import RecordWriter
 from server.settings import VERSION
 from server.store.transaction import Transaction
+from server.translation import _
 
 DOING = "set up mail"  # allowed to administrators only
 
 SUBJECT = "Test email"
 TEXT = "Email from this helpdesk arrives. {name} sent this from the console, through {transport}.\n"
 MAX_SENDERS = 500  # addresses in the list
+# {protocol: the usual port}
+PORTS = {
+    "imap-ssl": "993",
+    "imap-starttls": "143",
+    "imap": "143",
+    "pop3-ssl": "995",
+    "pop3-starttls": "110",
+    "pop3": "110",
+}
 HOSTS = 20  # host names of sender addresses in the list
 
 
@@ -244,20 +254,28 @@ def _log_test(writing: RecordWriter, transport_id: int, recipient: str) -> None:
     writing.log("mail.tested", writing.registry.type("mail_transport").context, transport_id, values)
 
 
-def add_mailbox(ctx: Context, fields: Mapping[str, Any], is_untried: bool = False) -> None:
-    """Adds a mailbox, once it could be opened. is_untried: adds it without opening it. fields: of the record.
+def add_mailbox(ctx: Context, fields: Mapping[str, str], is_untried: bool = False) -> None:
+    """Adds a mailbox named after its user, once it could be opened. is_untried: adds it without opening it. fields: of
+    the record; a blank port is the usual one of the protocol.
 
     Raises AdminOnly; Invalid at the field that is wrong; TestFailed, and then nothing is stored."""
     ctx.require_admin(DOING)
+    fields = {**fields, "name": fields["username"], "port": fields["port"] or PORTS.get(fields["protocol"], "")}
+    if whole_in(fields["port"], 1, 65_535) is None:
+        raise Invalid(_("the port must be a number from 1 to 65535"), field="port")
+    if not fields["host"]:
+        raise Required(_("enter the name of the mail server"), field="host")
+    if not fields["username"]:
+        raise Required(_("enter the user name"), field="username")
     if not is_untried:
         with dialogue.recorded() as said:
             try:
                 login = Login(
-                    str(fields["protocol"]),
-                    str(fields["host"]),
+                    fields["protocol"],
+                    fields["host"],
                     int(fields["port"]),
-                    str(fields["username"]),
-                    str(fields["password"]),
+                    fields["username"],
+                    fields["password"],
                     timeout_seconds=ctx.service.settings.mail_timeout_seconds,
                     is_kept=True,
                 )
@@ -309,7 +327,7 @@ def check_mailbox(ctx: Context, mailbox_id: int) -> None:
         raise Invalid("the mailbox is switched off; switch it on first")
     with dialogue.recorded() as said:
         try:
-            _, inbox = checking.open_mailbox(ctx, box)
+            _login, inbox = checking.open_mailbox(ctx, box)
             with inbox:
                 pass
         except HelpdeskError as error:
