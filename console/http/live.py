@@ -1,9 +1,8 @@
 """Live parts of pages: a stream announces news, and the page fetches the part again."""
 
-import json
 from collections.abc import Callable, Hashable
 
-from console.http.page_response import PageResponse
+from console.http.page_response import PageResponse, json_response
 from console.http.visit import Visit
 from server.context import Context
 from server.digits import id_in
@@ -20,12 +19,25 @@ def latest(visit: Visit, channel: str, newest: Callable[[Context], int], about: 
     id = newest(visit.ctx)
     headers = visit.request.headers
     if not wants_events(headers.get("Accept", "")):
-        return PageResponse(json.dumps({"id": id}), content_type="application/json")
+        return json_response({"id": id})
     since = id_in(headers.get(LAST_ID, "") or visit.query.text("since", ""))
 
     def news(ctx: Context, cursor: int) -> News:
         newest_id = newest(ctx)
         return News([(newest_id, {"id": newest_id})] if newest_id > cursor else [], max(newest_id, cursor))
 
-    feed = Feed(channel, (visit.path, about), id if since is None else since, news)
-    return PageResponse(content_type=MEDIA_TYPE, feed=feed)
+    return stream(channel, (visit.path, about), id if since is None else since, news)
+
+
+def latest_cursor(visit: Visit, unit: int) -> int | None:
+    """The cursor after which a stream begins: that of the last event that the browser received, else `since` of the
+    page in larger units; None if no stream is requested."""
+    headers = visit.request.headers
+    if not wants_events(headers.get("Accept", "")):
+        return None
+    return id_in(headers.get(LAST_ID, "")) or (id_in(visit.query.text("since", "")) or 0) * unit
+
+
+def stream(channel: str, about: Hashable, since: int, news: Callable[[Context, int], News]) -> PageResponse:
+    """A stream of news. about: streams that are about the same share what they read."""
+    return PageResponse(content_type=MEDIA_TYPE, feed=Feed(channel, about, since, news))

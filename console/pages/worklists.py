@@ -7,7 +7,8 @@ from urllib.parse import urlencode
 
 from console.html import confirmation, resume, ui
 from console.html.rendering import render
-from console.http.page_response import INVALID, PageResponse, see
+from console.http.live import latest_cursor, stream
+from console.http.page_response import INVALID, PageResponse, json_response, see
 from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import lookup, worklist, worklist_columns
@@ -18,13 +19,12 @@ from console.tickets import inbox
 from server.context import Context
 from server.digits import id_in
 from server.errors import AdminOnly, Invalid, NotFound, NotOffered, nearest
-from server.people import list_columns, presence
+from server.people import list_columns
 from server.records import changes, records
 from server.records.records import SearchRequest
 from server.tickets import following
 from server.translation import N_, N_ngettext, _, in_sentence, ngettext, shown
-from server.web.endpoint_call import Feed, News
-from server.web.streams import LAST_ID, MEDIA_TYPE, wants_events
+from server.web.endpoint_call import News
 
 # What people look for first, of the keys that a type has.
 FIRST = (
@@ -49,7 +49,6 @@ FIRST = (
 MOST_FIRST = 5
 BASE, BULK, COLUMNS = "/search", "/-/bulk", "/-/columns"
 FOLLOW, NEWS = "/-/follow", "/-/news"
-VERSIONS = 1 << 20  # versions of presence, in the lower part of a cursor; changes are in the upper part
 
 
 @page("GET", f"{BASE}/{{type}}")
@@ -193,18 +192,15 @@ def follow(visit: Visit) -> PageResponse:
     """A stream of changes to records of a type that the worker may read: {count}; 0 if only the people on them changed.
     Raises NotFound."""
     uri = visit.service.registry.type(visit.arguments["type"]).uri
-    headers = visit.request.headers
-    since = id_in(headers.get(LAST_ID, "")) or (id_in(visit.query.text("since", "")) or 0) * VERSIONS
-    if not wants_events(headers.get("Accept", "")):
-        return PageResponse(json.dumps({"cursor": following.cursor(visit.ctx)}), content_type="application/json")
+    since = latest_cursor(visit, following.VERSIONS)
+    if since is None:
+        return json_response({"cursor": following.cursor(visit.ctx)})
 
     def news(ctx: Context, cursor: int) -> News:
-        count, followed = following.number_since(ctx, uri, cursor // VERSIONS)
-        version = presence.instance(ctx.service).version % VERSIONS if uri == inbox.URI else 0
-        upto = followed * VERSIONS + version
-        return News([(upto, {"count": count})] if count or version != cursor % VERSIONS else [], upto)
+        count, upto, is_moved = following.with_presence(ctx, cursor, lambda at: following.number_since(ctx, uri, at))
+        return News([(upto, {"count": count})] if count or (is_moved and uri == inbox.URI) else [], upto)
 
-    return PageResponse(content_type=MEDIA_TYPE, feed=Feed(changes.CHANNEL, (FOLLOW, uri), since, news))
+    return stream(changes.CHANNEL, (FOLLOW, uri), since, news)
 
 
 @page("GET", NEWS)
@@ -222,7 +218,7 @@ def show_news(visit: Visit) -> PageResponse:
     if visit.query.flag("views"):
         counts = ((each.name, each.count) for each in inbox.views(visit))
         news["views"] = {name: ui.number(visit, count) for name, count in counts if count is not None}
-    return PageResponse(json.dumps(news), content_type="application/json")
+    return json_response(news)
 
 
 def _ask(visit: Visit, listing: Worklist, action: BulkAction, ids: Sequence[Key], rest: list[str]) -> PageResponse:

@@ -4,21 +4,19 @@ people on the ticket."""
 from markupsafe import Markup
 
 from console.html.environment import fragment
+from console.http.live import latest_cursor, stream
 from console.http.page_response import PageResponse, attachment, json_response
 from console.http.routes import page
 from console.http.visit import Visit
 from console.tickets.show import ticket_of_mask
 from server.context import Context
-from server.digits import id_in
 from server.markup import quoted
 from server.people import presence
 from server.record_types.shared.paths import ticket as path_of
 from server.records import records
 from server.tickets import following, message_html, originals
-from server.web.endpoint_call import Feed, News
-from server.web.streams import LAST_ID, MEDIA_TYPE, wants_events
+from server.web.endpoint_call import News
 
-VERSIONS = 1 << 20  # versions of presence, in the lower part of a cursor; changes are in the upper part
 # A frame may display content and open links in another tab, but not run scripts.
 SANDBOX = "allow-same-origin allow-popups allow-popups-to-escape-sandbox"
 
@@ -86,20 +84,16 @@ def live(visit: Visit) -> PageResponse:
     """Streams changes of the ticket and of the people on it; returns {people} unless a stream is requested. Raises
     NotFound, Forbidden."""
     ticket = ticket_of_mask(visit)
-    id, headers = ticket["id"], visit.request.headers
-    if not wants_events(headers.get("Accept", "")):
+    id, since = ticket["id"], latest_cursor(visit, following.VERSIONS)
+    if since is None:
         return json_response({"people": _people(visit.ctx, id)})
-    since = id_in(headers.get(LAST_ID, "")) or (id_in(visit.query.text("since", "")) or 0) * VERSIONS
 
     def news(ctx: Context, cursor: int) -> News:
-        changes, followed = following.since(ctx, id, cursor // VERSIONS)
-        version = presence.instance(ctx.service).version % VERSIONS
-        upto = followed * VERSIONS + version
+        changes, upto, is_moved = following.with_presence(ctx, cursor, lambda at: following.since(ctx, id, at))
         data = {"changes": changes, "people": _people(ctx, id)}
-        is_new = bool(changes) or version != cursor % VERSIONS
-        return News([(upto, data)] if is_new else [], upto)
+        return News([(upto, data)] if changes or is_moved else [], upto)
 
-    return PageResponse(content_type=MEDIA_TYPE, feed=Feed(presence.CHANNEL, path_of(ticket["mask"]), since, news))
+    return stream(presence.CHANNEL, path_of(ticket["mask"]), since, news)
 
 
 def _people(ctx: Context, ticket_id: int) -> list[dict[str, object]]:

@@ -1,18 +1,33 @@
 """Changes of a ticket and its messages, notes and drafts, for pages that update live."""
 
+from collections.abc import Callable
+from typing import TypeVar
+
 from server.context import Context
+from server.people import presence
 from server.records import changes
 from server.records.changes import LoggedChange
 from server.records.reading import RecordReader
 from server.store.transaction import Transaction
 
+VERSIONS = 1 << 20  # versions of presence, in the lower part of a cursor of both; changes are in the upper part
 URIS = ("ticket", "message", "comment", "draft")
+Result = TypeVar("Result")
 LIMIT = 200  # changes read in one round
 
 
 def cursor(ctx: Context) -> int:
     """Returns the cursor after the latest change."""
     return ctx.service.store.read(changes.now)
+
+
+def with_presence(ctx: Context, cursor: int, read: Callable[[int], tuple[Result, int]]) -> tuple[Result, int, bool]:
+    """Reads changes after a cursor that counts the presence of workers as well. read: called with the cursor of
+    changes, returns changes and the next cursor. Returns the changes, the next cursor of both, and whether presence has
+    changed."""
+    result, upto = read(cursor // VERSIONS)
+    version = presence.instance(ctx.service).version % VERSIONS
+    return result, upto * VERSIONS + version, version != cursor % VERSIONS
 
 
 def since(ctx: Context, ticket_id: int, cursor: int) -> tuple[list[str], int]:
