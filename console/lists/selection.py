@@ -1,6 +1,7 @@
 """The selected records of a list."""
 
-from collections.abc import Callable, Iterable, Sequence
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from console.http.visit import Visit, own_path
@@ -50,6 +51,25 @@ def for_each(
 def refusals(reasons: Sequence[str]) -> list[str]:
     """The sentence about items that refused an action, if any did."""
     return [_("Refused: {reasons}", reasons="; ".join(reasons[:REFUSED_NAMED]))] if reasons else []
+
+
+def flash_undoable(
+    visit: Visit, sentences: Iterable[str], undo: str, before: Mapping[int, Any], **fields: str | list[str]
+) -> None:
+    """Flashes what was done, with an undo that restores the former values of each record, unless they are too large.
+    undo, fields: as for Visit.flash."""
+    text, values = " ".join(sentences), json.dumps(before)
+    if before and len(values) <= MAX_UNDO_BYTES:
+        visit.flash(text, undo, before=values, **fields)
+    else:
+        visit.flash(text)
+
+
+def former_values(visit: Visit, most: int = MAX_SELECTED) -> dict[int, Any]:
+    """The former values of records by id, as an undo sends them. Raises Invalid."""
+    before = visit.form.json("before", {}, most=MAX_UNDO_BYTES)
+    pairs = before.items() if isinstance(before, dict) else ()
+    return dict([(int(id), values) for id, values in pairs if id_in(str(id))][:most])
 
 
 def back_to_list(visit: Visit, *paths: str) -> str:

@@ -1,6 +1,5 @@
 """Requests of lists: the list of any record type, columns, actions on selected records, exports."""
 
-import json
 from collections.abc import Sequence
 from functools import partial
 from urllib.parse import urlencode
@@ -12,7 +11,15 @@ from console.http.page_response import INVALID, PageResponse, json_response, see
 from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import lookup, worklist, worklist_columns
-from console.lists.selection import MAX_SELECTED, MAX_UNDO_BYTES, UNDO, back_to_list, for_each, refusals
+from console.lists.selection import (
+    MAX_SELECTED,
+    UNDO,
+    back_to_list,
+    flash_undoable,
+    for_each,
+    former_values,
+    refusals,
+)
 from console.lists.worklist import MAX_MATCHING, BulkAction, Key, Worklist
 from console.pages.jump import place_of
 from console.tickets import inbox
@@ -143,24 +150,14 @@ def act(visit: Visit) -> PageResponse:
         return see(_back(visit, listing))
     done, refused = worklist.apply(visit, listing, action, [int(id) for id in ids], value)
     sentences = [*_sentences(visit, action, len(done), refused, value), *rest]
-    if action.restores and done:
-        before = json.dumps({str(id): fields for id, fields in done.items()})
-        visit.flash(
-            " ".join(sentences), UNDO, list=listing.path, do=action.name, back=_back(visit, listing), before=before
-        )
-    elif action.undo and done:
-        keys = [str(id) for id in done]
-        visit.flash(
-            " ".join(sentences),
-            BULK,
-            list=listing.path,
-            do=action.undo,
-            back=_back(visit, listing),
-            **{"ids[]": keys},
-        )
+    back = _back(visit, listing)
+    if action.undo and done:
+        ids_done = [str(id) for id in done]
+        visit.flash(" ".join(sentences), BULK, list=listing.path, do=action.undo, back=back, **{"ids[]": ids_done})
     else:
-        visit.flash(" ".join(sentences))
-    return see(_back(visit, listing))
+        before = done if action.restores else {}
+        flash_undoable(visit, sentences, UNDO, before, list=listing.path, do=action.name, back=back)
+    return see(back)
 
 
 def _sentences(visit: Visit, action: BulkAction, count: int, refused: list[str], value: str) -> list[str]:
@@ -175,13 +172,12 @@ def undo(visit: Visit) -> PageResponse:
     if "admin" in listing.changes and not visit.actor.is_admin:
         raise AdminOnly(_("Only administrators can do this."))
     action = _action(visit, listing)
-    before = visit.form.json("before", {}, most=MAX_UNDO_BYTES)
-    values = {
-        int(id): {name: str(fields[name]) for name in action.restores if name in fields}
-        for id, fields in (before.items() if isinstance(before, dict) else ())
-        if id_in(str(id)) and isinstance(fields, dict)
+    before = {
+        id: {name: str(fields[name]) for name in action.restores if name in fields}
+        for id, fields in former_values(visit, MAX_MATCHING).items()
+        if isinstance(fields, dict)
     }
-    done, refused = worklist.restore(visit, listing, dict(list(values.items())[:MAX_MATCHING]))
+    done, refused = worklist.restore(visit, listing, before)
     sentences = [_("Undone.")] if done else []
     visit.flash(" ".join([*sentences, *refusals(refused)]))
     return see(_back(visit, listing))
@@ -262,7 +258,8 @@ def _selected(visit: Visit, listing: Worklist) -> tuple[list[Key], int]:
     """The selected rows, or the first ones that the list finds, and the number of further ones. Rows that are not
     records are identified by a text."""
     if listing.source is None and visit.form.flag("every"):
-        return _matching(visit, listing)
+        matching, total = records.first_ids(visit.ctx, listing.uri, visit.form.text("query", ""), MAX_MATCHING)
+        return list(matching), max(total - len(matching), 0)
     sent: Sequence[Key] = visit.form.id_list("ids") if listing.source is None else visit.form.text_list("ids")
     ids = list(dict.fromkeys(sent))
     if not ids:
@@ -271,17 +268,6 @@ def _selected(visit: Visit, listing: Worklist) -> tuple[list[Key], int]:
     if len(ids) > most:
         raise Invalid(_("Select at most {count} records.", count=most), field="ids")
     return ids, 0
-
-
-def _matching(visit: Visit, listing: Worklist) -> tuple[list[Key], int]:
-    """The first records that a list finds, at most MAX_MATCHING, and the number of further ones. Raises BadQuery."""
-    query, ids, total = visit.form.text("query", ""), list[Key](), 0
-    for number in range(1, MAX_MATCHING // MAX_SELECTED + 1):
-        answer = records.search(visit.ctx, listing.uri, SearchRequest(query, MAX_SELECTED, number))
-        total = max(total, answer["total"])
-        ids += [each["id"] for each in answer["results"]]
-    ids = [*dict.fromkeys(ids)]
-    return ids, max(total - len(ids), 0)
 
 
 def _back(visit: Visit, listing: Worklist) -> str:

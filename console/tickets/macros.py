@@ -1,6 +1,5 @@
 """Macros on one ticket or several: the list, their inputs, and running them."""
 
-import json
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -9,10 +8,10 @@ from console.html.rendering import render
 from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit, own_path
-from console.lists.selection import UNDO, refusals
+from console.lists.selection import UNDO, flash_undoable, refusals
 from console.tickets import inbox
 from console.tickets.acts import back_to
-from console.tickets.bulk_form import path_of_list, selected_tickets, show_form
+from console.tickets.bulk_form import Tickets, bulk_form, path_of_list
 from console.tickets.reply_draft import flash_sent, leaves_at
 from console.tickets.show import TICKET, Ticket, ticket_of_mask
 from server.automation import inputs, macros
@@ -24,7 +23,6 @@ from server.tickets.sending_changes import changed_by_sending
 from server.translation import _, ngettext
 
 PATH = "/tickets/{mask}/macros"
-BULK = f"{inbox.PATH}/macro"
 INPUT = "input:"  # the prefix of a field with an input
 
 
@@ -113,35 +111,24 @@ def _flash(visit: Visit, here: str, outcome: MacroOutcome, kinds: list[str]) -> 
 # -- several tickets --------------------------------------------------------------------------------------------------
 
 
-@page("GET", BULK)
-def show_bulk(visit: Visit) -> PageResponse:
-    """Shows the macros to run on the tickets in the address. Raises Invalid."""
-    return _bulk(visit, selected_tickets(visit), Form.from_values({"macro": ""}))
+def _options(visit: Visit, selected: Tickets) -> dict[str, Any]:
+    usable = macros.usable(visit.ctx, *(each["id"] for each in selected))
+    fitting = [each for each in usable if inputs.misfit(each.automation.script, {}) is None]
+    return {"options": [(str(each.id), each.label) for each in fitting]}
 
 
-@page("POST", BULK, creates=True)
-def run_bulk(visit: Visit) -> PageResponse:
-    """Runs a macro on each ticket separately; refusals are reported. Raises Invalid."""
-    selected = selected_tickets(visit)
-    form = Form.sent(visit.form, ("macro",))
+@bulk_form(f"{inbox.PATH}/macro", "bulk_macro.html", {"macro": ""}, more=_options)
+def run_bulk(visit: Visit, selected: Tickets, form: Form) -> str | None:
+    """Runs a macro on each ticket separately; refusals are reported."""
     if not form.text("macro"):
-        return _bulk(visit, selected, form.fail("macro", _("Choose a macro.")))
+        form.fail("macro", _("Choose a macro."))
+        return None
     masks = {each["id"]: str(each["mask"]) for each in selected}
     runs = macros.run_each(visit.ctx, list(masks), form.text("macro"))
-    text = " ".join(_run_summary(runs, masks))
-    before = {str(id): dict(each.before) for id, each in runs.done.items() if each.before}
+    before = {id: dict(each.before) for id, each in runs.done.items() if each.before}
     back = path_of_list(visit)
-    if before:
-        visit.flash(text, UNDO, list=inbox.PATH, do="macro", back=back, before=json.dumps(before))
-    else:
-        visit.flash(text)
-    return see(back)
-
-
-def _bulk(visit: Visit, selected: list[dict[str, Any]], form: Form) -> PageResponse:
-    usable = macros.usable(visit.ctx, *(each["id"] for each in selected))
-    options = [(str(each.id), each.label) for each in usable if inputs.misfit(each.automation.script, {}) is None]
-    return show_form(visit, "bulk_macro.html", selected, form, options=options)
+    flash_undoable(visit, _run_summary(runs, masks), UNDO, before, list=inbox.PATH, do="macro", back=back)
+    return back
 
 
 def _run_summary(runs: MacroRuns, masks: dict[int, str]) -> list[str]:

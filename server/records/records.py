@@ -33,6 +33,7 @@ Result = TypeVar("Result")
 Condition = Callable[[Transaction, int], None]  # called with the id before a change, 0 for a new record; raises to veto
 MAX_PAGE = 10**9
 LABEL = "_label"  # requested by name, since some types show it only then
+ID_PAGE = 100  # records that are read at once for their ids
 MAX_NAMED_WORDS = 6  # words of a text that records are searched by
 NOT_INDEXED = (
     "the database accepts no writes, so the newest texts are not in the index yet, and this "
@@ -219,6 +220,17 @@ def search_names(ctx: Context, uri: str, text: str, limit: int, q: str = "") -> 
         return search(ctx, uri, SearchRequest(q, limit, expand=LABEL))
     except BadQuery:
         return {"results": [], "total": 0, "page": 1}
+
+
+def first_ids(ctx: Context, uri: str, q: str, most: int) -> tuple[list[int], int]:
+    """Returns the ids of the first records that a search finds, and the number of all. Raises BadQuery."""
+    ids: dict[int, None] = {}
+    total = 0
+    for page in range(1, -(-most // ID_PAGE) + 1):
+        found = search(ctx, uri, SearchRequest(q, ID_PAGE, page))
+        total = max(total, found["total"])
+        ids |= {each["id"]: None for each in found["results"]}
+    return list(ids)[:most], total
 
 
 def search_parsed(ctx: Context, uri: str, parsed: Query, request: SearchRequest) -> dict[str, Any]:

@@ -7,13 +7,11 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from playwright.sync_api import expect
 
-from console.tickets import macros as pages
 from server.automation import macros
 from server.automation.macros import bulk_runs
 from server.tickets import answer_drafts
@@ -123,8 +121,7 @@ def test_a_reply_next_to_another_draft_becomes_a_separate_draft(
     draft = answer_drafts.save(ctx, "reply", ticket["id"], {"content": "Mine"})
     monkeypatch.setattr(answer_drafts, "newest_own", lambda *_: replace(draft, revision="older"))
     outcome = macros.run(ctx, ticket["id"], "Answer", {})
-    visit: Any = SimpleNamespace(ctx=ctx, actor=ctx.actor)
-    assert pages._keep_texts(visit, desk.record("ticket", ticket["id"]), outcome) == ["reply"]
+    assert macros.store_texts(ctx, ticket["id"], outcome) == ["reply"]
     drafts = nora.search("draft", f"ticket.id:{ticket['id']} sort:id", expand="params").ok()["results"]
     assert [each["params"]["content"] for each in drafts] == ["Mine", "Theirs"]
 

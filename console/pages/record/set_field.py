@@ -1,7 +1,6 @@
 """Sets a field on several records: each by itself, with the rights of the caller, and with an undo that restores each
 value."""
 
-import json
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
@@ -16,11 +15,17 @@ from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit, own_path
 from console.lists import lookup
-from console.lists.selection import MAX_SELECTED, MAX_UNDO_BYTES, back_to_list, for_each, refusals, selected_records
+from console.lists.selection import (
+    back_to_list,
+    flash_undoable,
+    for_each,
+    former_values,
+    refusals,
+    selected_records,
+)
 from console.pages.jump import place_of
 from console.pages.worklists import BASE
 from console.tickets import inbox
-from server.digits import id_in
 from server.errors import Invalid, NotOffered, nearest
 from server.record_types.record_type import RecordType
 from server.record_types.shared import custom
@@ -67,12 +72,8 @@ def save(visit: Visit) -> PageResponse:
     if refused and not before:  # nothing was changed: the same form again, with the reasons
         sent.values.fail("", refusals(refused)[0])
         return _page(visit, record_type, found, name, sent)
-    kept = json.dumps({str(id): texts for id, texts in before.items()})
-    told, back = " ".join(_summary(len(before), refused)), _back(visit, record_type)
-    if len(kept) <= MAX_UNDO_BYTES:
-        visit.flash(told, UNDO.format(type=record_type.uri), field=name, back=back, before=kept)
-    else:
-        visit.flash(told)
+    back, undo_path = _back(visit, record_type), UNDO.format(type=record_type.uri)
+    flash_undoable(visit, _summary(len(before), refused), undo_path, before, field=name, back=back)
     return see(back)
 
 
@@ -80,14 +81,8 @@ def save(visit: Visit) -> PageResponse:
 def undo(visit: Visit) -> PageResponse:
     """Put the field back as each record had it. Raises NotFound, NotOffered, Invalid."""
     record_type = _type(visit)
-    before = visit.form.json("before", {}, most=MAX_UNDO_BYTES)
-    known = {
-        int(id): texts
-        for id, texts in (before.items() if isinstance(before, dict) else ())
-        if id_in(str(id)) and _is_texts(texts)
-    }
-    put_back = dict(list(known.items())[:MAX_SELECTED])
-    done, refused = _set(visit, _form(visit, record_type, visit.form.text("field", "")), put_back)
+    before = {id: texts for id, texts in former_values(visit).items() if _is_texts(texts)}
+    done, refused = _set(visit, _form(visit, record_type, visit.form.text("field", "")), before)
     told = [_("Undone.")] if done else []
     visit.flash(" ".join([*told, *refusals(refused)]))
     return see(_back(visit, record_type))
