@@ -1,6 +1,8 @@
 """Help with a search as it is typed: completions at the caret, the first mistake, and the terms as chips."""
 
 from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Any
 
 from server.context import Context
 from server.record_types.record_type import RecordType
@@ -12,6 +14,7 @@ from server.records.search_help.mistakes import NO_FILTERS, QueryMistake, mistak
 from server.records.search_help.options import MAX_RECORDS, Offer, QueryOption, offered, record_options
 from server.search.compile import SearchScope
 from server.search.filters import Filter
+from server.search.query_parser import MAX_QUERY_CHARS
 
 MAX_LABELS = 20  # records of one type that chips show by their labels
 
@@ -23,6 +26,19 @@ class QueryHelp:
         self.ctx, self.type = ctx, record_type
         self.registry = ctx.service.registry
         self._known: dict[tuple[str, str], Filter | None] = {}
+
+    def while_typing(self, q: str, at: int) -> dict[str, Any]:
+        """Help for a text with the caret behind `at` characters: {options: [{label, note, insert, start, end}],
+        takes_first, mistake: {message, start, end, instead} or None, chips: [{text, words, start, end, without}]}.
+
+        Positions count characters from 0. For a text that is too long, only that mistake is returned."""
+        if len(q) > MAX_QUERY_CHARS:
+            return _while_typing(Offer([], None, False), self.mistake(q), [])
+        typed = self.typed(q, at)
+        offer = self.offer(typed)
+        mistake = self.mistake_while_typing(q, at, typed, offer.options)
+        takes_first = offer.takes_first and bool(typed.text)
+        return _while_typing(Offer(offer.options, None, takes_first), mistake, self.chips(q))
 
     def mistake(self, q: str) -> QueryMistake | None:
         """The first mistake in a search, None if there is none."""
@@ -102,3 +118,12 @@ class QueryHelp:
                 labels = search_suggestions.labels(self.ctx, record_type, type_ids)
                 all_labels |= {(uri, str(id)): label for id, label in labels.items()}
         return all_labels
+
+
+def _while_typing(offer: Offer, mistake: QueryMistake | None, chips: list[Chip]) -> dict[str, Any]:
+    return {
+        "options": [asdict(each) for each in offer.options],
+        "takes_first": offer.takes_first,
+        "mistake": asdict(mistake) if mistake is not None else None,
+        "chips": [asdict(each) for each in chips],
+    }
