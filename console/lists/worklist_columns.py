@@ -61,7 +61,7 @@ def by_key(own: tuple[ListColumn, ...]) -> dict[str, ListColumn]:
 
 
 def _of_type(record_type: RecordType) -> tuple[ListColumn, ...]:
-    sorts = _sorts(record_type)
+    sorts = describe.sort_filters(record_type)
     columns: list[ListColumn] = []
     behind: set[str] = set()
     for nested in record_type.nested:
@@ -84,19 +84,6 @@ def _of_type(record_type: RecordType) -> tuple[ListColumn, ...]:
     return tuple(columns)
 
 
-def _sorts(record_type: RecordType) -> dict[str, str]:
-    """{key or column: the filter that sorts by it}."""
-    filters: dict[str, str] = {}
-    for each in dict.fromkeys(record_type.filter_by_name.values()):
-        if each.sortable:
-            filters.setdefault(each.column_name, each.name)
-            filters.setdefault(each.name, each.name)
-    for field in record_type.fields.values():
-        if field.shown and field.name in filters:
-            filters.setdefault(field.key, filters[field.name])
-    return filters
-
-
 def _label(record_type: RecordType, row_path: str) -> ListColumn:
     """The label of a record, linked to its page."""
     at = row_path or paths.record(record_type.uri, 0)[:-1] + "{id}"
@@ -106,7 +93,9 @@ def _label(record_type: RecordType, row_path: str) -> ListColumn:
         return ui.link(at.format(id=row["id"]), text)
 
     name = N_("Name") if record_type.label_column == "name" else record_type.label_names[0]
-    return ListColumn("_label", name, cell, _sorts(record_type).get(record_type.label_column, ""), "main")
+    return ListColumn(
+        "_label", name, cell, describe.sort_filters(record_type).get(record_type.label_column, ""), "main"
+    )
 
 
 def _cell(name: str, kind: str) -> Cell:

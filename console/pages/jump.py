@@ -20,9 +20,9 @@ from server.help import articles, synonyms
 from server.people import saved_searches
 from server.record_types.shared import paths
 from server.records import records
-from server.records.records import SearchRequest
 from server.settings import SETTINGS
 from server.tickets import masks
+from server.tickets.by_words import find_by_words
 from server.translation import N_, _, shown
 
 MAX_HITS = 40  # hits of one jump
@@ -109,7 +109,9 @@ def found(visit: Visit, q: str) -> list[JumpTarget]:
         return list(dict.fromkeys(pages))[:MAX_HITS]
     start = q.lower() if len(q) > 1 else "\0"
     first = [each for each in pages if each.label.lower().startswith(start)]
-    hits = [*first, *_macros(visit, q), *_tickets(visit, q), *pages, *_saved(visit, q)]
+    by_words = find_by_words(visit.ctx, q, MAX_OF_KIND)
+    tickets = [JumpTarget(label, _("Ticket"), paths.ticket(mask)) for label, mask in by_words]
+    hits = [*first, *_macros(visit, q), *tickets, *pages, *_saved(visit, q)]
     hits += [hit for each in queries for hit in (*_records(visit, each), *_settings(visit, each))]
     hits += [hit for each in (*queries[1:], q) for hit in _help(visit, each)]  # a word of others is rarely in our help
     by_path = {each.path: each for each in reversed(hits)}
@@ -126,25 +128,6 @@ def _macros(visit: Visit, q: str) -> list[JumpTarget]:
     names = {each: " ".join((_("Macro"), "macro", each.label, each.name)) for each in macros.usable(visit.ctx, id)}
     fitting = [each for each, name in names.items() if _fits(words, name)][:MAX_OF_KIND]
     return [JumpTarget(each.label, _("Macro"), f"{base}?macro={each.id}") for each in fitting]
-
-
-def _tickets(visit: Visit, q: str) -> list[JumpTarget]:
-    """The ticket with this mask, and those whose subject or messages have every word."""
-    exact = masks.ticket_id(visit.ctx, q.strip("#[] "))
-    if exact is not None and records.may_read(visit.ctx, "ticket", exact):
-        ticket = records.retrieve(visit.ctx, "ticket", exact)
-        return [JumpTarget(str(ticket["_label"]), _("Ticket"), paths.ticket(ticket["mask"]))]
-    by_subject = records.search_names(visit.ctx, "ticket", q, MAX_OF_KIND)["results"]
-    hits = [JumpTarget(str(each[records.LABEL]), _("Ticket"), paths.ticket(each["mask"])) for each in by_subject]
-    words = [word for word in q.replace('"', " ").split() if word.strip("*?")][: records.MAX_NAMED_WORDS]
-    if len(hits) < MAX_OF_KIND and words:
-        terms = " ".join(f'content:"{word}*"' for word in words)
-        search = SearchRequest(f"{terms} sort:-created", MAX_OF_KIND, 1, "ticket_")
-        for each in records.search(visit.ctx, "message", search)["results"]:
-            mask = each.get("ticket_mask")
-            if mask:
-                hits.append(JumpTarget(str(each["ticket__label"]), _("Ticket"), paths.ticket(mask)))
-    return list(dict.fromkeys(hits))[:MAX_OF_KIND]
 
 
 def _pages(visit: Visit, q: str) -> list[JumpTarget]:

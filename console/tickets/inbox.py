@@ -1,7 +1,6 @@
 """The inbox: my tickets, unassigned, waiting, tickets of a group, saved searches; and the actions on selected
 tickets."""
 
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -20,22 +19,17 @@ from console.tickets.reply_choices import buckets
 from server.automation import macros
 from server.automation.macros.running import UNDONE
 from server.dataclass import dataclass
-from server.errors import HelpdeskError
 from server.people import presence, saved_searches
 from server.record_types.shared import paths
 from server.records import records
 from server.records.records import SearchRequest
-from server.store.store_local import StoreLocal
-from server.tickets import list_neighbours, target_alerts, undo
+from server.tickets import list_neighbours, passing_counts, target_alerts, undo
 from server.translation import N_, N_ngettext, N_pgettext, _, shown
 
 PATH, URI = "/inbox", "ticket"
 FIRST = "mine"
 MOST_HERE = 3  # people shown on a row
 GROUPS = 12  # groups in the menu, with the most open tickets
-PASSING_SECONDS = 0.1  # seconds that counting a saved search may take
-SLOW_SECONDS = 600  # seconds until a search that took longer is counted again
-TOO_SLOW: StoreLocal[dict[str, int]] = StoreLocal()  # {search: Unix second until which it is not counted}
 STATUS_BADGES = {
     "open": ("ok", N_("open")),
     "waiting": ("warn", N_("waiting")),
@@ -91,28 +85,12 @@ def views(visit: Visit) -> list[TicketView]:
             for each in by_group
             if len(by_group) > 1 and each.get("key")
         ),
-        *(replace(each, count=_passing_count(visit, each.query)) for each in _saved(visit)),
+        *(replace(each, count=passing_counts.count(visit.ctx, each.query)) for each in _saved(visit)),
     ]
 
 
 def _of_group(id: int | str, label: str, count: int | None = None) -> TicketView:
     return TicketView(f"group.{id}", label, "group", f"status:open group.id:{id}", count)
-
-
-def _passing_count(visit: Visit, query: str) -> int | None:
-    """Returns the number of tickets that a saved search matches; None for an invalid search, and for one that took too
-    long, which is not counted again for a while."""
-    slow = TOO_SLOW.made(visit.service.store, dict)
-    if slow.get(query, 0) > visit.now:
-        return None
-    began = time.monotonic()
-    try:
-        return lookup.count(visit, URI, query)
-    except HelpdeskError:
-        return None
-    finally:
-        if time.monotonic() - began > PASSING_SECONDS:
-            slow[query] = visit.now + SLOW_SECONDS
 
 
 def view_of(visit: Visit) -> TicketView:

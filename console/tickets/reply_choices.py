@@ -6,6 +6,7 @@ from console.html.ui import ChooserOptions, Option
 from console.http.visit import Visit
 from console.lists import lookup
 from server.dataclass import dataclass
+from server.people.buckets import usable_buckets
 from server.records import records
 from server.records.records import SearchRequest
 from server.tickets.outgoing_identity import OutgoingIdentity, outgoing_identity
@@ -64,20 +65,7 @@ def way_from(visit: Visit, bucket: str, options: tuple[Option, ...] | None = Non
 
 def buckets(visit: Visit) -> list[Option]:
     """Returns the buckets that the worker may use, as `Group / Bucket`, first in their own groups."""
-    request = SearchRequest("", lookup.MAX_CHOICES, 1, f"{lookup.LABEL},group_")
-    actor = visit.actor
-    readable = None if actor.is_admin else actor.reads_groups
-    readable_buckets = [
-        each
-        for each in records.search(visit.ctx, "bucket", request)["results"]
-        if readable is None or each["group_id"] in readable
-    ]
-    readable_buckets.sort(key=lambda each: (each["group_id"] not in actor.member_of, _place(each).lower()))
-    return [(str(each["id"]), _place(each)) for each in readable_buckets]
-
-
-def _place(bucket: dict[str, Any]) -> str:
-    return f"{bucket.get('group__label') or ''} / {bucket[lookup.LABEL]}"
+    return [(str(id), label) for id, label in usable_buckets(visit.ctx, lookup.MAX_CHOICES)]
 
 
 def _snippets(visit: Visit, kind: str) -> list[Option]:

@@ -15,7 +15,6 @@ from server.errors import HelpdeskError, Invalid, Required
 from server.people import form_drafts
 from server.record_types.shared.sending_addresses import UNTIL_ANSWERED
 from server.records import records, sheet, stored_files
-from server.records.records import SearchRequest
 from server.records.sheet import File, Sheet
 from server.tickets import answer_drafts, reply_start
 from server.tickets.answer_drafts import AnswerDraft
@@ -132,7 +131,7 @@ def of_ticket(visit: Visit, ticket: Sheet, replied_to: int) -> ReplyForm | None:
     else:
         has_signature = bool(way.signature.strip())
         start = reply_start.of_reply(visit.ctx, ticket.keys, kind, message_id, has_signature=has_signature)
-    return replace(reply, form=_started(start), files=_files(visit, start.file_ids))
+    return replace(reply, form=_started(start), files=sheet.files_by_id(visit.ctx, start.file_ids))
 
 
 def _resumed(visit: Visit, drafts: list[AnswerDraft], kind: str) -> AnswerDraft | None:
@@ -192,7 +191,7 @@ def sent(visit: Visit, kind: str) -> ReplyForm:
     draft = answer_drafts.find_unsent(visit.ctx, draft_id) if draft_id else None
     if draft is not None:
         draft = replace(draft, revision=visit.form.text("revision", ""))
-    files = _files(visit, list(dict.fromkeys(ids)))
+    files = sheet.files_by_id(visit.ctx, list(dict.fromkeys(ids)))
     return ReplyForm(kind, form, visit.form.id("message", 0), draft, files, seen=visit.form.text("seen", ""))
 
 
@@ -220,18 +219,7 @@ def _drafted(draft: AnswerDraft) -> dict[str, str]:
 
 
 def _files_of(visit: Visit, draft: AnswerDraft) -> tuple[File, ...]:
-    return _files(visit, draft.params.get("file_ids") or [])
-
-
-def _files(visit: Visit, ids: Any) -> tuple[File, ...]:
-    """Returns the files that the worker may read."""
-    file_ids = [int(each) for each in ids if str(each).isdigit()]
-    if not file_ids:
-        return ()
-    q = f"id:[{','.join(map(str, file_ids))}]"
-    attachments = records.search(visit.ctx, "attachment", SearchRequest(q, len(file_ids)))["results"]
-    by_id = {each["id"]: sheet.file(each) for each in attachments}
-    return tuple(by_id[id] for id in file_ids if id in by_id)
+    return sheet.files_by_id(visit.ctx, draft.params.get("file_ids") or [])
 
 
 def _store_uploads(visit: Visit) -> list[int]:

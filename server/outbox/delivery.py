@@ -79,6 +79,16 @@ def of_ticket(ctx: Context, ticket_id: int) -> list[Delivery]:
     return ctx.service.store.read(lambda tx: _found(tx, "ticket_id", ticket_id, ctx.now))
 
 
+def of_record(ctx: Context, uri: str, record: Mapping[str, Any]) -> Delivery | None:
+    """The state of the unsent mail of a message or draft; None for another record, and once it was sent. The caller
+    checks who may read the record."""
+    if uri == "draft":
+        delivery = of_draft(ctx, record["id"])
+        return delivery if delivery.draft_id else None
+    deliveries = of_ticket(ctx, record["ticket_id"]) if uri == "message" else []
+    return next((each for each in deliveries if each.message_id == record["id"]), None)
+
+
 def state_of(row: dict[str, Any], now: int) -> State:
     """The state of an unsent mail. row: columns of its draft and of its row in the queue."""
     if not row["is_queued"]:

@@ -72,6 +72,19 @@ def fields(record_type: "RecordType") -> list[dict[str, Any]]:
     return id_field + [each.describe() for each in record_type.fields.values()]
 
 
+def sort_filters(record_type: "RecordType") -> dict[str, str]:
+    """Returns {key or column: the filter that sorts by it}."""
+    filters: dict[str, str] = {}
+    for each in dict.fromkeys(record_type.filter_by_name.values()):
+        if each.sortable:
+            filters.setdefault(each.column_name, each.name)
+            filters.setdefault(each.name, each.name)
+    for field in record_type.fields.values():
+        if field.shown and field.name in filters:
+            filters.setdefault(field.key, filters[field.name])
+    return filters
+
+
 def keys(record_type: "RecordType") -> list[dict[str, Any]]:
     """The keys of the dictionary."""
     when = "expand" if record_type.label_on_expand else "default"

@@ -3,7 +3,7 @@ files, comments and links, within the rights of the caller."""
 
 import dataclasses
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from server.record_types.shared.expand_forms import MOST
 from server.record_types.traits import Avatars
 from server.records import records
 from server.records.dictionary import Dictionaries
+from server.records.records import SearchRequest
 from server.records.stored_files import IMAGES, plain_type
 from server.translation import shown
 
@@ -115,6 +116,16 @@ def files(record: Mapping[str, Any]) -> Iterator[File]:
     else:
         for each in attachments.values():
             yield _file(each["id"], each["file_name"], each["file_size"], each["file_type"], each["dropped"])
+
+
+def files_by_id(ctx: Context, ids: Iterable[object]) -> tuple[File, ...]:
+    """The files with these ids, in their order, as far as the caller may read them."""
+    file_ids = [int(text) for text in map(str, ids) if text.isdigit()]
+    if not file_ids:
+        return ()
+    request = SearchRequest(f"id:[{','.join(map(str, file_ids))}]", len(file_ids))
+    by_id = {each["id"]: file(each) for each in records.search(ctx, "attachment", request)["results"]}
+    return tuple(by_id[id] for id in file_ids if id in by_id)
 
 
 def file(attachment: Mapping[str, Any]) -> File:

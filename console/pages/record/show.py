@@ -16,7 +16,6 @@ from server.dataclass import dataclass
 from server.digits import id_in
 from server.errors import Invalid, NotFound, TooLarge
 from server.outbox import delivery
-from server.outbox.delivery import Delivery
 from server.record_types import traits
 from server.record_types.record_type import RecordType
 from server.record_types.shared import paths
@@ -105,7 +104,7 @@ def _record(visit: Visit, record_type: RecordType, form: Form) -> PageResponse:
         text=details.keys.get(text_key, ""),
         form=form,
         own_file=own_file,
-        waiting=_waiting(visit, details),
+        waiting=delivery.of_record(visit.ctx, record_type.uri, details.keys),
         most=MAX_TEXT_CHARS,
         tickets=_tickets(visit, details),
         takes_comments=record_type.has(traits.Comments),
@@ -123,15 +122,6 @@ def _tickets(visit: Visit, details: Sheet) -> RelatedTickets | None:
     search = SearchRequest(f"{q} sort:-updated", MAX_TICKETS, expand="_label,group_")
     answer = records.search(visit.ctx, TICKET, search)
     return RelatedTickets(answer["results"], answer["total"], f"/search/{TICKET}?{urlencode({'q': q})}")
-
-
-def _waiting(visit: Visit, details: Sheet) -> Delivery | None:
-    """The state of the mail of a message or draft that has not left."""
-    if details.type.uri == "draft":
-        draft_delivery = delivery.of_draft(visit.ctx, details.id)
-        return draft_delivery if draft_delivery.draft_id else None
-    deliveries = delivery.of_ticket(visit.ctx, details.keys["ticket_id"]) if details.type.uri == "message" else []
-    return next((each for each in deliveries if each.message_id == details.id), None)
 
 
 def _to(visit: Visit, path: str) -> PageResponse:

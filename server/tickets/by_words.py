@@ -1,0 +1,24 @@
+"""Tickets by their mask, or by words of their subject and messages."""
+
+from server.context import Context
+from server.records import records
+from server.records.records import LABEL, MAX_NAMED_WORDS, SearchRequest
+from server.tickets import masks
+
+
+def find_by_words(ctx: Context, text: str, limit: int) -> list[tuple[str, str]]:
+    """Returns (label, mask) of the ticket with this mask, else of tickets whose subject has every word, then of tickets
+    with such a message."""
+    exact = masks.ticket_id(ctx, text.strip("#[] "))
+    if exact is not None and records.may_read(ctx, "ticket", exact):
+        ticket = records.retrieve(ctx, "ticket", exact)
+        return [(str(ticket[LABEL]), str(ticket["mask"]))]
+    by_subject = records.search_names(ctx, "ticket", text, limit)["results"]
+    hits = [(str(each[LABEL]), str(each["mask"])) for each in by_subject]
+    words = [word for word in text.replace('"', " ").split() if word.strip("*?")][:MAX_NAMED_WORDS]
+    if len(hits) < limit and words:
+        terms = " ".join(f'content:"{word}*"' for word in words)
+        request = SearchRequest(f"{terms} sort:-created", limit, 1, "ticket_")
+        messages = records.search(ctx, "message", request)["results"]
+        hits += [(str(each["ticket__label"]), str(each["ticket_mask"])) for each in messages if each.get("ticket_mask")]
+    return list(dict.fromkeys(hits))[:limit]
