@@ -11,10 +11,11 @@ from console.html.rendering import render
 from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
-from console.pages.mailing.mail_overview import ENCRYPTIONS, PARAMS
+from console.pages.mailing.mail_overview import ENCRYPTIONS
 from server.errors import HelpdeskError, Invalid, NotFound
 from server.first_start import address_step, demo, setup
 from server.first_start.setup import Step
+from server.mail.transports import smtp
 from server.mailroom import mail_setup
 from server.passwords import MIN_CHARS
 from server.people import profile
@@ -204,7 +205,7 @@ def show_mail(visit: Visit) -> PageResponse:
 def save_mail(visit: Visit) -> PageResponse:
     """Send a test mail by the server that is described; once it was taken, keep the server as the default one."""
     form = Form.sent(visit.form, (*MAIL_FIELDS, "anyway"))
-    params = {name: form.text(name) for name in PARAMS if form.text(name)}
+    params = {name: form.text(name) for name in smtp.TYPED if form.text(name)}
     password = visit.form.text("password", "")
     params |= {"password": password} if password else {}
     try:

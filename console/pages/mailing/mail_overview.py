@@ -17,7 +17,7 @@ from console.http.visit import Visit
 from console.lists import lookup
 from server.errors import HelpdeskError, Invalid, Unavailable
 from server.mail.inboxes import PROTOCOLS
-from server.mail.transports import NULL, SMTP, transport
+from server.mail.transports import NULL, SMTP, smtp, transport
 from server.mailroom import flood, mail_dns, mail_listening, mail_setup
 from server.mailroom.mail_setup import MailboxStatus, TestFailed
 from server.mailroom.mailboxes import failed_mails
@@ -33,14 +33,6 @@ FAILED, LISTENER, PARSER = f"{BASE}/failed", f"{BASE}/listener", "/rest/parser/p
 TRANSPORT, MAILBOX = "mail_transport", "mailbox"
 KINDS = [(SMTP, N_("SMTP server")), (NULL, N_("Nowhere: accepts all email and sends none"))]
 ENCRYPTIONS = [("starttls", N_("STARTTLS, port 587")), ("tls", N_("TLS, port 465")), ("none", N_("None, port 25"))]
-PARAMS = (
-    "host",
-    "port",
-    "encryption",
-    "username",
-    "connected_account",
-    "timeout",
-)  # parameters of SMTP, except password and verify
 KEPT_PASSWORD = N_("Blank: keeps the stored password, as long as host, port and user name stay the same.")
 NEW_PASSWORD = N_("Never shown again.")
 PLAIN = {"autocomplete": "off", "autocapitalize": "off"}  # what no browser shall know better
@@ -241,19 +233,8 @@ def tabs(visit: Visit) -> list[tuple[str, str]]:
 @page("GET", LISTENER, "proven admin")
 def show_listener(visit: Visit) -> PageResponse:
     """Where mail servers hand over mail, to be switched."""
-    settings = visit.service.settings
-    return _listener(
-        visit,
-        Form.from_values(
-            {
-                "on": "1" if settings.lmtp_host else "",
-                "lmtp_host": settings.lmtp_host or "127.0.0.1",
-                "lmtp_port": settings.lmtp_port,
-                "lmtp_protocol": settings.lmtp_protocol,
-                "lmtp_domains": ", ".join(settings.lmtp_domains),
-            }
-        ),
-    )
+    fields = _listener_fields(visit.service.settings)
+    return _listener(visit, Form.from_values(fields | {"lmtp_host": fields["lmtp_host"] or "127.0.0.1"}))
 
 
 @page("POST", LISTENER, "proven admin")
@@ -347,9 +328,7 @@ def _fill_transport(visit: Visit, fields: OpenForm) -> OpenForm:
     if not fields.id:
         return fields
     params = fields.stored["params"] if isinstance(fields.stored["params"], dict) else {}
-    verify = "0" if str(params.get("verify", "1")).lower() in ("0", "false", "no", "off") else "1"
-    values = {name: str(params.get(name) or "") for name in PARAMS}
-    fields.fill(**values | {"encryption": values["encryption"].lower(), "verify": verify})
+    fields.fill(**smtp.typed_values(params))
     if params.get("password"):
         fields.change(replace(fields.control("password"), hint=KEPT_PASSWORD))
     return fields.fill(recipient=profile.own_record(visit.ctx)["email"])
@@ -360,11 +339,7 @@ def _params(visit: Visit, fields: OpenForm, form: Form) -> dict[str, Any]:
     if form.get("extension_id") == NULL:
         return {"params": {}}
     account = lookup.chosen_id(visit, "connected_account", form.get("connected_account"), "connected_account")
-    params = {name: form.text(name) for name in PARAMS} | {"connected_account": str(account or "")}
-    params = {name: text for name, text in params.items() if text not in ("", "0")}
-    params["verify"] = "1" if form.get("verify") == "1" else "0"
-    if form.get("password"):
-        params["password"] = form.get("password")
+    params = smtp.params_from(form.values | {"connected_account": str(account or "")})
     transport(form.get("extension_id")).settings_from(params)  # the type tells of all params as one field
     return {"params": params}
 

@@ -35,6 +35,7 @@ Refusal = tuple[int, bytes]  # the code and text of a response
 
 _HOST = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,251}[A-Za-z0-9])?|\[?[0-9a-fA-F:.]{2,45}\]?")
 _KEYS = ("host", "port", "encryption", "username", "password", "connected_account", "timeout", "verify")
+TYPED = tuple(key for key in _KEYS if key not in ("password", "verify"))  # settings that a form shows as typed
 _YES_NO = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
 
 
@@ -94,6 +95,20 @@ def settings_from(params: Mapping[str, object]) -> SmtpSettings:
         if "\0" in value:  # separates user name and password in a login (RFC 4616)
             raise Invalid(f"{key} contains a NUL character; remove it", field=key)
     return settings
+
+
+def params_from(values: Mapping[str, str]) -> dict[str, str]:
+    """The `params` of a transport from the fields of a form: without blank ones, and the password as it was typed."""
+    params = {name: text for name in TYPED if (text := values.get(name, "").strip()) not in ("", "0")}
+    params["verify"] = "1" if values.get("verify") == "1" else "0"
+    return params | ({"password": values["password"]} if values.get("password") else {})
+
+
+def typed_values(params: Mapping[str, object]) -> dict[str, str]:
+    """The fields of a form for stored `params`, without the password."""
+    values = {name: str(params.get(name) or "") for name in TYPED}
+    is_verified = _YES_NO.get(str(params.get("verify", "1")).lower(), True)
+    return values | {"encryption": values["encryption"].lower(), "verify": "1" if is_verified else "0"}
 
 
 def send(
