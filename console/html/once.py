@@ -117,7 +117,7 @@ def _ask(visit: Visit, claim: Claim) -> PageResponse:
 def _digest(visit: Visit) -> str:
     """A keyed digest of the form's content, which may hold secrets."""
     content = hashlib.sha256()
-    for name, value in resume.flat(visit.form.tree):
+    for name, value in visit.form.fields():
         if name not in VOLATILE:
             text = f"{value.filename}\0".encode() + value.content if isinstance(value, Upload) else value.encode()
             content.update(b"%d %d " % (len(name.encode()), len(text)) + name.encode() + text)

@@ -1,9 +1,6 @@
 """Forms that came too late: the session was over, the password too long ago, or the token of an older session. They are
 shown to be sent again, with what proves who sends them; then they are done as if nothing had been in the way."""
 
-from collections.abc import Iterator
-from typing import Any
-
 from console.html import confirmation
 from console.html.form import Form
 from console.html.rendering import render
@@ -120,7 +117,7 @@ def _has_code(visit: Visit) -> bool:
 
 def _sent(visit: Visit) -> list[tuple[str, str | Upload]]:
     """The submitted fields without those of these pages."""
-    return [(name, value) for name, value in flat(visit.form.tree) if name not in (FORM_TOKEN, EMAIL, PROOF)]
+    return [(name, value) for name, value in visit.form.fields() if name not in (FORM_TOKEN, EMAIL, PROOF)]
 
 
 def _fields_by_kind(visit: Visit) -> tuple[list[tuple[str, str]], list[str], list[str]]:
@@ -130,17 +127,3 @@ def _fields_by_kind(visit: Visit) -> tuple[list[tuple[str, str]], list[str], lis
     plain = [(name, text) for name, text in texts if not form_drafts.is_secret(name)]
     secrets = [name for name, text in texts if text and form_drafts.is_secret(name)]
     return plain, secrets, [name for name, value in sent if isinstance(value, Upload)]
-
-
-def flat(tree: dict[str, Any], inside: str = "") -> Iterator[tuple[str, str | Upload]]:
-    """The fields of a form by the names that they were sent with."""
-    for key, value in tree.items():
-        name = f"{inside}[{key}]" if inside else key
-        if isinstance(value, dict):
-            yield from flat(value, name)
-            continue
-        for each in value if isinstance(value, list) else [value]:
-            if isinstance(each, bytes):
-                each = each.decode("utf-8", "replace")
-            if isinstance(each, str | Upload):
-                yield f"{name}[]" if isinstance(value, list) else name, each

@@ -4,6 +4,7 @@ Each accessor accepts the outermost name and returns a plain value, or raises an
 a value for a record is decided elsewhere."""
 
 import re
+from collections.abc import Iterator
 from typing import Any, Literal, overload
 
 from server.digits import id_in
@@ -46,6 +47,10 @@ class Params:
     def names(self) -> list[str]:
         """The outermost names, in the order sent."""
         return list(self.tree)
+
+    def fields(self) -> Iterator[tuple[str, str | Upload]]:
+        """The fields of a form by the names that they were sent with."""
+        return _fields(self.tree)
 
     @overload
     def text(self, name: str, default: str, required: bool = False) -> str: ...
@@ -167,6 +172,19 @@ class Params:
         """Returns the file part of that name, with its file name and type; None if missing or sent as plain text."""
         value = self.tree.get(name)
         return value if isinstance(value, Upload) else None
+
+
+def _fields(tree: Tree, inside: str = "") -> Iterator[tuple[str, str | Upload]]:
+    for key, value in tree.items():
+        name = f"{inside}[{key}]" if inside else key
+        if isinstance(value, dict):
+            yield from _fields(value, name)
+            continue
+        for each in value if isinstance(value, list) else [value]:
+            if isinstance(each, bytes):
+                each = each.decode("utf-8", "replace")
+            if isinstance(each, str | Upload):
+                yield f"{name}[]" if isinstance(value, list) else name, each
 
 
 def _scalar_text(value: Value, name: str) -> str:
