@@ -48,18 +48,24 @@ def show(visit: Visit) -> PageResponse:
     tells = []
     if not security.has_second_factor(ctx):
         tells.append(("/account/second-factor", _("Protect your account with a second factor")))
-    if ctx.actor.is_admin:
-        errors = log_search.search(ctx, 'level:error created:"-1 day to now"', 1, 0)["total"]
-        if errors:
-            tells.append(
-                ("/automations/log?q=level%3Aerror", _("Automation errors since yesterday: {count}", count=errors))
-            )
-        given_up = mail_queue.list_queue(ctx, "failed", 1)[1]
-        if given_up:
-            tells.append(("/admin/mail/outbox?state=failed", _("Emails given up: {count}", count=given_up)))
-        ending = token_lists.ending(ctx, visit.now + WEEK_SECONDS, WEEK_SECONDS)
-        if ending:
-            tells.append(("/admin/tokens", _("Tokens that expire within a week: {count}", count=ending)))
+    counts = (
+        (
+            "/automations/log?q=level%3Aerror",
+            N_("Automation errors since yesterday: {count}"),
+            log_search.search(ctx, 'level:error created:"-1 day to now"', 1, 0)["total"],
+        ),
+        (
+            "/admin/mail/outbox?state=failed",
+            N_("Emails given up: {count}"),
+            mail_queue.list_queue(ctx, "failed", 1)[1],
+        ),
+        (
+            "/admin/tokens",
+            N_("Tokens that expire within a week: {count}"),
+            token_lists.ending(ctx, visit.now + WEEK_SECONDS, WEEK_SECONDS),
+        ),
+    )
+    tells += [(path, _(text, count=count)) for path, text, count in counts if count]
     searches = [(f"/rest/records/{uri}/search.json", q) for *_, uri, q in waiting]
     reported = [("/rest/data/query.json", q) for q in reports.queries(visit)]
     samples = [Sample("GET", path, [("q", q)]) for path, q in (*searches, *reported)]
@@ -75,8 +81,8 @@ def show(visit: Visit) -> PageResponse:
         pictures=reports.pictures(visit),
         samples=samples,
         days=reports.DAYS,
-        is_unfinished=ctx.actor.is_admin and bool(setup.remaining_steps(ctx)),
-        has_demo=ctx.actor.is_admin and demo.is_filled(ctx),
+        is_unfinished=bool(setup.remaining_steps(ctx)),
+        has_demo=demo.is_filled(ctx),
         all_done=all(each.is_done for each, *_ in items),
     )
 

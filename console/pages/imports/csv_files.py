@@ -1,7 +1,7 @@
 """Imports of CSV files as records of any type: a file is uploaded, its columns are mapped and tried, then everything is
 imported, or nothing."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from urllib.parse import urlencode
 
 from console.html import ui
@@ -39,19 +39,31 @@ class FileColumn:
     samples: str
 
 
+def _importing(show: Callable[[Visit, RecordType], PageResponse]) -> Callable[[Visit], PageResponse]:
+    """Calls a page with the type in its path, if the worker may create its records. Types with pages of their own
+    require the password before. Raises NotFound, Forbidden, NotOffered."""
+
+    def show_type(visit: Visit) -> PageResponse:
+        record_type = visit.service.registry.type(visit.arguments["type"])
+        records.require(visit.ctx, record_type.uri, "create")
+        if place_of(visit, record_type.uri) and not visit.who.is_stepped_up(visit.now):
+            return see(f"/confirm?{urlencode({'next': visit.path})}")
+        return show(visit, record_type)
+
+    return show_type
+
+
 @page("GET", "/records/{type}/import")
-def show_upload(visit: Visit) -> PageResponse:
+@_importing
+def show_upload(visit: Visit, record_type: RecordType) -> PageResponse:
     """Room for a file. Raises NotFound, Forbidden, NotOffered."""
-    record_type = _type(visit)
-    return _proof(visit, record_type) or _upload(visit, record_type, Form.from_values({"file": ""}))
+    return _upload(visit, record_type, Form.from_values({"file": ""}))
 
 
 @page("POST", "/records/{type}/import", form_bytes=csv_rows.MAX_FILE_BYTES + SMALL_FORM_BYTES, creates=True)
-def upload(visit: Visit) -> PageResponse:
+@_importing
+def upload(visit: Visit, record_type: RecordType) -> PageResponse:
     """Keep a file, and go on to its columns."""
-    record_type = _type(visit)
-    if (proof := _proof(visit, record_type)) is not None:
-        return proof
     try:
         sent = visit.form.upload("file")
         if sent is None or not sent.content:
@@ -63,11 +75,9 @@ def upload(visit: Visit) -> PageResponse:
 
 
 @page("GET", "/records/{type}/import/{code}")
-def show_columns(visit: Visit) -> PageResponse:
+@_importing
+def show_columns(visit: Visit, record_type: RecordType) -> PageResponse:
     """What each column is written to. Raises NotFound, Forbidden."""
-    record_type = _type(visit)
-    if (proof := _proof(visit, record_type)) is not None:
-        return proof
     upload = uploads.find_upload(visit.ctx, record_type.uri, visit.arguments["code"])
     task = background.task_of(upload)
     if task is not None:
@@ -79,11 +89,9 @@ def show_columns(visit: Visit) -> PageResponse:
 
 
 @page("POST", "/records/{type}/import/{code}")
-def run(visit: Visit) -> PageResponse:
+@_importing
+def run(visit: Visit, record_type: RecordType) -> PageResponse:
     """Try the rows, or import them."""
-    record_type = _type(visit)
-    if (proof := _proof(visit, record_type)) is not None:
-        return proof
     upload = uploads.find_upload(visit.ctx, record_type.uri, visit.arguments["code"])
     if not upload.content:  # it is imported
         return see(visit.path)
@@ -131,20 +139,6 @@ def _task(visit: Visit, record_type: RecordType, upload: CsvUpload, task: CsvTas
     if task.problem:
         form.fail("", sentence(task.problem))
     return _columns(visit, record_type, upload, upload.table(), form, task.result, task.is_trial)
-
-
-def _type(visit: Visit) -> RecordType:
-    """The type, when the worker may create its records. Raises NotFound, Forbidden, NotOffered."""
-    record_type = visit.service.registry.type(visit.arguments["type"])
-    records.require(visit.ctx, record_type.uri, "create")
-    return record_type
-
-
-def _proof(visit: Visit, record_type: RecordType) -> PageResponse | None:
-    """The redirect to the password page: types with pages of their own require it before a record is created."""
-    if not place_of(visit, record_type.uri) or visit.who.is_stepped_up(visit.now):
-        return None
-    return see(f"/confirm?{urlencode({'next': visit.path})}")
 
 
 def _base(record_type: RecordType) -> str:
