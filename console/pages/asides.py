@@ -1,5 +1,6 @@
 """Requests that scripts send while somebody types, and the page with all components."""
 
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from console.html import diffs, drafts
@@ -69,37 +70,30 @@ def drop_draft(visit: Visit) -> PageResponse:
     return see(visit.next)
 
 
-@page("POST", "/-/check/script", "admin", form_bytes=TEXT_BYTES)
-def check_script(visit: Visit) -> PageResponse:
-    """The mistakes in a script, and the names in it that this service does not have."""
-    flags = names.flagged_in(visit.ctx, visit.form.text("text", ""), visit.form.text("trigger", ""))
-    return _mistakes([(each.line, each.message) for each in flags])
+Mistakes = Sequence[tuple[int, str]]  # line, message
+# {last part of the path: returns the mistakes in a text}
+CHECKS: dict[str, Callable[[Visit, str], Mistakes]] = {
+    # Also the names that this service does not have.
+    "script": lambda visit, text: [
+        (each.line, each.message) for each in names.flagged_in(visit.ctx, text, visit.form.text("trigger", ""))
+    ],
+    # Also the parts without effect.
+    "policy": lambda visit, text: [
+        (each.line, each.message) for each in (*checker.check_policy(text), *checker.warn_of_policy(text))
+    ],
+    "binding": lambda visit, text: bindings.problems(text),
+    "scopes": lambda visit, text: scope_check.mistakes(text, partial(reach.doubt, visit.service.registry)),
+    "callbacks": lambda visit, text: callbacks.mistakes(text),
+}
 
 
-@page("POST", "/-/check/policy", "admin", form_bytes=TEXT_BYTES)
-def check_policy(visit: Visit) -> PageResponse:
-    """The mistakes in a policy, and its parts without effect."""
-    text = visit.form.text("text", "")
-    mistakes = [*checker.check_policy(text), *checker.warn_of_policy(text)]
-    return _mistakes([(each.line, each.message) for each in mistakes])
+def _check(visit: Visit, mistakes: Callable[[Visit, str], Mistakes]) -> PageResponse:
+    """The mistakes in a text: {mistakes: [[line, message]]}."""
+    return json_response({"mistakes": mistakes(visit, visit.form.text("text", ""))})
 
 
-@page("POST", "/-/check/binding", "admin", form_bytes=TEXT_BYTES)
-def check_binding(visit: Visit) -> PageResponse:
-    """The mistakes in a binding of automations."""
-    return _mistakes(bindings.problems(visit.form.text("text", "")))
-
-
-@page("POST", "/-/check/scopes", "admin", form_bytes=TEXT_BYTES)
-def check_scopes(visit: Visit) -> PageResponse:
-    """The mistakes in the scopes of an app."""
-    return _mistakes(scope_check.mistakes(visit.form.text("text", ""), partial(reach.doubt, visit.service.registry)))
-
-
-@page("POST", "/-/check/callbacks", "admin")
-def check_callbacks(visit: Visit) -> PageResponse:
-    """The mistakes in the callback addresses of an app."""
-    return _mistakes(callbacks.mistakes(visit.form.text("text", "")))
+for path, mistakes_in in CHECKS.items():
+    page("POST", f"/-/check/{path}", "admin", form_bytes=TEXT_BYTES)(partial(_check, mistakes=mistakes_in))
 
 
 @page("GET", "/-/ui", "anyone")
@@ -134,7 +128,3 @@ def components(visit: Visit) -> PageResponse:
 
 def _is_pair(each: object) -> bool:
     return isinstance(each, list) and len(each) == 2 and all(isinstance(one, str) for one in each)
-
-
-def _mistakes(mistakes: list[tuple[int, str]]) -> PageResponse:
-    return json_response({"mistakes": mistakes})
