@@ -4,7 +4,6 @@ A page declares a Worklist; everything else comes from the registry: further col
 The state of a list is in its address: `q`, `sort`, `page`, `limit`, `columns`, `by`. The same table shows rows that are
 not records: see row_view.py."""
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
@@ -34,6 +33,7 @@ from server.records.records import SearchRequest
 from server.records.search_help.chips import Chip
 from server.records.search_help.mistakes import QueryMistake
 from server.records.search_help.query_help import QueryHelp
+from server.search.query_texts import narrowed_query, sorted_query
 from server.tickets import following
 from server.translation import N_, Words, _, ngettext, shown, shown_mark
 
@@ -43,7 +43,6 @@ MAX_EXPORTED = 10_000  # records of one file
 PART = 500  # records of an export that are read at once
 MAX_MATCHING = 400  # records of one action on everything that a list finds
 MAX_COLUMNS = 30  # chosen for one list
-_PLAIN = re.compile(r"[\w.@-]+")
 
 # Puts fields of a record back: the caller, the type, the id, and {field: value}.
 Restore = Callable[[Context, str, int, dict[str, str]], object]
@@ -148,19 +147,6 @@ class Worklist:
 
 
 DECLARED: dict[str, Worklist] = {}
-
-
-def sorted_query(usual: str, chosen: str, *parts: str) -> str:
-    """A search with its order: the one chosen for the list, else that in its own words, else the usual one. The last
-    that is said counts.
-
-    >>> sorted_query("-updated", "", "status:open", "")
-    'sort:-updated status:open'
-    >>> sorted_query("-updated", "subject", "status:open", "sort:id")
-    'sort:-updated status:open sort:id sort:subject'
-    """
-    first, last = (f"sort:{each}" if each else "" for each in (usual, chosen))
-    return " ".join(filter(None, (first, *parts, last)))
 
 
 def declare(worklist: Worklist) -> Worklist:
@@ -318,7 +304,10 @@ class ListView(TableView):
             self.error = BadQuery(self.wrong)
             return lookup.EMPTY_PAGE
         counted = (found.get("subtotals") or {}).get(self.by, [])[:MAX_SUBTOTAL_ROWS]
-        self.shares = [(str(each["label"]), each["hits"], self.link(q=self._narrowed(each))) for each in counted]
+        keys = ((each, str(each.get("key", each["label"]))) for each in counted)
+        self.shares = [
+            (str(each["label"]), each["hits"], self.link(q=narrowed_query(self.q, self.by, key))) for each, key in keys
+        ]
         return found
 
     # -- what templates show -----------------------------------------------------------------------------------------
@@ -353,12 +342,6 @@ class ListView(TableView):
         return [
             (each, f"{base}?{urlencode({'q': f'{each.without} {self.q}'.strip()})}") for each in self.help.chips(own)
         ]
-
-    def _narrowed(self, entry: dict[str, Any]) -> str:
-        value = str(entry.get("key", entry["label"]))
-        shown_value = value if _PLAIN.fullmatch(value) else '"{}"'.format(value.replace('"', ""))
-        term = f"{self.by}:{shown_value}"
-        return self.q if term in self.q.split() else f"{self.q} {term}".strip()
 
 
 def page(

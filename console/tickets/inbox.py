@@ -12,7 +12,7 @@ from console.html import ui
 from console.html.ui import Option
 from console.http.visit import Visit
 from console.lists import lookup
-from console.lists.worklist import BulkAction, Worklist, declare, sorted_query
+from console.lists.worklist import BulkAction, Worklist, declare
 from console.lists.worklist_columns import ListColumn
 from console.tickets import list_place
 from console.tickets.reply_choices import buckets
@@ -23,6 +23,7 @@ from server.people import presence, saved_searches
 from server.record_types.shared import paths
 from server.records import records
 from server.records.records import SearchRequest
+from server.search.query_texts import sorted_query
 from server.tickets import list_neighbours, passing_counts, target_alerts, undo
 from server.translation import N_, N_ngettext, N_pgettext, _, shown
 
