@@ -23,7 +23,6 @@ from server.errors import Forbidden, NotFound
 from server.people import presence, profile
 from server.record_types.shared import paths
 from server.records import records, sheet
-from server.records.records import SearchRequest
 from server.records.sheet import Sheet
 from server.tickets import answered, conversation, following, masks, unmerge, unseen
 from server.tickets.conversation import Conversation
@@ -217,32 +216,15 @@ def _address(visit: Visit, **changes: str) -> str:
 def _elsewhere(visit: Visit, ticket: Sheet) -> str:
     """Returns the address of the requested message, comment or draft if it is not on this page: further back, or on a
     separate page."""
+    here = visit.query.integer("back", 0, 0, conversation.MAX_BACK)
     for uri in ("message", "draft", "comment"):
         id = id_in(visit.query.text(uri, ""))
-        if not id:
-            continue
-        if uri == "message":
-            return _with_message(visit, ticket, id)
-        entries = ticket.comments if uri == "comment" else _drafts(visit, ticket)
-        return "" if any(each["id"] == id for each in entries) else paths.record(uri, id)
+        if id:
+            back = conversation.page_of(visit.ctx, ticket, uri, id, here)
+            if back is None:
+                return paths.record(uri, id)
+            return f"{visit.path}?{urlencode({'back': back, uri: id})}#{uri}{id}" if back != here else ""
     return ""
-
-
-def _drafts(visit: Visit, ticket: Sheet) -> list[dict[str, Any]]:
-    request = SearchRequest(f"ticket.id:{ticket.id} sort:-updated", conversation.MAX_DRAFTS)
-    drafts: list[dict[str, Any]] = records.search(visit.ctx, "draft", request)["results"]
-    return drafts
-
-
-def _with_message(visit: Visit, ticket: Sheet, id: int) -> str:
-    """Returns the address of the page with this message, "" if it is the current one."""
-    messages = records.search(visit.ctx, "message", SearchRequest(f"ticket.id:{ticket.id} id:{id}"))["results"]
-    if not messages:
-        return paths.record("message", id)
-    back = conversation.back_to(visit.ctx, ticket.id, messages[0])
-    if back == visit.query.integer("back", 0, 0, conversation.MAX_BACK):
-        return ""
-    return f"{visit.path}?{urlencode({'back': back, 'message': id})}#message{id}"
 
 
 def _samples(visit: Visit, ticket: Sheet, said: Conversation, written: ReplyForm | None) -> list[Sample]:

@@ -128,6 +128,19 @@ def newer(entries: Sequence[Entry], mark: Mark, worker_id: int) -> tuple[Entry, 
     )
 
 
+def page_of(ctx: Context, ticket: Sheet, uri: str, id: int, here: int) -> int | None:
+    """Returns how many steps back a message is; for a comment or draft of the ticket, `here`. None for a record that is
+    on no page of the ticket."""
+    if uri == "message":
+        messages = records.search(ctx, "message", SearchRequest(f"ticket.id:{ticket.id} id:{id}"))["results"]
+        return back_to(ctx, ticket.id, messages[0]) if messages else None
+    entries: Sequence[Mapping[str, Any]] = ticket.comments
+    if uri == "draft":
+        request = SearchRequest(f"ticket.id:{ticket.id} sort:-updated", MAX_DRAFTS)
+        entries = records.search(ctx, "draft", request)["results"]
+    return here if any(each["id"] == id for each in entries) else None
+
+
 def back_to(ctx: Context, ticket_id: int, message: Mapping[str, Any]) -> int:
     """Returns the number of steps back to a message."""
     id, created = message["id"], message["created"]
