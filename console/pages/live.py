@@ -9,16 +9,14 @@ from console.pages.mailing.mail_overview import LISTENER
 from console.pages.setup import BASE as SETUP
 from console.pages.upkeep.system import SETTINGS
 from server.errors import HelpdeskError, NotFound, nearest
+from server.mailroom import mail_listening
 from server.records import live_settings
 from server.settings import BY_NAME, LIVE, Setting, display_value
 from server.translation import _
 
 ELSEWHERE = {
     "base_url": f"{SETUP}/address",
-    "lmtp_host": LISTENER,
-    "lmtp_port": LISTENER,
-    "lmtp_protocol": LISTENER,
-    "lmtp_domains": LISTENER,
+    **dict.fromkeys(mail_listening.NAMES, LISTENER),
 }  # settings that have a page where more is looked at
 
 
