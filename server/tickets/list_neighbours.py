@@ -81,8 +81,12 @@ def find_place(ctx: Context, q: str, at: int, mask: str, seen: tuple[str, str]) 
 
 
 def in_order(masks: list[str], first: int) -> list[ListedTicket]:
-    """Returns consecutive tickets of a list. first: the place of the first one."""
-    ends = zip(masks, ["", *masks[:-1]], [*masks[1:], ""], strict=True)
+    """Returns consecutive tickets of a list. first: the place of the first one.
+
+    >>> [(each.place, each.before, each.after) for each in in_order(["A", "B"], 51)], in_order([], 51)
+    ([(51, '', 'B'), (52, 'A', '')], [])
+    """
+    ends = zip(masks, ["", *masks], [*masks[1:], ""], strict=False)  # as many as masks
     return [ListedTicket(mask, place, before, after) for place, (mask, before, after) in enumerate(ends, first)]
 
 
