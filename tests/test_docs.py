@@ -119,6 +119,7 @@ INTERNAL = {
         console.pages.groups.MAX_NAMED console.pages.groups.MAX_COLUMNS console.pages.packages.MAX_FOUND
         help.articles.MAX_FOUND help.articles.MAX_WORDS
         people.saved_searches.MAX_OFFERED people.saved_searches.MAX_READ
+        people.saved_searches.MAX_GROUPS packages.prompts.MAX_CHOICES tickets.by_words.MAX_REQUESTERS
         help.synonyms.MAX_FOUND console.http.navigation.MAX_CUSTOM
         records.search_help.chips.MAX_CHARS records.search_help.chips.MAX_CHIPS
         records.search_help.query_help.MAX_LABELS records.search_help.options.MAX_NAMES
@@ -143,7 +144,7 @@ INTERNAL = {
         access.validator.MAX_CLIENT_ID_CHARS automation.commands.pgp.MAX_MESSAGE_CHARS
         console.http.visit.MAX_TOLD_CHARS console.lists.selection.MAX_UNDO_BYTES console.http.visit.MAX_UNDO_CHARS
         console.http.visit.MAX_NEXT_CHARS queries.numbers.MAX_MAGNITUDE
-        people.form_drafts.MAX_KEY_CHARS console.lists.lookup.MAX_NAMED_WORDS console.lists.lookup.MAX_LISTED_CHOICES
+        people.form_drafts.MAX_KEY_CHARS records.records.MAX_NAMED_WORDS console.lists.lookup.MAX_LISTED_CHOICES
         digits.MAX_ID_DIGITS tickets.conversation.MAX_BACK
         fields.number.MAX_NUMBER fields.number.MAX_UINT
         markup.html_tokens.MAX_REFERENCE_DIGITS outbound.client_tokens.MAX_TOKEN_BYTES

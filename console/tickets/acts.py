@@ -19,6 +19,7 @@ from server.people import form_drafts
 from server.record_types.shared import paths
 from server.records import comments, records, relations
 from server.tickets import answer_drafts, masks, original_sender, properties, requester, undo, unmerge
+from server.tickets.by_words import find_similar
 from server.translation import N_, Words, _, ngettext, shown
 
 MOST_NEAR = 10  # suggested tickets to merge with
@@ -290,16 +291,9 @@ def undo_merge(visit: Visit) -> PageResponse:
 def _merge_form(visit: Visit, ticket: Ticket, other: str, wrong: str = "", words: str = "") -> PageResponse:
     """Renders the form with tickets to choose from: the ones with these words, else other tickets of the same
     requesters."""
+    near = find_similar(visit.ctx, ticket, words, MOST_NEAR + 1)
     if words:
-        near = records.search_names(visit.ctx, TICKET, words, MOST_NEAR + 1, "status:![deleted] sort:-updated")[
-            "results"
-        ]
         wrong = "" if near else _("No ticket contains these words. Enter a ticket number or other words.")
-    else:
-        ids = [each["id"] for each in (ticket["requesters"] or {}).values()][:10]
-        query = " OR ".join(f"participant.id:{id}" for id in ids)
-        request = records.SearchRequest(f"({query}) status:![deleted] sort:-updated", MOST_NEAR + 1, 1, lookup.LABEL)
-        near = records.search(visit.ctx, TICKET, request)["results"] if ids else []
     form = Form({"other": other})
     if wrong:
         form.fail("other", wrong)

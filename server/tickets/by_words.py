@@ -1,9 +1,13 @@
-"""Tickets by their mask, or by words of their subject and messages."""
+"""Tickets by their mask, by words of their subject and messages, or by their requesters."""
+
+from typing import Any
 
 from server.context import Context
 from server.records import records
 from server.records.records import LABEL, MAX_NAMED_WORDS, SearchRequest
 from server.tickets import masks
+
+MAX_REQUESTERS = 10  # requesters whose other tickets are searched
 
 
 def find_by_words(ctx: Context, text: str, limit: int) -> list[tuple[str, str]]:
@@ -22,3 +26,19 @@ def find_by_words(ctx: Context, text: str, limit: int) -> list[tuple[str, str]]:
         messages = records.search(ctx, "message", request)["results"]
         hits += [(str(each["ticket__label"]), str(each["ticket_mask"])) for each in messages if each.get("ticket_mask")]
     return list(dict.fromkeys(hits))[:limit]
+
+
+def find_similar(ctx: Context, ticket: dict[str, Any], words: str, limit: int) -> list[dict[str, Any]]:
+    """Returns tickets that are not deleted: those whose names have these words, or for "" those of the same requesters.
+    The ticket itself may be among them. ticket: with `requesters`."""
+    q = "status:![deleted] sort:-updated"
+    if words:
+        page = records.search_names(ctx, "ticket", words, limit, q)
+    else:
+        ids = [each["id"] for each in (ticket["requesters"] or {}).values()][:MAX_REQUESTERS]
+        if not ids:
+            return []
+        participants = " OR ".join(f"participant.id:{id}" for id in ids)
+        page = records.search(ctx, "ticket", SearchRequest(f"({participants}) {q}", limit, 1, LABEL))
+    similar: list[dict[str, Any]] = page["results"]
+    return similar
