@@ -273,9 +273,7 @@ def page_range(visit: Visit, total: int, page: int, limit: int) -> str:
 
 def this_page(visit: Visit, name: str, value: object) -> str:
     """The address of this page with another value of a parameter; blank ones are left out."""
-    values = {each: visit.query.text(each, "") for each in visit.query.names()} | {name: str(value)}
-    query = urlencode({each: text for each, text in values.items() if text})
-    return f"{visit.path}?{query}" if query else visit.path
+    return visit.address(**{name: str(value)})
 
 
 def current_tab(visit: Visit, pages: Sequence[Option]) -> str:

@@ -8,6 +8,7 @@ import secrets
 from dataclasses import field
 from functools import cached_property
 from typing import Any
+from urllib.parse import urlencode
 
 from console.http import cookies
 from server import times
@@ -95,7 +96,17 @@ class Visit:
     @property
     def shown_path(self) -> str:
         """The path with the query."""
-        return f"{self.path}?{self.request.query}" if self.request.query else self.path
+        return self.with_query(self.path)
+
+    def with_query(self, path: str) -> str:
+        """Another path with the query of this one."""
+        return f"{path}?{self.request.query}" if self.request.query else path
+
+    def address(self, **changes: str) -> str:
+        """The address of this page with other parameters; blank ones are left out."""
+        present = {name: self.query.text(name, "") for name in self.query.names()}
+        query = urlencode({name: text for name, text in (present | changes).items() if text})
+        return f"{self.path}?{query}" if query else self.path
 
     @property
     def referring_path(self) -> str:
@@ -193,7 +204,7 @@ class Visit:
         """Sets a visit cookie if nobody is signed in, so that a form can be tied to it."""
         if not self.secret:
             self.secret = secrets.token_urlsafe(32)
-            self.cookies.append(cookies.write(cookies.VISIT, self.secret, self.is_secure))
+            self._set_cookie(cookies.VISIT, self.secret)
 
     def tag(self, purpose: str) -> str:
         """A keyed digest (HMAC) that can only be computed with the cookie."""
@@ -205,15 +216,15 @@ class Visit:
         """Sets the session cookie. is_kept: whether it outlives the browser; None to leave that as it is."""
         if is_kept is None:
             is_kept = self.session is not None and self.session.idle_seconds >= self._most_seconds
-        self.cookies.append(cookies.write(cookies.SESSION, id, self.is_secure, self._most_seconds if is_kept else None))
-        self.cookies.append(cookies.write(cookies.VISIT, "", self.is_secure, 0))
+        self._set_cookie(cookies.SESSION, id, self._most_seconds if is_kept else None)
+        self._set_cookie(cookies.VISIT, "", 0)
         self.secret = id
 
     def sign_in(self, session: NewSession, is_kept: bool | None = None) -> None:
         """Sets the cookies of a new session and of a known device. is_kept: as in set_session."""
         self.set_session(session.session_id, is_kept)
         if session.known:
-            self.cookies.append(cookies.write(cookies.DEVICE, session.known, self.is_secure, KNOWN_SECONDS))
+            self._set_cookie(cookies.DEVICE, session.known, KNOWN_SECONDS)
 
     def begin(self, session: NewSession, is_kept: bool | None = None) -> None:
         """Continues this request in a new session, which its form has just created."""
@@ -224,7 +235,7 @@ class Visit:
 
     def drop_session(self) -> None:
         """Removes the session cookie."""
-        self.cookies.append(cookies.write(cookies.SESSION, "", self.is_secure, 0))
+        self._set_cookie(cookies.SESSION, "", 0)
 
     @property
     def _most_seconds(self) -> int:
@@ -237,6 +248,9 @@ class Visit:
 
     def _cookie(self, kind: str) -> str:
         return cookies.read(self.request.headers.get("Cookie", ""), kind, self.is_secure)
+
+    def _set_cookie(self, kind: str, value: str, seconds: int | None = None) -> None:
+        self.cookies.append(cookies.write(kind, value, self.is_secure, seconds))
 
     def session_id(self) -> str:
         """The value of the session cookie."""
@@ -274,7 +288,7 @@ class Visit:
         payload = json.dumps([message, undo, fields, draft_name], ensure_ascii=False)
         payload = payload.encode("utf-8", "replace").decode()
         signed = f"{self.tag(payload)}{payload}"
-        self.cookies.append(cookies.write(cookies.TOAST, signed, self.is_secure, TOAST_SECONDS))
+        self._set_cookie(cookies.TOAST, signed, TOAST_SECONDS)
 
     @cached_property
     def toast(self) -> dict[str, Any] | None:
@@ -282,7 +296,7 @@ class Visit:
         signed = self._cookie(cookies.TOAST)
         if not signed:
             return None
-        self.cookies.append(cookies.write(cookies.TOAST, "", self.is_secure, 0))
+        self._set_cookie(cookies.TOAST, "", 0)
         tag, payload = signed[:_TAG_CHARS], signed[_TAG_CHARS:]
         if not self.secret or not hmac.compare_digest(tag.encode(), self.tag(payload).encode()):
             return None

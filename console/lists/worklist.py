@@ -228,9 +228,7 @@ class TableView(ABC):
 
     def link(self, **changes: str) -> str:
         """The address of this list with other parameters; blank ones are left out, and it begins at its first page."""
-        present = {name: self.visit.query.text(name, "") for name in self.visit.query.names()}
-        parameters = {name: text for name, text in (present | {"page": ""} | changes).items() if text}
-        return f"{self.visit.path}?{urlencode(parameters)}" if parameters else self.visit.path
+        return self.visit.address(**{"page": "", **changes})
 
     def header(self, column: ListColumn) -> tuple[str, str]:
         """Where its header leads, "" for one that does not sort; and how it sorts now, as aria-sort says it."""

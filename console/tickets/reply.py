@@ -17,7 +17,6 @@ from console.tickets.show import (
     render_ticket,
     ticket_of_mask,
     with_choices,
-    with_query,
 )
 from server import tickets
 from server.errors import Conflict, HelpdeskError, Invalid, NotFound, Required
@@ -81,7 +80,7 @@ def show_answer(visit: Visit) -> PageResponse:
     ticket = of_mask(visit)
     if visit.is_part:
         return render_answer(visit, ticket)
-    return see(f"{with_query(visit, paths.ticket(ticket.keys['mask']))}#answer")
+    return see(f"{visit.with_query(paths.ticket(ticket.keys['mask']))}#answer")
 
 
 @page("POST", "/tickets/{mask}/draft", form_bytes=TEXT_BYTES)

@@ -39,7 +39,7 @@ def show(visit: Visit) -> PageResponse:
     """Shows a ticket. Raises NotFound, Forbidden."""
     ticket = of_mask(visit)
     if ticket.keys["mask"] != unquote(visit.arguments["mask"]):
-        return see(with_query(visit, paths.ticket(ticket.keys["mask"])))
+        return see(visit.with_query(paths.ticket(ticket.keys["mask"])))
     missing = _elsewhere(visit, ticket)
     return see(missing) if missing else render_ticket(visit, ticket)
 
@@ -180,11 +180,6 @@ def _id(visit: Visit) -> int:
     return id
 
 
-def with_query(visit: Visit, path: str) -> str:
-    """Returns the path with the parameters of the address."""
-    return f"{path}?{visit.request.query}" if visit.request.query else path
-
-
 # -- the conversation -------------------------------------------------------------------------------------------------
 
 
@@ -206,11 +201,8 @@ def _beside(visit: Visit, said: Conversation) -> tuple[str, str]:
 
 
 def _address(visit: Visit, **changes: str) -> str:
-    """Returns the address of this page with other parameters; "" removes one."""
-    left_out = {"message", *changes}
-    present = {name: visit.query.text(name, "") for name in visit.query.names() if name not in left_out}
-    params = urlencode(present | {name: text for name, text in changes.items() if text})
-    return f"{visit.path}?{params}" if params else visit.path
+    """Returns the address of this page with other parameters, without the message in it."""
+    return visit.address(message="", **changes)
 
 
 def _elsewhere(visit: Visit, ticket: Sheet) -> str:

@@ -49,7 +49,7 @@ def show(visit: Visit) -> PageResponse:
     """The page of a record of any type; a ticket has a page of its own. Raises NotFound, Forbidden."""
     record_type = visit.service.registry.type(visit.arguments["type"])
     if record_type.uri == TICKET:
-        return _to(visit, paths.ticket(records.retrieve(visit.ctx, TICKET, visit.id)["mask"]))
+        return see(visit.with_query(paths.ticket(records.retrieve(visit.ctx, TICKET, visit.id)["mask"])))
     return _record(visit, record_type, drafts.take_up(visit, visit.path, Form.from_values({COMMENT: ""})))
 
 
@@ -83,10 +83,10 @@ def former(visit: Visit) -> PageResponse:
     number = _NUMBER.match(name)
     id = id_in(number[1]) if number else None
     if uri == TICKET and (id is None or masks.ticket_id(visit.ctx, name) is not None):
-        return _to(visit, paths.ticket(name))
+        return see(visit.with_query(paths.ticket(name)))
     if id is None:
         raise NotFound(_("'{name}' is not a record id", name=name[:50]))
-    return _to(visit, paths.record(uri, id))
+    return see(visit.with_query(paths.record(uri, id)))
 
 
 def _record(visit: Visit, record_type: RecordType, form: Form) -> PageResponse:
@@ -122,8 +122,3 @@ def _tickets(visit: Visit, details: Sheet) -> RelatedTickets | None:
     search = SearchRequest(f"{q} sort:-updated", MAX_TICKETS, expand="_label,group_")
     answer = records.search(visit.ctx, TICKET, search)
     return RelatedTickets(answer["results"], answer["total"], f"/search/{TICKET}?{urlencode({'q': q})}")
-
-
-def _to(visit: Visit, path: str) -> PageResponse:
-    """A redirect to another path with the same query."""
-    return see(f"{path}?{visit.request.query}" if visit.request.query else path)
