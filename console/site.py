@@ -14,7 +14,7 @@ from server import clock, log, times, translation
 from server.access import sessions
 from server.access.sessions import Session
 from server.context import Context, Service
-from server.errors import AdminOnly, Forbidden, HelpdeskError, NotAuthenticated, NotFound, NotOffered
+from server.errors import Forbidden, HelpdeskError, NotAuthenticated, NotFound, NotOffered
 from server.people import preferences, sign_in
 from server.records import catalogs
 from server.store.transaction import Transaction
@@ -69,8 +69,7 @@ class Console(Site):
                     MAX_FORM_BYTES=f"{MAX_FORM_BYTES:,}",
                 )
             )
-        if page.access.endswith("admin") and not session.actor.is_admin:
-            raise AdminOnly(_("Only administrators can open this page."))
+        page.require(session.actor)
         return None
 
     def looks(self, request: Request) -> bool:
@@ -230,8 +229,7 @@ class Console(Site):
         if self._must_enrol(visit):
             visit.flash(_("Your administrator requires a second factor. Set it up first."))
             return see(SECOND_FACTOR if visit.is_post else f"{SECOND_FACTOR}?{urlencode({'next': visit.shown_path})}")
-        if page.access.endswith("admin") and not visit.actor.is_admin:
-            raise AdminOnly(_("Only administrators can open this page."))
+        page.require(visit.actor)
         if page.access.startswith("proven") and not visit.who.is_stepped_up(visit.now):
             if visit.is_post:
                 return resume.again(visit, resume.CONFIRM)

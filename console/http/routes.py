@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Literal
 from server.dataclass import dataclass
 from server.digits import MAX_ID
 from server.discovery import load_all
+from server.errors import AdminOnly
+from server.translation import _
 from server.warming import warmed
 
 if TYPE_CHECKING:
     from console.http.page_response import PageResponse
     from console.http.visit import Visit
+    from server.access.actor import Actor
 
 Access = Literal["anyone", "code", "worker", "admin", "proven worker", "proven admin"]
 SMALL_FORM_BYTES = 64 * 1024
@@ -50,6 +53,11 @@ class Page:
     is_open: bool
     hashes: bool
     creates: bool
+
+    def require(self, actor: "Actor") -> None:
+        """Raises AdminOnly for a page of administrators."""
+        if self.access.endswith("admin") and not actor.is_admin:
+            raise AdminOnly(_("Only administrators can open this page."))
 
 
 PACKAGES = ("console.pages", "console.tickets")  # packages of modules that declare pages

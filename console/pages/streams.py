@@ -8,7 +8,7 @@ from console.http.page_response import PageResponse
 from console.http.routes import page
 from console.http.visit import Visit
 from server.context import Context
-from server.errors import AdminOnly, HelpdeskError, NotFound
+from server.errors import HelpdeskError, NotFound
 from server.translation import _
 from server.web.endpoint_call import Feed, News
 from server.web.streams import LAST_ID, MEDIA_TYPE, wants_events
@@ -57,8 +57,7 @@ def _feed_of_page(visit: Visit, address: str, last: str) -> Feed:
     each = pages.get("GET")
     if each is None or request.path == PATH or each.access not in ("worker", "admin"):
         raise NotFound(_("There is no such page."))
-    if each.access == "admin" and not visit.actor.is_admin:
-        raise AdminOnly(_("Only administrators can open this page."))
+    each.require(visit.actor)
     inner = Visit(visit.service, request, visit.now, arguments, visit.session, visit.preferences, visit.secret)
     feed = each.show(inner).feed
     if feed is None:

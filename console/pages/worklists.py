@@ -126,8 +126,6 @@ def act(visit: Visit) -> PageResponse:
     """Performs an action on the selected records. Each is done by itself, with the rights of the caller: refusals are
     reported with the reason. Raises Invalid, AdminOnly, NotFound."""
     listing = asked_list(visit)
-    if "admin" in listing.changes and not visit.actor.is_admin:
-        raise AdminOnly(_("Only administrators can do this."))
     action = _action(visit, listing)
     ids, further = _selected(visit, listing)
     if action.page and len(ids) > MAX_SELECTED:
@@ -169,8 +167,6 @@ def _sentences(visit: Visit, action: BulkAction, count: int, refused: list[str],
 def undo(visit: Visit) -> PageResponse:
     """Undoes an action, each record with the rights of the caller. Raises Invalid, AdminOnly, NotFound."""
     listing = asked_list(visit)
-    if "admin" in listing.changes and not visit.actor.is_admin:
-        raise AdminOnly(_("Only administrators can do this."))
     action = _action(visit, listing)
     before = {
         id: {name: str(fields[name]) for name in action.restores if name in fields}
@@ -247,6 +243,9 @@ def asked_list(visit: Visit) -> Worklist:
 
 
 def _action(visit: Visit, listing: Worklist) -> BulkAction:
+    """The action of a form. Raises AdminOnly, Invalid."""
+    if "admin" in listing.changes and not visit.actor.is_admin:
+        raise AdminOnly(_("Only administrators can do this."))
     name = visit.form.text("do", "")
     actions = {each.name: each for each in listing.actions}
     if name not in actions:
