@@ -210,10 +210,8 @@ def save_mail(visit: Visit) -> PageResponse:
     params |= {"password": password} if password else {}
     try:
         mail_setup.add_server(visit.ctx, form.text("host"), params, form.text("recipient"), form.get("anyway") == "1")
-    except mail_setup.TestFailed as error:
-        return _mail(visit, form.refuse(error), error.dialogue)
     except HelpdeskError as error:
-        return _mail(visit, form.refuse(error))
+        return _mail(visit, form.refuse(error), mail_setup.dialogue_of(error))
     visit.flash(_("Email is now sent through {host}.", host=form.text("host")))
     return _next(visit, "mail")
 
@@ -239,10 +237,8 @@ def save_receive(visit: Visit) -> PageResponse:
         fields = {name: form.text(name) for name in RECEIVE_FIELDS}
         fields |= {"password": visit.form.text("password", ""), "is_mail_kept": form.get("is_mail_kept") or "0"}
         mail_setup.add_mailbox(visit.ctx, fields, form.get("anyway") == "1")
-    except mail_setup.TestFailed as error:
-        return _receive(visit, form.refuse(error), error.dialogue)
     except HelpdeskError as error:
-        return _receive(visit, form.refuse(error))
+        return _receive(visit, form.refuse(error), mail_setup.dialogue_of(error))
     visit.flash(_("Email is now fetched from {host}.", host=form.text("host")))
     return _next(visit, "receive")
 

@@ -55,6 +55,11 @@ class TestFailed(Unavailable):
         self.dialogue = tuple(dialogue)
 
 
+def dialogue_of(error: HelpdeskError) -> tuple[str, ...]:
+    """The conversation with a mail server that did not pass a test, () for another error."""
+    return error.dialogue if isinstance(error, TestFailed) else ()
+
+
 @dataclass(frozen=True, slots=True)
 class SenderAddress:
     """A sender address. transport: the name of its own mail transport, "" for the default one."""

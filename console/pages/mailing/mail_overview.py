@@ -294,7 +294,7 @@ def test_transport(visit: Visit) -> PageResponse:
         sender = mail_setup.send_test(visit.ctx, visit.id, recipient)
     except HelpdeskError as error:
         fields.values.refuse(error, known=("recipient",))
-        return _transport(visit, fields, error.dialogue if isinstance(error, TestFailed) else ())
+        return _transport(visit, fields, mail_setup.dialogue_of(error))
     visit.flash(
         _(
             "{name} accepted the email from {sender} to {recipient}.",
