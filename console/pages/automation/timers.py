@@ -1,6 +1,5 @@
 """Timers of automations: which automation runs, and when."""
 
-import re
 from dataclasses import replace
 from typing import Any
 
@@ -17,38 +16,15 @@ from console.lists.cells import DrawnColumns
 from console.lists.worklist import BulkAction, Worklist, declare, switching
 from console.pages.automation.jobs import TABS, TIMERS
 from server.automation import timers
+from server.automation.binding_edits import with_entry
 from server.automation.recurrence_words import in_words
+from server.automation.repeats import DAYS, ONCE, OWN, REPEATS, schedule
+from server.automation.timers import TRIGGER, URI
 from server.errors import HelpdeskError, Invalid, Required
 from server.records import records
 from server.translation import N_, N_ngettext, _
 
-URI, TRIGGER, BASE = "automation_timer", "svc.trigger.automation.timer", TIMERS
-ONCE, OWN = "once", "own"
-REPEATS = [
-    (ONCE, N_("Once")),
-    ("hourly", N_("Every hour")),
-    ("daily", N_("Every day")),
-    ("weekdays", N_("Monday to Friday")),
-    ("weekly", N_("Every week")),
-    ("monthly", N_("On the first day of every month")),
-    (OWN, N_("Custom schedule")),
-]
-DAYS = [
-    ("mon", N_("Monday")),
-    ("tue", N_("Tuesday")),
-    ("wed", N_("Wednesday")),
-    ("thu", N_("Thursday")),
-    ("fri", N_("Friday")),
-    ("sat", N_("Saturday")),
-    ("sun", N_("Sunday")),
-]
-PATTERNS = {
-    "daily": "{0} * * *",
-    "weekdays": "{0} * * mon-fri",
-    "weekly": "{0} * * {1}",
-    "monthly": "{0} 1 * *",
-}
-KATA = "automation/run:\n  uri: svc:automation:{}\n"
+BASE = TIMERS
 WHEN = (
     Control("repeat", N_("Runs"), kind="choice", options=REPEATS, is_own=True),
     Control("time", N_("Time"),
@@ -75,31 +51,21 @@ FORM = RecordForm(
         *WHEN,
     ),
 )
-_CLOCK = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9])")
 
 
 def _fill(visit: Visit, fields: OpenForm) -> OpenForm:
-    return _filled(visit, fields) if fields.id else _begun(visit, fields)
-
-
-def _begun(visit: Visit, fields: OpenForm) -> OpenForm:
-    """The first values of a new timer: it runs every day."""
-    automations = records.search(
-        visit.ctx, "automation", records.SearchRequest(q=f"trigger:{TRIGGER} sort:name", limit=500)
-    )
-    options = [("", N_("Choose one")), *((row["name"], row["name"]) for row in automations["results"])]
-    zone = visit.actor.timezone or "UTC"
-    fields.fill(repeat="daily", day="mon", time="08:00", recurring_timezone=zone)
-    return fields.change(replace(AUTOMATION, options=options))
-
-
-def _filled(visit: Visit, fields: OpenForm) -> OpenForm:
+    """The schedule of a timer; a new one runs every day."""
     each = fields.stored
-    once = each["next_run_at"] if not each["is_recurring"] else 0
+    if not each:
+        automations = lookup.search(visit, "automation", f"trigger:{TRIGGER} sort:name")
+        options = [("", N_("Choose one")), *((row["name"], row["name"]) for row in automations)]
+        zone = visit.actor.timezone or "UTC"
+        fields.fill(repeat="daily", day="mon", time="08:00", recurring_timezone=zone)
+        return fields.change(replace(AUTOMATION, options=options))
     return fields.fill(
         automations_kata=timers.text_of(visit.ctx, visit.id),
         day="mon",
-        time=ui.time_text(visit, once),
+        time=ui.time_text(visit, 0 if each["is_recurring"] else each["next_run_at"]),
         repeat=OWN if each["is_recurring"] else ONCE,
         recurring_patterns=each["recurring_patterns"],
         recurring_timezone=each["recurring_timezone"] or "UTC",
@@ -109,40 +75,10 @@ def _filled(visit: Visit, fields: OpenForm) -> OpenForm:
 def _more(visit: Visit, fields: OpenForm, form: Form) -> dict[str, Any]:
     """When a timer runs, and of a new one the automation that was chosen. Raises Required, Invalid."""
     if fields.id:
-        return _schedule(form)
+        return schedule(form.values)
     if not form.get("automation"):
         raise Required(_("automation: choose the one that runs"), field="automation")
-    return _schedule(form) | {"automations_kata": KATA.format(form.get("automation"))}
-
-
-def _schedule(form: Form) -> dict[str, Any]:
-    """When a timer runs. Raises Required, Invalid at the field that says when."""
-    repeat = form.get("repeat")
-    if repeat == ONCE:
-        if not form.text("time"):
-            raise Required(_("time: enter when it runs, such as tomorrow 8:00"), field="time")
-        return {"is_recurring": "0", "recurring_patterns": "", "next_run_at": form.text("time")}
-    zone = {"recurring_timezone": form.text("recurring_timezone") or "UTC"}
-    return {"is_recurring": "1", "recurring_patterns": _patterns(form, repeat)} | zone
-
-
-def _patterns(form: Form, repeat: str) -> str:
-    if repeat == OWN:
-        if not form.text("recurring_patterns"):
-            raise Required(
-                _("recurring_patterns: enter when it runs, such as 0 8 * * mon-fri"), field="recurring_patterns"
-            )
-        return form.get("recurring_patterns").replace("\r\n", "\n")
-    if repeat == "hourly":
-        return "@hourly"
-    clock = _CLOCK.fullmatch(form.text("time"))
-    if clock is None:
-        raise Invalid(_("time: enter a time of day, such as 08:30"), field="time")
-    if repeat not in PATTERNS:
-        raise Invalid(_("repeat: choose how often it runs"), field="repeat")
-    if repeat == "weekly" and form.get("day") not in dict(DAYS):
-        raise Invalid(_("day: choose the day of the week"), field="day")
-    return PATTERNS[repeat].format(f"{int(clock[2])} {int(clock[1])}", form.get("day"))
+    return schedule(form.values) | {"automations_kata": with_entry("", "run", form.get("automation"))}
 
 
 def _form(visit: Visit, fields: OpenForm) -> PageResponse:
