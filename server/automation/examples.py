@@ -17,6 +17,7 @@ from server.dataclass import dataclass
 from server.errors import Conflict, Invalid, NotFound, Required, TooLarge
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
+from server.translation import _, ngettext
 
 DOING = "work with the examples of automations"  # completes the message of AdminOnly
 
@@ -145,6 +146,28 @@ def check(ctx: Context, automation: Script, stored: list[Example]) -> list[Examp
         is_over = result is None or (result.state == "error" and time.monotonic() >= ends_at)
         checks.append(ExampleCheck(each, "" if is_over or result is None else outcome(result)))
     return checks
+
+
+def results(checks: list[ExampleCheck]) -> list[str]:
+    """Returns the results of checks in sentences; [] if there are no examples."""
+    if not checks:
+        return []
+    changed, missed = sum(each.is_changed for each in checks), sum(not each.outcome for each in checks)
+    sentences = []
+    if changed:
+        sentences.append(
+            ngettext(
+                "{changed} of {count} example has a different result.",
+                "{changed} of {count} examples have a different result.",
+                len(checks),
+                changed=changed,
+            )
+        )
+    if missed:
+        sentences.append(
+            ngettext("{count} was not run because time ran out.", "{count} were not run because time ran out.", missed)
+        )
+    return sentences or [_("All examples have the same result as before.")]
 
 
 def simulate(

@@ -77,6 +77,14 @@ def read(text: str) -> Policy:
     return _kept(text) if len(text) <= MAX_KEPT_CHARS else _read(text)
 
 
+def time_limit(text: str) -> float:
+    """Returns the time limit of a policy in seconds; the usual one if it cannot be parsed."""
+    try:
+        return read(text).seconds
+    except KataSyntax:
+        return DEFAULT_SECONDS
+
+
 @functools.lru_cache(maxsize=MAX_KEPT)
 def _kept(text: str) -> Policy:
     return _read(text)

@@ -4,7 +4,6 @@ import json
 import secrets
 from collections.abc import Mapping
 from dataclasses import replace
-from operator import itemgetter
 from typing import Any
 
 from console.html import drafts, environment
@@ -22,7 +21,6 @@ from server.automation import (
     checker,
     examples,
     history,
-    inputs,
     names,
     overview,
     policy,
@@ -30,21 +28,19 @@ from server.automation import (
     uses,
 )
 from server.automation.editor_words import words
-from server.automation.engine import RunResult
 from server.automation.examples import Example
-from server.automation.host import FUNCTION, Script
+from server.automation.host import FUNCTION
 from server.automation.inputs import InputDeclaration
 from server.automation.run_dictionary import plain
 from server.automation.versions import TEXTS
-from server.dataclass import dataclass
-from server.errors import HelpdeskError, Invalid, KataSyntax, TooLarge
+from server.errors import HelpdeskError, TooLarge
 from server.people import form_drafts
 from server.record_types.record_type import RecordType
-from server.record_types.shared.triggers import MACRO, PREFIX, TRIGGERS, trigger_label
+from server.record_types.shared.triggers import MACRO, TRIGGERS, trigger_label, trigger_options
 from server.records import records
-from server.translation import N_, Words, _, ngettext
-from server.web import trial_values
-from server.web.json_text import loads
+from server.translation import N_, Words, _
+from server.web import trial_values, trials
+from server.web.trials import INPUT, Trial, as_json
 
 URI = "automation"
 BASE = "/automations"
@@ -52,11 +48,8 @@ BASED_ON = "version"  # the field with the version that the form began with
 FIELDS = (*TEXTS, "values", "example_name", BASED_ON)
 TICKET_FIELD = "ticket"  # the ticket to try the automation with
 TRIALS = ("ticket", "last")  # buttons that simulate it with the values of a ticket, or of the last run
-INPUT = "input:"  # the prefix of a field with an input
 TEXT_BYTES = 8 * 1024 * 1024
 MAX_SHOWN_CHARS = 20_000  # characters of a result or of a value
-MAX_SHOWN_STEPS = 200  # commands of a trace
-MAX_CONTINUED_CHARS = 200_000  # characters of a waiting run's state, as JSON in the page
 LABELS = {
     "name": N_("Name"),
     "extension_id": N_("Trigger"),
@@ -129,33 +122,6 @@ def show_list(visit: Visit) -> PageResponse:
 # -- the editor --------------------------------------------------------------------------------------------------------
 
 
-@dataclass
-class RunView:
-    """A run that is shown. given: the dictionary that it began with. example: that it was of, None for none. at: the
-    step after which its state is shown, 0 for none."""
-
-    result: RunResult
-    given: dict[str, Any]
-    is_dry: bool = True
-    example: Example | None = None
-    at: int = 0
-
-    @property
-    def outcome(self) -> str:
-        return examples.outcome(self.result)
-
-    @property
-    def waits(self) -> bool:
-        """Whether it can go on later."""
-        return self.result.state == "await" and self.result.values.get("__state") is not None
-
-    @property
-    def continuation(self) -> str:
-        """The state with which a waiting run goes on; "" for none, or if it is too long for a page."""
-        text = as_json(plain(self.result.values)) if self.waits else ""
-        return text if len(text) <= MAX_CONTINUED_CHARS else ""
-
-
 class Editor:
     """The editor in one request. saved: the stored automation, None for a new one. inputs: of the script, those with a
     field. note: about what was done."""
@@ -163,8 +129,8 @@ class Editor:
     def __init__(self, visit: Visit, saved: dict[str, Any] | None, form: Form) -> None:
         self.visit, self.saved, self.form = visit, saved, form
         self.id = saved["id"] if saved else 0
-        self.inputs = _with_field(form.get("script"))
-        self.run: RunView | None = None
+        self.inputs = trials.typed_inputs(form.get("script"))
+        self.run: Trial | None = None
         self.note = ""
 
     @property
@@ -178,11 +144,7 @@ class Editor:
 
     @property
     def seconds(self) -> float:
-        """The time limit that the policy sets; the usual one if it cannot be read."""
-        try:
-            return policy.read(self.form.get("policy_kata")).seconds
-        except KataSyntax:
-            return policy.DEFAULT_SECONDS
+        return policy.time_limit(self.form.get("policy_kata"))
 
     @property
     def labels(self) -> dict[str, Words]:
@@ -237,7 +199,7 @@ class Editor:
         form_drafts.drop(visit.ctx, self.draft_key)
         saved = automation_service.of_record(lookup.record(visit, URI, id))
         checked = examples.check(visit.ctx, saved, compared)
-        text = " ".join([_("Saved."), *_check_results(checked)])
+        text = " ".join([_("Saved."), *examples.results(checked)])
         if saved.version > max(before, 1):
             visit.flash(text, f"{BASE}/{id}/restore", version=str(saved.version - 1))
         else:
@@ -254,28 +216,22 @@ class Editor:
 
     def start(self, pressed: str) -> None:
         """Runs or simulates the texts of the form, saved or not, unless its values cannot be read."""
-        ctx, form = self.visit.ctx, self.form
-        ctx.require_admin("run automations")
         try:
-            given = _continued(self.visit) if pressed == "resume" else self._given()
+            if pressed == "resume":
+                given = trials.continued(self.visit.form.text("continuation", ""))
+            else:
+                given = trials.values_of(self.form.values, self.inputs, self._value)
         except HelpdeskError as error:
-            form.refuse(error)
+            self.form.refuse(error)
             return
-        at, script = self.visit.form.id("at", 0), self._script()
-        if pressed == "run":
-            automation_service.log_run(ctx, script)
-            result = automation_service.perform(ctx, script, given, traced=MAX_SHOWN_STEPS, stop_code=_code(self.visit))
-        else:
-            result = self._simulated(script, given, at)
-        for each in self.inputs:
-            beginning = f"inputs: '{each.name}' "
-            if result.state == "failure" and result.message.startswith(beginning):
-                form.fail(INPUT + each.name, sentence(result.message.removeprefix(beginning)))
-        self.run = RunView(result, given, pressed != "run", at=at)
+        trial = self._run(given, pressed != "run")
+        for name, message in trial.input_mistakes(self.inputs).items():
+            self.form.fail(INPUT + name, sentence(message))
 
-    def _simulated(self, script: Script, given: dict[str, Any], at: int = 0) -> RunResult:
-        code = _code(self.visit)
-        return examples.simulate(self.visit.ctx, script, given, traced=MAX_SHOWN_STEPS, state_at=at, stop_code=code)
+    def _run(self, given: dict[str, Any], is_dry: bool = True) -> Trial:
+        script, at = trials.script_of(self.form.values, self.saved), self.visit.form.id("at", 0)
+        self.run = trials.run(self.visit.ctx, script, given, is_dry=is_dry, at=at, stop_code=_code(self.visit))
+        return self.run
 
     def try_with(self, pressed: str) -> None:
         """Simulates with the values of the chosen ticket, or of the last run."""
@@ -293,16 +249,11 @@ class Editor:
         self.start("simulate")
 
     def _fill_values(self, values: Mapping[str, Any]) -> None:
-        """Puts the dictionary of a run into the form: inputs into their fields, all else into the box."""
-        given = dict(values["inputs"]) if isinstance(values.get("inputs"), dict) else {}
-        for each in self.inputs:
-            if each.name in given:
-                self.form.values[INPUT + each.name] = as_text(given.pop(each.name))
-        self.form.values["values"] = as_json({**values, "inputs": given})
+        self.form.values |= trials.texts_of(values, self.inputs)
 
     def show_example(self, example: Example) -> None:
         """Simulates an example, and fills in its values."""
-        self.run = RunView(self._simulated(self._script(), example.given), example.given, example=example)
+        self._run(example.given).example = example
         self.form.values |= {INPUT + each.name: "" for each in self.inputs} | {"example_name": example.name}
         self._fill_values(example.given)
 
@@ -321,36 +272,8 @@ class Editor:
         else:
             self.note = _("Example “{name}” saved. It runs each time the automation is saved.", name=name)
 
-    def _script(self) -> Script:
-        """The automation in the form; the saved one if nothing has changed, so that the log can name its version."""
-        form = self.form
-        typed = Script(
-            form.get("script"), form.get("policy_kata"), form.text("name"), form.get("extension_id") or FUNCTION
-        )
-        if self.saved is None:
-            return typed
-        saved = automation_service.of_record(self.saved)
-        is_same = all(getattr(typed, each) == getattr(saved, each) for each in ("script", "policy", "name", "trigger"))
-        return saved if is_same else typed
-
-    def _given(self) -> dict[str, Any]:
-        """The dictionary that a run begins with: the box, and the fields of the inputs. Raises Invalid, Malformed."""
-        values = loads(self.form.get("values") or "{}", "'values'", field="values")
-        if not isinstance(values, dict) or not isinstance(values.get("inputs") or {}, dict):
-            raise Invalid(_('Enter the values as a map, such as {"inputs": {}}.'), field="values")
-        given = dict(values.get("inputs") or {})
-        for each in self.inputs:
-            text = self.form.get(INPUT + each.name)
-            if text.strip():
-                given[each.name] = self._value(each, text)
-            elif each.is_required and not given.get(each.name) and "default" not in each.options:
-                raise Invalid(_("The script requires this input."), field=INPUT + each.name)
-        return values | {"inputs": given}
-
-    def _value(self, each: InputDeclaration, text: str) -> Any:
+    def _value(self, each: InputDeclaration, text: str) -> str:
         """The value of an input's field. Raises Invalid for a record that cannot be identified."""
-        if each.kind == "array":
-            return text.split("\n")
         record_type = self._type_of(each)
         if record_type is None or text.startswith("svc:"):
             return text
@@ -367,10 +290,10 @@ class Editor:
             form=self.form,
             id=self.id,
             name=self.saved["name"] if self.saved else _("New automation"),
-            triggers=_triggers(),
+            triggers=trigger_options(),
             most=examples.MAX_EXAMPLES,
             code=_new_code(),
-            as_text=as_text,
+            as_text=trials.as_text,
             as_json=_cut_json,
             plain=plain,
         )
@@ -382,7 +305,7 @@ class Editor:
         if draft is not None and not visit.is_post:
             self.form.values |= {name: "" for name, _ in draft.fields if name.startswith(INPUT)}
             drafts.take_up(visit, key, self.form)
-            self.inputs = _with_field(self.form.get("script"))
+            self.inputs = trials.typed_inputs(self.form.get("script"))
 
 
 @page("GET", f"{BASE}/new", "admin")
@@ -483,63 +406,9 @@ def _code(visit: Visit) -> str:
     return visit.form.text(RUN_CODE, "")[:CODE_CHARS]
 
 
-def _with_field(script: str) -> list[InputDeclaration]:
-    """The inputs of a script that a form can have a field for."""
-    return [each for each in inputs.of_script(script) if "[" not in each.name and "]" not in each.name]
-
-
-def _continued(visit: Visit) -> dict[str, Any]:
-    """The state in which a waiting run goes on, as the page holds it. Raises Malformed, Invalid."""
-    found = loads(visit.form.text("continuation", ""), "'continuation'", field="values")
-    if not isinstance(found, dict):
-        raise Invalid(_("Enter the values to continue with as a map."), field="values")
-    return found
-
-
-def _check_results(checked: list[examples.ExampleCheck]) -> list[str]:
-    """The results of the examples after a change; blank if there are none."""
-    if not checked:
-        return []
-    changed, missed = sum(each.is_changed for each in checked), sum(not each.outcome for each in checked)
-    told = [_("All examples have the same result as before.")]
-    if changed:
-        told = [
-            ngettext(
-                "{changed} of {count} example has a different result.",
-                "{changed} of {count} examples have a different result.",
-                len(checked),
-                changed=changed,
-            )
-        ]
-    if missed:
-        late = ngettext(
-            "{count} was not run because time ran out.", "{count} were not run because time ran out.", missed
-        )
-        told = [*(told if changed else []), late]
-    return told
-
-
 environment.GLOBALS["trigger_label"] = trigger_label
-
-
-def _triggers() -> list[tuple[str, str]]:
-    """The options for the trigger, in the order of their labels."""
-    options = [(name, f"{trigger_label(name)} ({name.removeprefix(PREFIX)})") for name in TRIGGERS]
-    return sorted(options, key=itemgetter(1))
-
-
-def as_json(value: Any) -> str:
-    """A value as it stands in the box of values."""
-    return json.dumps(value, ensure_ascii=False, indent=1, default=str)
 
 
 def _cut_json(value: Any) -> str:
     text = as_json(value)
     return text if len(text) <= MAX_SHOWN_CHARS else text[:MAX_SHOWN_CHARS] + "\n… (cut)"
-
-
-def as_text(value: Any) -> str:
-    """A value as it stands in a field."""
-    if isinstance(value, list):
-        return "\n".join(map(as_text, value))
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

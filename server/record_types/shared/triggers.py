@@ -4,6 +4,7 @@ Data only; help pages are generated from it."""
 
 from collections.abc import Mapping
 from dataclasses import field
+from operator import itemgetter
 
 from server.dataclass import dataclass
 from server.translation import N_, shown
@@ -255,6 +256,12 @@ def trigger_label(extension_id: str) -> str:
     name = extension_id.removeprefix(PREFIX)
     trigger = (EVENTS | OTHERS).get(name)
     return shown(trigger.label) if trigger is not None else name
+
+
+def trigger_options() -> list[tuple[str, str]]:
+    """The triggers to choose from, with their labels, in the order of these."""
+    options = [(name, f"{trigger_label(name)} ({name.removeprefix(PREFIX)})") for name in TRIGGERS]
+    return sorted(options, key=itemgetter(1))
 
 
 @dataclass(frozen=True)
