@@ -5,7 +5,6 @@ import re
 from typing import Any
 
 from console.html import diffs, drafts
-from console.html.diffs import DiffLine
 from console.html.form import Form
 from console.html.rendering import render
 from console.html.ui import Sample
@@ -17,16 +16,21 @@ from console.lists.cells import DrawnColumns
 from console.lists.rows import RowPage, RowQuery, RowSource, of_all
 from console.lists.worklist import Worklist, declare
 from console.pages.prompts import Prompt, Prompts
-from server.dataclass import dataclass
 from server.errors import BadQuery, HelpdeskError, Invalid, Malformed, NotFound, TooLarge
-from server.packages import baselines, bundle, changing, library, package_export, package_import, requirements, results
+from server.packages import (
+    baselines,
+    bundle,
+    import_report,
+    library,
+    package_export,
+    package_import,
+    requirements,
+    results,
+)
 from server.packages import package_document as documents
-from server.packages.baselines import CREATE, KEEP, REFUSE, TAKE, UPDATE, Past
-from server.packages.library import PastImport
-from server.packages.package_document import MAX_DEPTH, MAX_PACKAGE_BYTES, PackageDocument
+from server.packages.baselines import CREATE, KEEP, REFUSE, TAKE, UPDATE
+from server.packages.package_document import MAX_DEPTH, MAX_PACKAGE_BYTES
 from server.packages.package_import import ImportResult
-from server.packages.results import secret_of
-from server.record_types.shared.custom_types import CustomType
 from server.records import records
 from server.records.records import SearchRequest
 from server.translation import N_, _, shown
@@ -55,36 +59,9 @@ POLICY_OPTIONS = [
     (KEEP, N_("Keep the value here")),
     (TAKE, N_("Use the value of the package")),
 ]
-STATES = {
-    changing.CHANGED: N_("changes"),
-    changing.OVERWRITTEN: N_("changed here, will be overwritten"),
-    changing.CONFLICT: N_("changed here and in the package"),
-}
 CHOSEN = ("mode", "conflicts")  # how a package is imported, besides its prompts
 _LINE = re.compile(r"\(line (\d+), column \d+\)")
 _NO_FILE_NAME = re.compile(r"[^A-Za-z0-9._-]+")
-
-
-@dataclass(frozen=True)
-class UpdatedRecord:
-    """A record that an update changes. changes: (name of a field, what happens to it, its difference line by line, []
-    for one that is not shown). kept: the fields that stay as they were changed here."""
-
-    type: str
-    label: str
-    changes: list[tuple[str, str, list[DiffLine]]]
-    kept: list[str]
-
-
-@dataclass(frozen=True)
-class ImportedRecord:
-    """A record of an import. path: where it is shown, "" for nowhere. secrets: {name: value}, shown this once."""
-
-    type: str
-    uid: str
-    label: str
-    path: str
-    secrets: dict[str, str]
 
 
 # -- in ----------------------------------------------------------------------------------------------------------------
@@ -120,7 +97,7 @@ def look(visit: Visit) -> PageResponse:
     except HelpdeskError as error:
         return _list(visit, form.refuse(error))
     try:
-        mode = UPDATE if _known(visit, document).entries else CREATE
+        mode = UPDATE if baselines.last_import(visit.ctx, document).entries else CREATE
         imported = package_import.import_package(visit.ctx, tree, {}, dry_run=True, mode=mode)
     except HelpdeskError:  # the page says what it needs, and the dry run what is wrong
         imported = None
@@ -165,32 +142,22 @@ def show_result(visit: Visit) -> PageResponse:
     if result is None:
         raise NotFound(_("The result of this import is no longer available. The records exist: search for them."))
     name, imported = result
-    return render(
-        visit,
-        "package_done.html",
-        name=name,
-        made=_made(visit, imported, True),
-        notes=imported.notes,
-        updated=_updated(visit, imported),
-        count_updated=sum(map(len, imported.updated.values())),
-    )
+    return render(visit, "package_done.html", name=name, imported=imported, **_report(visit, imported, is_there=True))
 
 
 def _past_rows(visit: Visit, query: RowQuery) -> RowPage:
-    past = library.list_imports(visit.ctx)
-    who = _who(visit, past)
     rows = [
         {
             "id": each.id,
             "_label": each.name or _("A package without a name"),
             "revision": each.revision,
             "at": each.imported_at,
-            "by": who.get(each.worker_id) or _("a deleted worker"),
+            "by": each.worker or _("a deleted worker"),
             "there": each.there,
             "made": len(each.made),
             "name": each.name.casefold(),
         }
-        for each in past
+        for each in library.list_imports(visit.ctx)
     ]
     return of_all(rows, query)
 
@@ -219,17 +186,8 @@ def show_past_list(visit: Visit) -> PageResponse:
 def show_past(visit: Visit) -> PageResponse:
     """The records of a past import. Raises NotFound."""
     past = library.one(visit.ctx, visit.id)
-    registry, created, references = visit.service.registry, [], []
-    there = library.there(visit.ctx, past)
-    for context, uid, id, label in past.made:
-        record_type = registry.find(context)
-        is_there = (context, id) in there
-        base = PATHS.get(record_type.uri, "") if record_type is not None and is_there else ""
-        name = shown(record_type.label_names[0]) if record_type is not None else context
-        created.append((ImportedRecord(name, uid, label, f"{base}{id}" if base else "", {}), is_there))
-        if record_type is not None and is_there and record_type.uri in package_export.EXPORTED:
-            references.append(f"{record_type.uri}:{id}")
-    return render(visit, "package_past.html", past=past, made=created, who=_who(visit, [past]), references=references)
+    created = import_report.created_then(visit.ctx, past)
+    return render(visit, "package_past.html", past=past, made=created, paths=PATHS)
 
 
 def _tree(text: str) -> Any:
@@ -261,15 +219,7 @@ def _list(visit: Visit, form: Form) -> PageResponse:
         mistakes=mistakes,
         past=past[:MAX_PAST],
         all_past=len(past),
-        who=_who(visit, past[:MAX_PAST]),
     )
-
-
-def _who(visit: Visit, past: list[PastImport]) -> dict[int, str]:
-    """The names of who imported, by the ids of workers. Those who are gone are not in it."""
-    ids = sorted({each.worker_id for each in past})
-    workers = lookup.search(visit, "worker", f"id:[{','.join(map(str, ids))}]") if ids else []
-    return {each["id"]: str(each["_label"]) for each in workers} | {0: _("the service")}
 
 
 def _open(
@@ -278,19 +228,11 @@ def _open(
     """A package with its questions. name: of one that comes with the program, else text. imported: by a rehearsal."""
     document = documents.read(tree)
     prompts = Prompts(visit, document)
-    baseline = _known(visit, document)
+    baseline = baselines.last_import(visit.ctx, document)
     if form is None:  # an update takes the answers of the last import again
         form = prompts.first_form(baseline.answers if baseline.entries else {})
         form.values |= {"mode": UPDATE if baseline.entries else CREATE, "conflicts": REFUSE}
-    unmet = ""
-    try:
-        requirements.check(document)
-    except Invalid as error:
-        unmet = error.message
-    past = library.list_imports(visit.ctx, document.name)
-    newer = next((each.revision for each in past if requirements.is_lower(document.revision, each.revision)), "")
-    sections = [(each, len(entries)) for each, entries in document.sections.items() if isinstance(entries, list | dict)]
-    granted = imported.granted if imported else []
+    unmet, past = requirements.unmet(document), library.list_imports(visit.ctx, document.name)
     return render(
         visit,
         "package.html",
@@ -301,23 +243,18 @@ def _open(
         package_text=text,
         document=document,
         past=past[:MAX_PAST],
-        newer=newer,
+        newer=library.newer_revision(past, document),
         unmet=unmet,
-        sections=sections,
         needs=requirements.needs(document),
         labels=prompts.labels,
         sample=_sample(prompts.all),
-        made=_made(visit, imported, False) if imported else None,
-        notes=imported.notes if imported else [],
-        granted=granted,
-        asks_yes=bool(granted) or "grants" in form.errors,
-        updated=_updated(visit, imported) if imported else [],
-        unchanged=imported.unchanged if imported else 0,
-        count_updated=sum(map(len, imported.updated.values())) if imported else 0,
+        imported=imported,
+        asks_yes=bool(imported and imported.granted) or "grants" in form.errors,
         can_update=bool(baseline.entries),
         modes=MODE_OPTIONS,
         policies=POLICY_OPTIONS,
         is_update=form.get("mode") == UPDATE,
+        **(_report(visit, imported, is_there=False) if imported else {}),
     )
 
 
@@ -327,45 +264,17 @@ def _sample(prompts: list[Prompt]) -> Sample:
     return Sample("POST", "/rest/packages/import.json", [("package_json", "{…}"), *answers, ("dry_run", "1")])
 
 
-def _known(visit: Visit, document: PackageDocument) -> Past:
-    """The last import of the package; of another package with the same name nothing."""
-    past = baselines.past(visit.ctx, document.name) if document.name else Past()
-    uids = documents.uids(document)
-    return past if not uids or uids & past.entries.keys() else Past()
-
-
-def _made(visit: Visit, imported: ImportResult, is_there: bool) -> list[ImportedRecord]:
-    """The records of an import. is_there: whether there is something to link to."""
+def _report(visit: Visit, imported: ImportResult, *, is_there: bool) -> dict[str, Any]:
+    """The records of an import for a template. is_there: whether there is something to link to."""
     registry = visit.service.registry
-    rows = []
-    for context, records_by_uid in imported.records.items():
-        record_type = registry.find(context)
-        name = shown(record_type.label_names[0]) if record_type is not None else context
-        base = PATHS.get(record_type.uri, "") if record_type is not None and is_there else ""
-        for uid, each in records_by_uid.items():
-            secret = secret_of(each) if is_there else ""
-            path = f"{base}{each['id']}" if base else ""
-            rows.append(
-                ImportedRecord(name, uid, str(each["label"]), path, {_("Client secret"): secret} if secret else {})
-            )
-    return rows
-
-
-def _updated(visit: Visit, imported: ImportResult) -> list[UpdatedRecord]:
-    """The changes of an update, field by field."""
-    rows = []
-    for context in dict.fromkeys((*imported.updated, *imported.kept)):
-        record_type = visit.service.registry.find(context)
-        name = shown(record_type.label_names[0]) if record_type is not None else context
-        updated, unchanged = imported.updated.get(context, {}), imported.kept.get(context, {})
-        for uid in dict.fromkeys((*updated, *unchanged)):
-            changes = []
-            for change in updated.get(uid, {}).get("changes", ()):
-                lines = diffs.compared(change["before"], change["after"]) or [] if "before" in change else []
-                changes.append((change["field"], _(STATES[change["state"]]), lines))
-            label = str((updated.get(uid) or unchanged[uid])["label"])
-            rows.append(UpdatedRecord(name, label, changes, unchanged.get(uid, {}).get("fields", [])))
-    return rows
+    made, updated = import_report.created(registry, imported, is_there), import_report.updated(registry, imported)
+    return {
+        "made": made,
+        "updated": updated,
+        "paths": PATHS,
+        "states": import_report.STATES,
+        "compared": diffs.compared,
+    }
 
 
 # -- out ---------------------------------------------------------------------------------------------------------------
@@ -404,8 +313,7 @@ def export(visit: Visit) -> PageResponse:
 
 
 def _export(visit: Visit, form: Form) -> PageResponse:
-    registry = visit.service.registry
-    types = [each for each in registry if each.uri in package_export.EXPORTED or isinstance(each, CustomType)]
+    types = package_export.types(visit.service.registry)
     chosen: list[tuple[str, str, str]] = []
     try:
         chosen = package_export.chosen(visit.ctx, form.several["records"])

@@ -12,7 +12,7 @@ from typing import Any
 from server.context import Context
 from server.dataclass import dataclass
 from server.packages import library
-from server.packages.package_document import Tree
+from server.packages.package_document import PackageDocument, Tree, uids
 from server.record_types.registry import Registry
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
@@ -100,6 +100,13 @@ def past(ctx: Context, package: str) -> Past:
     there = ctx.service.store.read(lambda tx: existing(ctx.service.registry, tx, last.entries.values()))
     last.entries = {name: each for name, each in last.entries.items() if not each.id or each.record in there}
     return last
+
+
+def last_import(ctx: Context, document: PackageDocument) -> Past:
+    """Returns the state of the last import of a package; of another package with the same name nothing."""
+    last = past(ctx, document.name) if document.name else Past()
+    entry_uids = uids(document)
+    return last if not entry_uids or entry_uids & last.entries.keys() else Past()
 
 
 def existing(registry: Registry, tx: Transaction, entries: Iterable[Baseline]) -> set[tuple[str, int]]:

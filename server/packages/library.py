@@ -8,9 +8,11 @@ from server.context import Context
 from server.dataclass import dataclass
 from server.errors import NotFound
 from server.packages.package_document import PackageDocument, Tree
+from server.packages.requirements import is_lower
 from server.record_types.registry import Registry
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Row, Transaction
+from server.translation import _
 
 MAX_IMPORTS = 500  # stored; the oldest are deleted first
 PACKAGE_IMPORT = Table(
@@ -31,8 +33,8 @@ Made = list[tuple[str, str, int, str]]
 
 @dataclass(frozen=True)
 class PastImport:
-    """A past import. worker_id: the importer, 0 for the service itself. made: the created records, as (context, uid,
-    id, label). there: how many of them still exist."""
+    """A past import. worker_id: the importer, 0 for the service itself; worker: their name, "" if they are gone. made:
+    the created records, as (context, uid, id, label). there: how many of them still exist."""
 
     id: int
     name: str
@@ -41,6 +43,7 @@ class PastImport:
     imported_at: int
     made: Made
     there: int
+    worker: str
 
 
 def remember(ctx: Context, tx: Transaction, document: PackageDocument, made: dict[str, dict[str, Tree]]) -> None:
@@ -89,7 +92,7 @@ def one(ctx: Context, id: int) -> PastImport:
 
 def there(ctx: Context, past: PastImport) -> set[tuple[str, int]]:
     """Returns the records of an import that still exist, as (context, id)."""
-    records = [(context, id) for context, _, id, _ in past.made]
+    records = [(context, id) for context, _uid, id, _label in past.made]
     return ctx.service.store.read(lambda tx: existing(ctx.service.registry, tx, records))
 
 
@@ -112,8 +115,28 @@ def _pasts(registry: Registry, tx: Transaction, rows: list[Row]) -> list[PastImp
         values = dict(zip(PACKAGE_IMPORT.names, row, strict=True))
         records = [(context, uid, id, label) for context, uid, id, label in json.loads(values.pop("made"))]
         read.append((values, records))
-    still_there = existing(registry, tx, ((context, id) for _, records in read for context, _, id, _ in records))
+    still_there = existing(
+        registry, tx, ((context, id) for _values, records in read for context, _uid, id, _label in records)
+    )
+    workers = _workers(registry, tx, {values["worker_id"] for values, _records in read})
     return [
-        PastImport(made=records, there=sum((context, id) in still_there for context, _, id, _ in records), **values)
+        PastImport(
+            made=records,
+            there=sum((context, id) in still_there for context, _uid, id, _label in records),
+            worker=workers.get(values["worker_id"], ""),
+            **values,
+        )
         for values, records in read
     ]
+
+
+def _workers(registry: Registry, tx: Transaction, ids: set[int]) -> dict[int, str]:
+    """Returns the names of importers by id, without those who are gone."""
+    workers = registry.type("worker")
+    records = [workers.record(row) for row in tx.get_many(workers.table, ids)]
+    return {each["id"]: workers.label(each) for each in records} | {0: _("the service")}
+
+
+def newer_revision(imports: list[PastImport], document: PackageDocument) -> str:
+    """Returns the first revision that is newer than that of a package; "" for none."""
+    return next((each.revision for each in imports if is_lower(document.revision, each.revision)), "")

@@ -48,6 +48,11 @@ class PackageDocument:
     disable_events: bool
     sections: Tree
 
+    @property
+    def counts(self) -> dict[str, int]:
+        """{section: number of its entries}."""
+        return {name: len(entries) for name, entries in self.sections.items() if isinstance(entries, list | dict)}
+
 
 def read(value: Any) -> PackageDocument:
     """Returns the document of a decoded JSON text. Raises Invalid, TooLarge."""

@@ -14,6 +14,7 @@ from server.packages.exported_types import EXPORTED, ON
 from server.packages.record_exporter import Exported, RecordExporter
 from server.packages.requirements import SVC_VERSION
 from server.record_types.record_type import CORE, RecordType
+from server.record_types.registry import Registry
 from server.record_types.shared.custom_types import CustomType
 from server.records import references
 from server.records.data_exports import log_export
@@ -106,6 +107,11 @@ def _rows_on(tx: Transaction, record_type: RecordType, column: str, ids: list[in
 def _require_few(number: int) -> None:
     if number > MAX_EXPORTED:
         raise TooLarge(f"at most {MAX_EXPORTED} records fit into one package; export fewer", limit=MAX_EXPORTED)
+
+
+def types(registry: Registry) -> list[RecordType]:
+    """Returns the record types that can be exported."""
+    return [each for each in registry if each.uri in EXPORTED or isinstance(each, CustomType)]
 
 
 def chosen(ctx: Context, texts: list[str]) -> list[tuple[str, str, str]]:

@@ -40,6 +40,10 @@ class ImportResult:
     unchanged: int = 0
     conflicts: list[str] = field(default_factory=list)
 
+    @property
+    def count_updated(self) -> int:
+        return sum(map(len, self.updated.values()))
+
 
 def make(prepared: ImportPlan, tx: Transaction) -> ImportResult:
     """Creates all records. Raises StaleIds; Required for grants without agreement; and the errors of creating a

@@ -3,7 +3,7 @@
 import itertools
 import re
 
-from server.errors import nearest
+from server.errors import Invalid, nearest
 from server.packages.package_document import PackageDocument, bad
 from server.record_types.record_type import CORE
 
@@ -34,6 +34,15 @@ def check(document: PackageDocument) -> None:
         if not isinstance(each, str) or each not in BUILT_IN:
             near = nearest(str(each), BUILT_IN)
             raise bad(f"the package needs the plugin '{str(each)[:80]}', which is not installed{near}")
+
+
+def unmet(document: PackageDocument) -> str:
+    """Returns the message about the first unmet requirement; "" for none."""
+    try:
+        check(document)
+    except Invalid as error:
+        return error.message
+    return ""
 
 
 def needs(document: PackageDocument) -> list[tuple[str, bool]]:
