@@ -2,7 +2,6 @@
 to screen readers."""
 
 from collections.abc import Callable, Sequence
-from datetime import date, timedelta
 
 from markupsafe import Markup
 
@@ -67,12 +66,3 @@ def rows(title: Words, bars: Sequence[tuple[Words, int, str]], format_value: Cal
     most = max((value for _, value, _ in bars), default=0) or 1
     shares = [(shown(name), format_value(value), path, round(100 * value / most, 1)) for name, value, path in bars]
     return ui.rows(shown(title), shares)
-
-
-def days(last: date, count: int) -> list[str]:
-    """The days up to the last one, as they are written in answers of the API.
-
-    >>> days(date(2026, 3, 1), 3)
-    ['2026-02-27', '2026-02-28', '2026-03-01']
-    """
-    return [(last - timedelta(days=back)).isoformat() for back in range(count - 1, -1, -1)]

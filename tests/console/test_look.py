@@ -5,25 +5,18 @@ import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 
 import pytest
 import requests
 from playwright.sync_api import Page, expect
-from tornado.httputil import HTTPHeaders, RequestStartLine
 
 import console
 from console.html import charts, icons, ui
 from console.html.charts import Series
 from console.http import static_files
-from console.http.visit import Visit
-from console.pages import reports
-from server.context import Context
-from server.errors import BadDataQuery
-from server.web.site import Request
 from tests.console.browser import PHONE, Browser, violations
 from tests.console.visitor import Visitor, text_of
-from tests.records.desk import NOW, Desk
+from tests.records.desk import Desk
 from tests.service import Api, Server
 
 pytestmark = pytest.mark.sqlite("the same with any store")
@@ -233,29 +226,6 @@ def test_the_start_page_draws_the_existing_data(signed_in: Visitor, nora: Api) -
     after = _totals(signed_in)
     assert after["Created"] == before["Created"] + 1 and after["Received"] == before["Received"] + 1
     assert after["Today"] == before["Today"] + 1 and after["Older"] == before["Older"]
-
-
-def test_a_slow_chart_is_omitted_for_a_while(desk: Desk, nora: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
-
-    def slow(ctx: Context, q: str) -> dict[str, Any]:
-        asked.append(q)
-        raise BadDataQuery("the query took longer than 300 ms")
-
-    visit, later = (_visit(desk, nora, now) for now in (NOW, NOW + reports.SLOW_SECONDS))
-    with monkeypatch.context() as patched:
-        patched.setattr(reports.query_run, "answer", slow)
-        assert len(reports.pictures(visit)) == 1 and len(asked) == len(reports.PICTURES)
-        assert len(reports.pictures(visit)) == 1 and len(asked) == len(reports.PICTURES)  # not computed again
-    assert len(reports.pictures(later)) == len(reports.PICTURES) + 1
-
-
-def _visit(desk: Desk, nora: Api, now: int) -> Visit:
-    """Returns a visit of the start page in this process, as nora."""
-    line, peer = RequestStartLine("GET", "/", "HTTP/1.1"), "127.0.0.1"
-    visit = Visit(desk.service, Request(line, HTTPHeaders(), peer, peer), now)
-    visit.__dict__["ctx"] = desk.context(nora.ids["nora"])
-    return visit
 
 
 def _totals(visitor: Visitor) -> dict[str, int]:
