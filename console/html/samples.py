@@ -6,6 +6,7 @@ from typing import Any
 
 from console.http.visit import Visit
 from server.dataclass import dataclass
+from server.web.curl_commands import shell_word as shell
 
 
 @dataclass(frozen=True)
@@ -52,12 +53,3 @@ def as_javascript(visit: Visit, each: Sample) -> str:
     elif each.fields:
         options += f", body: new URLSearchParams({fields})"
     return f"const answer = await fetch({address}, {{{options}}});\nconsole.log(await answer.json());"
-
-
-def shell(text: str) -> str:
-    """A text as a word of a command line.
-
-    >>> print(shell("O'Hara"))
-    'O'\\''Hara'
-    """
-    return "'" + text.replace("'", "'\\''") + "'"

@@ -1,9 +1,7 @@
 """Webhooks: their addresses, the calls and responses, trying one, replaying a call."""
 
-from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
-from urllib.parse import quote, unquote
 
 from console.forms import overlaps
 from console.forms.controls import Control
@@ -12,7 +10,7 @@ from console.forms.record_pages import RecordPages, declare_pages
 from console.html import confirmation
 from console.html.form import Form
 from console.html.rendering import render
-from console.html.ui import moment, shell
+from console.html.ui import moment
 from console.http import live
 from console.http.page_response import INVALID, PageResponse, see
 from console.http.routes import page
@@ -22,14 +20,16 @@ from console.lists.cells import DrawnColumns
 from console.lists.worklist import Worklist, declare, switching
 from console.pages.automation.log import KINDS
 from server.automation import bindings, log_search
+from server.automation.binding_edits import with_entry
 from server.automation.types.automation_log import LEVELS
 from server.automation.webhooks import answer_preview, received_calls, responding, sample_requests, webhook_tokens
 from server.automation.webhooks.received_calls import MAX_BODY_BYTES
 from server.automation.webhooks.responding import WebhookRequest, WebhookSimulation
-from server.automation.webhooks.secret_requests import HIDDEN
-from server.errors import HelpdeskError, Invalid
+from server.errors import HelpdeskError
 from server.records import records
 from server.translation import N_, N_ngettext, _
+from server.web import webhook_trials
+from server.web.curl_commands import curl, shell_word
 from server.web.webhook_site import received_of, replay
 
 URI = "webhook_listener"
@@ -38,14 +38,12 @@ TEXT_BYTES = 4 * 1024 * 1024
 SHOWN_DELIVERIES = 25
 HOURS = 24  # hours of calls in the list
 NEVER = {"at": "", "count": 0}  # shown while a webhook has no calls
-TRIED = ("try_method", "try_path", "try_query", "try_headers", "try_body")
+TRIED = {name: f"try_{name}" for name in webhook_trials.PARTS}  # {part of a request: field of the form}
 METHODS = [(name, name) for name in ("POST", "GET", "PUT", "PATCH", "DELETE")]
 FIRST_SAMPLE = "json"
 REAL = N_("The automation runs for real: it may write records and send email.")
 MAX_SHOWN_CHARS = 20_000  # characters of a simulated response
 MAX_SHOWN_ENTRIES = 100  # lines of the log of a delivery
-NOT_SENT = ("host", "content-length", "connection", "accept-encoding")  # headers that curl sends by itself
-SAFE = "/!*(),;:@&=+$-._~"  # characters that stay what they are in a path
 NEW = RecordForm(
     URI,
     (
@@ -71,7 +69,7 @@ FORM = RecordForm(
             "",
             attributes={"inputmode": "numeric", "required": True},
         ),
-        *(Control(name, is_own=True, is_drawn=True) for name in (*TRIED, "sample")),
+        *(Control(name, is_own=True, is_drawn=True) for name in (*TRIED.values(), "sample")),
     ),
 )
 
@@ -139,7 +137,8 @@ def try_it(visit: Visit) -> PageResponse:
     try:
         received = _received(visit, form)
     except HelpdeskError as error:
-        return _webhook(visit, fields.refuse(error))
+        form.refuse(error, names=TRIED)
+        return _webhook(visit, fields)
     pressed = visit.form.text("do", "call")
     if pressed == "call" and visit.form.text(confirmation.ANSWER, "") != "1":
         return _ask(visit, form)
@@ -185,8 +184,6 @@ def show_delivery(visit: Visit) -> PageResponse:
     delivery = received_calls.one(visit.ctx, id)
     each = lookup.record(visit, URI, delivery["webhook_id"])
     request, run_id = delivery["request"], delivery["run_id"]
-    texts = (*(value for _, value in request["headers"]), unquote(request["query"]), unquote(request["body"]))
-    is_hidden = any(HIDDEN in text for text in texts)
     log, total = log_search.entries(visit.ctx, "", MAX_SHOWN_ENTRIES, 0, run_id) if run_id else ([], 0)
     return render(
         visit,
@@ -194,10 +191,8 @@ def show_delivery(visit: Visit) -> PageResponse:
         found=delivery,
         each=each,
         automation=_automation_id(visit, delivery["automation"]),
-        curl=_curl(
-            '"$WEBHOOK_URL"', request["method"], request["path"], request["query"], request["headers"], request["body"]
-        ),
-        is_forgotten=is_hidden and received_calls.is_forgotten(visit.ctx, id),
+        curl=curl('"$WEBHOOK_URL"', **{part: request[part] for part in TRIED}),
+        is_forgotten=received_calls.is_redacted(delivery) and received_calls.is_forgotten(visit.ctx, id),
         most=MAX_BODY_BYTES,
         log=log[::-1],
         log_total=total,
@@ -216,7 +211,7 @@ def replay_delivery(visit: Visit) -> PageResponse:
 
 def _ask(visit: Visit, form: Form) -> PageResponse:
     """The question before a call for real, where no script has asked it."""
-    fields = [*((name, form.get(name)) for name in TRIED), ("do", "call")]
+    fields = [*((name, form.get(name)) for name in TRIED.values()), ("do", "call")]
     return render(
         visit,
         "sure.html",
@@ -276,14 +271,7 @@ def _webhook(visit: Visit, fields: OpenForm, simulated: WebhookSimulation | None
         url=url,
         trigger=responding.TRIGGER,
         fitting=fitting[0]["name"] if fitting else "",
-        curl=_curl(
-            shell(url),
-            received.method,
-            received.path,
-            received.query,
-            received.headers,
-            received.body.decode("utf-8", "replace"),
-        ),
+        curl=curl(shell_word(url), **{part: getattr(received, part) for part in TRIED}),
         mistakes=bindings.problems(form.get("automations_kata")),
         listed=latest,
         total=total,
@@ -308,7 +296,7 @@ def _binding(visit: Visit, fields: OpenForm, form: Form) -> dict[str, Any]:
     if fields.id:
         return {}
     name = form.text("automation")
-    return {"automations_kata": f"automation/answer:\n  uri: svc:automation:{name}\n" if name else ""}
+    return {"automations_kata": with_entry("", "answer", name) if name else ""}
 
 
 PAGES = declare_pages(RecordPages(
@@ -326,39 +314,9 @@ def _empty(visit: Visit) -> WebhookRequest:
 
 def _received(visit: Visit, form: Form) -> WebhookRequest:
     """The request that was typed. Raises Invalid."""
-    return received_of(
-        form.get("try_method") or "POST",
-        form.text("try_path").lstrip("/"),
-        form.text("try_query"),
-        _headers(form.get("try_headers")),
-        form.get("try_body").encode(),
-        visit.request.client,
-    )
-
-
-def _headers(text: str) -> list[tuple[str, str]]:
-    """Header lines as pairs. Raises Invalid for one without a colon."""
-    headers = []
-    for line in text.splitlines():
-        name, colon, value = line.partition(":")
-        if not line.strip():
-            continue
-        if not colon or not name.strip().isascii():
-            raise Invalid(_("'{line}' is not a header; write Name: value.", line=line[:60]), field="try_headers")
-        headers.append((name.strip(), value.strip()))
-    return headers
+    texts = {part: form.get(name) for part, name in TRIED.items()}
+    return webhook_trials.typed_request(texts, visit.request.client)
 
 
 def _automation_id(visit: Visit, name: str) -> int:
     return records.id_of(visit.ctx, "automation", name=name) if name else 0
-
-
-def _curl(address: str, method: str, path: str, query: str, headers: Iterable[Sequence[str]], body: str) -> str:
-    """A request as a command. address: as a word of the shell. What callers sent must do nothing there: all of it is
-    quoted, and --data-raw reads no file."""
-    behind = (f"/{quote(path, safe=SAFE)}" if path else "") + (f"?{query}" if query else "")
-    lines = [f"curl --globoff -X {shell(method)} {address}{shell(behind) if behind else ''}"]
-    lines += [f"  -H {shell(f'{name}: {value}')}" for name, value in headers if name.lower() not in NOT_SENT]
-    if body:
-        lines.append(f"  --data-raw {shell(body)}")
-    return " \\\n".join(lines)

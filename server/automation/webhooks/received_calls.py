@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import field
 from math import ceil
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 import peewee
 
@@ -16,7 +17,7 @@ from server.automation.engine import RunResult
 from server.automation.types.webhook_listener import KEPT_DAYS
 from server.automation.webhooks import webhook_tokens
 from server.automation.webhooks.redacting import redacted
-from server.automation.webhooks.secret_requests import hidden, hidden_headers, hidden_query, withheld
+from server.automation.webhooks.secret_requests import HIDDEN, hidden, hidden_headers, hidden_query, withheld
 from server.automation.webhooks.webhook_tokens import note_use
 from server.context import Context, Service
 from server.dataclass import dataclass
@@ -271,6 +272,13 @@ def redacted_delivery(values: dict[str, Any]) -> dict[str, Any]:
         },
         "trace": json.loads(values["trace"]),
     }
+
+
+def is_redacted(delivery: dict[str, Any]) -> bool:
+    """Returns whether secrets are hidden in the request of a delivery for display."""
+    request = delivery["request"]
+    texts = (*(value for _name, value in request["headers"]), unquote(request["query"]), unquote(request["body"]))
+    return any(HIDDEN in text for text in texts)
 
 
 def _type_of(headers: Iterable[tuple[str, str]]) -> str:
