@@ -36,7 +36,8 @@ class RecordPages:
     before anything is stored, None to go on. after_create, after_save: the response afterwards; by default the texts
     `created` and `saved` are shown on the list, or on the record if it stays_open, or on the page that `leave` names.
     deleted: the text after a deletion, "" for pages without deletion. switched_off: the text after a record was
-    disabled, "" for pages without a switch. back: the path of the list if another page has it."""
+    disabled, "" for pages without a switch. back: the path of the list if another page has it. has_new: whether it
+    declares the pages of a new record."""
 
     base: str
     form: RecordForm | Callable[[Visit, int], OpenForm]
@@ -60,9 +61,10 @@ class RecordPages:
     saved: Words = N_("{name} saved.")
     deleted: Words = N_("{name} deleted.")
     stays_open: bool = False
-    leave: Callable[[Visit, OpenForm, dict[str, Any]], str] | None = None
+    leave: Callable[[Visit, dict[str, Any]], str] | None = None
     one: str = ""
     back: str = ""
+    has_new: bool = True
 
     # -- what each page does -------------------------------------------------------------------------------------------
 
@@ -104,7 +106,7 @@ class RecordPages:
             fields.flash_saved(_(self.saved, **values))
         else:
             visit.flash(_(self.created, **values))
-        return see(self.leave(visit, fields, done)) if self.leave is not None else self._leave(done["id"])
+        return self._leave(visit, done)
 
     def switch(self, visit: Visit) -> PageResponse:
         """Disables or enables a record."""
@@ -113,23 +115,26 @@ class RecordPages:
         records.update(visit.ctx, self.form.uri, visit.id, {"is_disabled": "1" if is_off else "0"})
         text = self.switched_off if is_off else N_("{name} switched on.")
         visit.flash(_(text, name=record["name"]), visit.path, off="0" if is_off else "1")
-        return self._leave(visit.id)
+        return self._leave(visit, record)
 
-    def _leave(self, id: int) -> PageResponse:
+    def _leave(self, visit: Visit, record: dict[str, Any], *, is_gone: bool = False) -> PageResponse:
         """The page after a record was changed."""
-        return see(f"{self.base}/{id}" if self.stays_open else self.back or self.base)
+        if self.leave is not None:
+            return see(self.leave(visit, record))
+        stays = self.stays_open and not is_gone
+        return see(f"{self.base}/{record['id']}" if stays else self.back or self.base)
 
     def delete(self, visit: Visit) -> PageResponse:
         """Deletes a record; an error is shown on its form."""
         assert isinstance(self.form, RecordForm)
         uri = self.form.uri
-        name = records.retrieve(visit.ctx, uri, visit.id, lookup.LABEL)[lookup.LABEL]
+        record = records.retrieve(visit.ctx, uri, visit.id, lookup.LABEL)
         try:
             records.delete(visit.ctx, uri, visit.id)
         except HelpdeskError as error:
             return self.shown(visit, self.open(visit, visit.id).refuse(error))
-        visit.flash(_(self.deleted, name=name))
-        return see(self.back or self.base)
+        visit.flash(_(self.deleted, name=record[lookup.LABEL]))
+        return self._leave(visit, record, is_gone=True)
 
 
 def declare_pages(pages: RecordPages) -> RecordPages:
@@ -142,8 +147,9 @@ def declare_pages(pages: RecordPages) -> RecordPages:
     if pages.records is not None:
         page("GET", pages.base, pages.list_access)(pages.show_list)
     show_one, store = unless_instead(pages.show_one), unless_instead(pages.store)
-    page("GET", new, pages.access)(show_one)
-    page("POST", new, pages.access, form_bytes=pages.form_bytes, creates=True)(store)
+    if pages.has_new:
+        page("GET", new, pages.access)(show_one)
+        page("POST", new, pages.access, form_bytes=pages.form_bytes, creates=True)(store)
     page("GET", one, pages.access)(show_one)
     page("POST", one, pages.access, form_bytes=pages.form_bytes)(store)
     if pages.switched_off:

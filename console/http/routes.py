@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from server.dataclass import dataclass
 from server.digits import MAX_ID
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from console.http.visit import Visit
     from server.access.actor import Actor
 
+Show = TypeVar("Show", bound="Callable[[Visit], PageResponse]")
 Access = Literal["anyone", "code", "worker", "admin", "proven worker", "proven admin"]
 SMALL_FORM_BYTES = 64 * 1024
 _ARGUMENT = re.compile(r"\{(\w+)\}")
@@ -74,14 +75,14 @@ def page(
     is_open: bool = False,
     hashes: bool = False,
     creates: bool = False,
-) -> Callable[[Callable[["Visit"], "PageResponse"]], Callable[["Visit"], "PageResponse"]]:
+) -> Callable[[Show], Show]:
     """Declares the decorated function as a page.
 
     path: names in braces are arguments, with the patterns of _FORMS. `mask`, `file` and `rest` are passed on as sent,
     still percent-encoded."""
     form = _ARGUMENT.sub(lambda match: f"(?P<{match[1]}>{_FORMS[match[1]]})", path)
 
-    def declare(show: Callable[["Visit"], "PageResponse"]) -> Callable[["Visit"], "PageResponse"]:
+    def declare(show: Show) -> Show:
         pattern = re.compile(rf"{form}\Z")
         PAGES.append(Page(method, pattern, show, access, checks_form, form_bytes, is_open, hashes, creates))
         return show

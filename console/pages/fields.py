@@ -18,12 +18,12 @@ from console.lists import lookup
 from server.errors import HelpdeskError, Invalid
 from server.record_types.custom_field import MAX_DECIMALS, MAX_OPTIONS
 from server.record_types.record_type import RecordType
-from server.record_types.shared.custom import KINDS, LINKS, SLIDER
+from server.record_types.shared.custom import KINDS, LINKS
 from server.record_types.shared.custom.definitions import KIND_NOTES, KIND_SETTINGS, FieldDefinition
 from server.record_types.traits import CustomFields
 from server.records import custom_fields, deleted_fields
 from server.records.custom_fields import MAX_COUNTED
-from server.translation import N_, N_pgettext, _, in_sentence, ngettext, shown, sort_key
+from server.translation import N_, N_pgettext, _, in_sentence, lazy_gettext, ngettext, shown, sort_key
 
 URI, SET_URI = "custom_field", "custom_fieldset"
 BASE = "/admin/fields"
@@ -37,6 +37,33 @@ SET_FORM = RecordForm(
         Control("owner", hint=N_("Only they see its fields and can change them. Administrators see all fields.")),
     ),
 )
+
+OPTIONS_HINT = lazy_gettext(
+    N_(
+        "One per line, at most {max_options}. Records keep an option that you remove. To rename an "
+        "option, use its own form."
+    ),
+    max_options=MAX_OPTIONS,
+)
+NUMBER = {"required": True}
+SETTINGS = {
+    each.name: each
+    for each in (
+        Control("options", N_("Options"), OPTIONS_HINT, "area", attributes={"rows": 8, "required": True}),
+        Control("context", N_("Record type"), N_("The record type it links to."), "choice"),
+        Control("currency_id", N_("Currency"), N_("Cannot be changed while records have amounts."), "choice"),
+        Control(
+            "decimal_at", N_("Decimals"), kind="number", attributes={**NUMBER, "min": "0", "max": str(MAX_DECIMALS)}
+        ),
+        Control("value_min", N_pgettext("range", "From"), kind="number", attributes=NUMBER),
+        Control("value_max", N_pgettext("range", "To"), kind="number", attributes=NUMBER),
+        Control(
+            "send_notifications",
+            N_("Notify workers when they are chosen, and of what happens to the record"),
+            kind="tick",
+        ),
+    )
+}
 
 
 @page("GET", BASE, "admin")
@@ -123,17 +150,9 @@ def _kind_of(visit: Visit, stored: Mapping[str, Any]) -> str:
 def _stored_values(visit: Visit, fields: OpenForm, form: Form) -> dict[str, Any]:
     """The values of a field that are not controls of their own."""
     kind = _kind_of(visit, fields.stored)
-    if fields.id:
-        return {"params": _params(form, kind, fields.stored["params"])}
-    record_type = _type_of(visit, {})
-    return {
-        "context": record_type.context,
-        "type": kind,
-        "uri": form.text("uri") or custom_fields.unused_uri(visit.ctx, form.text("name")),
-        "params": _params(form, kind, {}),
-        "pos": str(_last_place(visit, record_type)),
-        "custom_fieldset_id": form.text("custom_fieldset_id") or "0",
-    }
+    if fields.id:  # with the settings that the form does not show as they were
+        return {"params": fields.stored["params"] | custom_fields.settings_of(kind, form.values)}
+    return custom_fields.new_field(visit.ctx, _type_of(visit, {}).context, kind, form.values)
 
 
 @page("POST", f"{BASE}/{{id}}/move", "admin")
@@ -270,22 +289,6 @@ def _list_path(record_type: RecordType) -> str:
     return f"{BASE}?type={quoted(record_type.uri)}"
 
 
-def _last_place(visit: Visit, record_type: RecordType) -> int:
-    """The position after all fields of a type."""
-    fields: tuple[FieldDefinition, ...] = custom_fields.all_fields(visit.ctx).get(record_type.context, ())
-    return min(max((each.pos + 1 for each in fields), default=0), custom_fields.MAX_ORDERED - 1)
-
-
-def _params(form: Form, kind: str, before: dict[str, Any]) -> dict[str, Any]:
-    """The settings of a field, with those that the form does not show as they were."""
-    given: dict[str, Any] = {name: form.text(name) for name in KIND_SETTINGS.get(kind, ())}
-    if "options" in given:
-        given["options"] = [line.strip() for line in given["options"].splitlines() if line.strip()]
-    if "send_notifications" in given:
-        given["send_notifications"] = "1" if given["send_notifications"] == "1" else "0"
-    return before | given
-
-
 def _controls(visit: Visit, record_type: RecordType, kind: str, exists: bool) -> RecordForm:
     """The form of a field of a kind. exists: whether it changes a field, and so needs a name for programs."""
     code = {"spellcheck": "false", "autocapitalize": "off", "class_": "code", "required": exists, "maxlength": 200}
@@ -315,41 +318,12 @@ def _controls(visit: Visit, record_type: RecordType, kind: str, exists: bool) ->
 
 def _settings(visit: Visit, kind: str) -> list[Control]:
     """The controls for the settings of a kind."""
-    if kind in ("D", "X"):
-        hint = _(
-            "One per line, at most {max_options}. Records keep an option that you remove. To rename an "
-            "option, use its own form.",
-            max_options=MAX_OPTIONS,
-        )
-        return [Control("options", N_("Options"), hint=hint, kind="area", attributes={"rows": 8, "required": True})]
+    settings = [SETTINGS[name] for name in KIND_SETTINGS.get(kind, ())]
     if kind in ("L", LINKS):
         targets = [(each.uri, shown(each.label_names[1])) for each in visit.service.registry]
         targets.sort(key=lambda each: sort_key(each[1]))
-        return [Control("context", N_("Record type"), N_("The record type it links to."), "choice", targets)]
-    if kind == "Y":
-        currencies = lookup.choices(visit, "currency")
-        return [
-            Control(
-                "currency_id", N_("Currency"), N_("Cannot be changed while records have amounts."), "choice", currencies
-            )
-        ]
-    number = {"required": True}
-    if kind == "O":
-        return [
-            Control(
-                "decimal_at",
-                N_("Decimals"),
-                kind="number",
-                attributes={**number, "min": "0", "max": str(MAX_DECIMALS)},
-            )
-        ]
-    if kind == SLIDER:
-        return [
-            Control("value_min", N_pgettext("range", "From"), kind="number", attributes=number),
-            Control("value_max", N_pgettext("range", "To"), kind="number", attributes=number),
-        ]
-    told = N_("Notify workers when they are chosen, and of what happens to the record")
-    return [Control("send_notifications", told, kind="tick")] if kind == "W" else []
+        return [replace(settings[0], options=targets)]
+    return [replace(settings[0], options=lookup.choices(visit, "currency"))] if kind == "Y" else settings
 
 
 def _form(visit: Visit, fields: OpenForm, renaming: Form | None = None) -> PageResponse:
@@ -394,7 +368,7 @@ declare_pages(
         more=_stored_values,
         created=N_("Field {label} created: custom_{id}."),
         saved=N_("Field {name} saved."),
-        leave=lambda visit, fields, field: _list_path(_type_of(visit, fields.stored)),
+        leave=lambda visit, field: _list_path(_type_of(visit, field)),
         deleted="",
     )
 )
@@ -407,7 +381,7 @@ declare_pages(
         more=lambda visit, fields, form: {} if fields.id else {"context": _type_of(visit, fields.stored).context},
         created=N_("Fieldset {label} created. Add fields to it."),
         saved=N_("Fieldset {name} saved."),
-        leave=lambda visit, fields, each: f"{_list_path(_type_of(visit, fields.stored))}#set-{each['id']}",
+        leave=lambda visit, each: f"{_list_path(_type_of(visit, each))}#set-{each['id']}",
         deleted="",
     )
 )

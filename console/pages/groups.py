@@ -19,11 +19,9 @@ from console.lists.cells import DrawnColumns
 from console.lists.worklist import Worklist, declare
 from console.pages.people import TABS
 from console.tickets.frames import document_of, framed
-from server.digits import id_in
 from server.errors import BadQuery, Forbidden, HelpdeskError, Invalid
 from server.mailroom import mail_setup
-from server.people import groups
-from server.people.groups import Changes
+from server.people import groups, roster_cells
 from server.people.rosters import MANAGER, MEMBER, REMOVE
 from server.records import records
 from server.records.records import SearchRequest
@@ -85,7 +83,6 @@ BUCKET = RecordForm(
 PARTS = [(REMOVE, N_("none")), (MEMBER, N_("member")), (MANAGER, N_("manager"))]
 MAX_COLUMNS = 8  # groups side by side on the page of rosters
 COLUMNS = "groups"  # the parameter that says which page of them
-MAX_NAMED = 60  # people of one group by name
 
 
 def _of_part(part: int | str, is_counted: bool) -> Callable[[Mapping[str, Any], Any], int]:
@@ -120,12 +117,6 @@ def show_acknowledgement(visit: Visit) -> PageResponse:
     return framed(html or document_of("", wrong=wrong))
 
 
-@page("GET", f"{BASE}/{{id}}/delete", "admin")
-def show_delete(visit: Visit) -> PageResponse:
-    """The data that is lost with a group."""
-    return _delete(visit, Form())
-
-
 @page("POST", f"{BASE}/{{id}}/delete", "admin")
 def delete(visit: Visit) -> PageResponse:
     """Remove a group; its tickets come into the default group."""
@@ -133,7 +124,7 @@ def delete(visit: Visit) -> PageResponse:
     try:
         records.delete(visit.ctx, URI, visit.id)
     except HelpdeskError as error:
-        return _delete(visit, Form().refuse(error))
+        return show_delete(visit, Form().refuse(error))
     visit.flash(_("{name} deleted.", name=group["name"]))
     return see(BASE)
 
@@ -153,58 +144,18 @@ def create_bucket(visit: Visit) -> PageResponse:
     return see(f"{BASE}/{visit.id}#buckets")
 
 
-@page("GET", "/admin/people/buckets/{id}", "admin")
-def show_bucket(visit: Visit) -> PageResponse:
-    """One bucket to be changed."""
-    return _bucket(visit, BUCKET.open(visit, visit.id))
-
-
-@page("POST", "/admin/people/buckets/{id}", "admin")
-def save_bucket(visit: Visit) -> PageResponse:
-    """Rename a bucket, or let new tickets come into it."""
-    fields = BUCKET.open(visit, visit.id)
-    saved = fields.update()
-    if saved is None:
-        return _bucket(visit, fields)
-    fields.flash_saved(_("Bucket {name} saved.", name=saved["_label"]))
-    return see(f"{BASE}/{fields.stored['group_id']}#buckets")
-
-
-@page("POST", "/admin/people/buckets/{id}/delete", "admin")
-def delete_bucket(visit: Visit) -> PageResponse:
-    """Remove a bucket; its tickets come into the group's default bucket."""
-    bucket = lookup.record(visit, "bucket", visit.id)
-    try:
-        records.delete(visit.ctx, "bucket", visit.id)
-    except HelpdeskError as error:
-        return _bucket(visit, BUCKET.open(visit, visit.id).refuse(error))
-    visit.flash(_("Bucket {name} deleted.", name=bucket["name"]))
-    return see(f"{BASE}/{bucket['group_id']}#buckets")
-
-
 # -- rosters -----------------------------------------------------------------------------------------------------------
-
-
-@page("GET", ROSTERS)
-def show_rosters(visit: Visit) -> PageResponse:
-    """The members of groups: all of them for administrators, their own groups for managers."""
-    return _rosters(visit, Form())
 
 
 @page("POST", ROSTERS)
 def save_rosters(visit: Visit) -> PageResponse:
     """Saves the changed cells, all or nothing; changes of others are kept."""
-    form = Form()
     try:
-        chosen, before = _cells(visit.form.map("part")), _before(visit)
-        changed = {
-            group: {worker: part for worker, part in workers.items() if part != before.get(group, {}).get(worker, "")}
-            for group, workers in chosen.items()
-        }
-        sent = {group: {"workers": workers} for group, workers in changed.items() if workers}
-        groups.change_members(visit.ctx, {"groups": sent})
+        chosen = roster_cells.cells(visit.form.map("part"))
+        before = roster_cells.shown_cells(visit.form.json("before", {}))
+        changed = roster_cells.change(visit.ctx, chosen, before)
     except HelpdeskError as error:
-        return _rosters(visit, form.refuse(error))
+        return show_rosters(visit, Form().refuse(error))
     count = sum(map(len, changed.values()))
     if count:
         visit.flash(
@@ -219,24 +170,6 @@ def save_rosters(visit: Visit) -> PageResponse:
     return see(f"{ROSTERS}?{kept}" if kept else ROSTERS)
 
 
-def _cells(sent: dict[str, Any]) -> dict[str, dict[str, str]]:
-    """{group id: {worker id: part}} of fields such as part[g5][w7]. Raises Invalid."""
-    found: dict[str, dict[str, str]] = {}
-    for group, workers in sent.items():
-        if not isinstance(workers, dict):
-            raise Invalid(_("this form is no longer valid; open the page again"))
-        found[group.removeprefix("g")] = {worker.removeprefix("w"): str(part) for worker, part in workers.items()}
-    return found
-
-
-def _before(visit: Visit) -> dict[str, dict[str, str]]:
-    """The values that the page showed for the same cells. Raises Invalid."""
-    shown = visit.form.json("before", {})
-    if not isinstance(shown, dict) or not all(isinstance(each, dict) for each in shown.values()):
-        raise Invalid(_("this form is no longer valid; open the page again"))
-    return shown
-
-
 def _back(changed: dict[str, dict[str, str]], before: dict[str, dict[str, str]]) -> dict[str, str]:
     """The fields of the same form that put back what was changed."""
     earlier = {
@@ -247,7 +180,9 @@ def _back(changed: dict[str, dict[str, str]], before: dict[str, dict[str, str]])
     return earlier | {"before": json.dumps(changed)}
 
 
-def _rosters(visit: Visit, form: Form) -> PageResponse:
+@page("GET", ROSTERS)
+def show_rosters(visit: Visit, form: Form | None = None) -> PageResponse:
+    """The members of groups: all of them for administrators, their own groups for managers."""
     actor, wrong = visit.actor, ""
     if not actor.is_admin and not actor.manages:
         raise Forbidden(_("Only administrators and managers of a group can change its members."))
@@ -268,7 +203,7 @@ def _rosters(visit: Visit, form: Form) -> PageResponse:
     except BadQuery as error:
         found, wrong = {"results": [], "total": 0, "page": 1}, error.message
     members = groups.members(visit.ctx, [each["id"] for each in listed])
-    chosen = _chosen(visit, members) if form.is_wrong else members
+    chosen = roster_cells.overlaid(members, visit.form.tree.get("part")) if form else members
     # A group that somebody may not change is not named, whatever the address says.
     chosen_group = str(only) if only in members else "" if only else filters.text("group")
     shown = {
@@ -279,7 +214,7 @@ def _rosters(visit: Visit, form: Form) -> PageResponse:
         visit,
         "rosters.html",
         tabs=TABS if actor.is_admin else (),
-        form=form,
+        form=form or Form(),
         found=found,
         wrong=wrong,
         groups=listed,
@@ -293,19 +228,6 @@ def _rosters(visit: Visit, form: Form) -> PageResponse:
         filters=filters,
         choices=lookup.choosable(visit, URI, f"{mine} sort:name", chosen_group),
     )
-
-
-def _chosen(visit: Visit, members: Changes) -> Changes:
-    """The rosters with the submitted values, for a page that is shown again."""
-    try:
-        sent = _cells(visit.form.map("part"))
-    except Invalid:
-        return members
-    return {
-        group: workers
-        | {id: part for name, part in sent.get(str(group), {}).items() if (id := id_in(name)) is not None}
-        for group, workers in members.items()
-    }
 
 
 def _mine(visit: Visit) -> str:
@@ -323,9 +245,10 @@ def _form(visit: Visit, fields: OpenForm, bucket_form: Form | None = None) -> Pa
         page = visit.query.integer("page", 1, 1, records.MAX_PAGE)
         asked = SearchRequest(f"group.id:{fields.id} sort:name", PAGE_ROWS, page)
         buckets = records.search(visit.ctx, "bucket", asked)
-        members = groups.members(visit.ctx, [fields.id])[fields.id]
-        parts = ((N_("Managers"), MANAGER), (N_("Members"), MEMBER))
-        people = [(label, _names(visit, members, part)) for label, part in parts]
+        people = [
+            (label, _names(visit, fields.id, part))
+            for label, part in ((N_("Managers"), MANAGER), (N_("Members"), MEMBER))
+        ]
     shown = bucket_form or Form.from_values({"bucket": ""})
     return render(
         visit,
@@ -343,29 +266,25 @@ def _form(visit: Visit, fields: OpenForm, bucket_form: Form | None = None) -> Pa
 
 def _sender(visit: Visit, fields: OpenForm) -> Control:
     """Where replies come from: the default sender, or an address that can send."""
-    default, transport, hosts = mail_setup.sender_hosts(visit.ctx)
-    query = "mailTransport.id:>0"
-    if hosts and transport:
-        query = f"({query} OR (worker.id:0 host:[{','.join(hosts)}]))"
+    default, query = mail_setup.sender_choices(visit.ctx)
     none = _("The default sender ({email})", email=default) if default else _("The default sender")
     hint = N_("Addresses with a mail transport, and addresses of your domains, which use the default transport.")
     return replace(fields.control("reply_address_id"), hint=hint, none=none, query=query)
 
 
-def _names(visit: Visit, members: dict[int, str], part: str) -> str:
+def _names(visit: Visit, group_id: int, part: str) -> str:
     """The first members of a group by name, and the number of further ones."""
-    ids = sorted(id for id, each in members.items() if each == part)
-    if not ids:
-        return _("none")
-    named = sorted(label for _, label in lookup.choices(visit, "worker", f"id:[{','.join(map(str, ids[:MAX_NAMED]))}]"))
-    more = len(ids) - MAX_NAMED
-    return ", ".join(named) + (f" and {more} more" if more > 0 else "")
+    workers, more = groups.named_members(visit.ctx, group_id, part)
+    names = ", ".join(sorted(lookup.choice(visit, each) for each in workers))
+    return f"{names} and {more} more" if more else names or _("none")
 
 
-def _delete(visit: Visit, form: Form) -> PageResponse:
+@page("GET", f"{BASE}/{{id}}/delete", "admin")
+def show_delete(visit: Visit, form: Form | None = None) -> PageResponse:
+    """The data that is lost with a group."""
     group = lookup.record(visit, URI, visit.id)
     tickets, buckets = (lookup.count(visit, uri, f"group.id:{visit.id}") for uri in ("ticket", "bucket"))
-    return render(visit, "group_delete.html", form=form, group=group, tickets=tickets, buckets=buckets)
+    return render(visit, "group_delete.html", form=form or Form(), group=group, tickets=tickets, buckets=buckets)
 
 
 def _bucket(visit: Visit, fields: OpenForm) -> PageResponse:
@@ -381,6 +300,17 @@ declare_pages(
         LIST,
         created=N_("{label} created. Choose its members."),
         deleted="",
-        leave=lambda visit, fields, group: BASE if fields.id else f"{ROSTERS}?group={group['id']}",
+        leave=lambda visit, group: BASE if visit.record_id else f"{ROSTERS}?group={group['id']}",
+    )
+)
+declare_pages(
+    RecordPages(
+        "/admin/people/buckets",
+        BUCKET,
+        _bucket,
+        has_new=False,
+        saved=N_("Bucket {name} saved."),
+        deleted=N_("Bucket {name} deleted."),
+        leave=lambda visit, bucket: f"{BASE}/{bucket['group_id']}#buckets",
     )
 )

@@ -124,13 +124,16 @@ def senders(ctx: Context) -> list[SenderAddress]:
     return ctx.service.store.read(read)
 
 
-def sender_hosts(ctx: Context) -> tuple[str, int, list[str]]:
-    """The default sender, "" for none; the default transport, 0 for none; the hosts of all sender addresses. Raises
-    AdminOnly."""
+def sender_choices(ctx: Context) -> tuple[str, str]:
+    """The default sender, "" for none, and the search of the addresses that can send: those with a transport, and with
+    a default transport those at the hosts of all senders. Raises AdminOnly."""
     addresses = senders(ctx)
     default = next((each.email for each in addresses if each.is_default), "")
     hosts = sorted({each.email.rpartition("@")[2] for each in addresses if not each.email.endswith("]")})
-    return default, defaults(ctx)[1], hosts[:HOSTS]
+    with_transport = "mailTransport.id:>0"
+    if not hosts or not defaults(ctx)[1]:
+        return default, with_transport
+    return default, f"({with_transport} OR (worker.id:0 host:[{','.join(hosts[:HOSTS])}]))"
 
 
 def _reply_addresses(reading: RecordReader) -> set[int]:

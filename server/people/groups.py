@@ -10,10 +10,13 @@ from server.people import rosters
 from server.people.types.group import MAX_MEMBERS
 from server.record_types.shared import record_owners
 from server.record_types.shared.relation_tables import GROUP_MEMBER
+from server.records import records
+from server.records.records import SearchRequest
 from server.records.writing import RecordWriter
 from server.store.statements import in_list, slot
 from server.translation import about_field, lazy_gettext
 
+MAX_NAMED = 60  # members of a group
 Changes = dict[int, dict[int, str]]  # {group id: {worker id: manager, member or remove}}
 
 
@@ -24,6 +27,11 @@ def change_members(ctx: Context, sent: Any) -> None:
     request. Raises Invalid for another format and an unknown role, group or worker, Forbidden."""
     changes = _changes(sent)
     ctx.service.store.write(lambda tx: _write(RecordWriter(ctx, tx), changes))
+
+
+def join(ctx: Context, worker_id: int, group_ids: Iterable[str]) -> None:
+    """Makes a worker a member of groups. Raises the errors of change_members()."""
+    change_members(ctx, {"groups": {id: {"workers": {str(worker_id): rosters.MEMBER}} for id in group_ids}})
 
 
 def members(ctx: Context, group_ids: Iterable[int]) -> Changes:
@@ -42,6 +50,14 @@ def members(ctx: Context, group_ids: Iterable[int]) -> Changes:
     for group_id, worker_id, is_manager in rows:
         members_by_group[group_id][worker_id] = rosters.MANAGER if is_manager else rosters.MEMBER
     return members_by_group
+
+
+def named_members(ctx: Context, group_id: int, part: str) -> tuple[list[dict[str, Any]], int]:
+    """Returns the managers or members of a group to be named, at most MAX_NAMED, and how many more there are."""
+    ids = sorted(id for id, each in members(ctx, [group_id])[group_id].items() if each == part)
+    q = f"id:[{','.join(map(str, ids[:MAX_NAMED]))}]"
+    workers = records.search(ctx, "worker", SearchRequest(q, MAX_NAMED))["results"] if ids else []
+    return workers, max(len(ids) - MAX_NAMED, 0)
 
 
 def _write(writing: RecordWriter, changes: Changes) -> None:

@@ -1,7 +1,7 @@
 """Operations on custom fields besides those of every record: order, usage counts, renaming of options, unused names."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import peewee
@@ -9,8 +9,9 @@ import peewee
 from server.context import Context
 from server.errors import Conflict, Invalid, NotFound
 from server.record_types.parts import Record
+from server.record_types.record_type import RecordType
 from server.record_types.shared.custom import definitions
-from server.record_types.shared.custom.definitions import FieldDefinition
+from server.record_types.shared.custom.definitions import KIND_SETTINGS, FieldDefinition
 from server.record_types.shared.relation_tables import CUSTOM_VALUE, FIELDSET_USE, is_line
 from server.records.writing import RecordWriter
 from server.store.expressions import is_exactly, listed_values
@@ -27,6 +28,12 @@ URI = "custom_field"
 def all_fields(ctx: Context) -> dict[str, tuple[FieldDefinition, ...]]:
     """{context: fields} of every type; fields are in order."""
     return ctx.service.store.read(lambda tx: definitions(tx).by_context)
+
+
+def fields_on(ctx: Context, record_type: RecordType, fieldsets: Iterable[int]) -> list[FieldDefinition]:
+    """Returns the fields that every record of a type has, and those of some fieldsets."""
+    defined = all_fields(ctx).get(record_type.context, ())
+    return [each for each in defined if not each.fieldset_id or each.fieldset_id in fieldsets]
 
 
 def uses(ctx: Context, field_ids: Iterable[int]) -> dict[int, int]:
@@ -129,8 +136,28 @@ def _field(writing: RecordWriter, id: int) -> Record:
     return field
 
 
-def unused_uri(ctx: Context, name: str) -> str:
-    """Returns an unused uri for a new field of this name. Raises AdminOnly."""
+def new_field(ctx: Context, context: str, kind: str, texts: Mapping[str, str]) -> dict[str, Any]:
+    """Returns what a new field is stored with besides its name: after all fields of its type, under an unused uri
+    unless it has one. texts: as typed. Raises AdminOnly."""
     ctx.require_admin("send custom fields")
-    table = ctx.service.registry.type("custom_field").table
-    return ctx.service.store.read(lambda tx: free_uri(tx, table, name))
+    table = ctx.service.registry.type(URI).table
+    last = max((each.pos + 1 for each in all_fields(ctx).get(context, ())), default=0)
+    uri = texts.get("uri", "").strip()
+    return {
+        "context": context,
+        "type": kind,
+        "uri": uri or ctx.service.store.read(lambda tx: free_uri(tx, table, texts.get("name", "").strip())),
+        "params": settings_of(kind, texts),
+        "pos": str(min(last, MAX_ORDERED - 1)),
+        "custom_fieldset_id": texts.get("custom_fieldset_id", "").strip() or "0",
+    }
+
+
+def settings_of(kind: str, texts: Mapping[str, str]) -> dict[str, Any]:
+    """Returns the settings of a kind of field. texts: as typed; options are lines."""
+    settings: dict[str, Any] = {name: texts.get(name, "").strip() for name in KIND_SETTINGS.get(kind, ())}
+    if "options" in settings:
+        settings["options"] = [line.strip() for line in settings["options"].splitlines() if line.strip()]
+    if "send_notifications" in settings:
+        settings["send_notifications"] = "1" if settings["send_notifications"] == "1" else "0"
+    return settings

@@ -30,7 +30,7 @@ READS: dict[str, Callable[[Context], Any]] = {
     "a delivery once more": lambda ctx: webhook_site.replay(ctx, 1),
     "old addresses of a webhook": lambda ctx: webhook_tokens.former_of(ctx, 1),
     "a call of a webhook by hand": lambda ctx: webhook_tokens.log_call(ctx, 1),
-    "a name for a field": lambda ctx: custom_fields.unused_uri(ctx, "Tier"),
+    "a name for a field": lambda ctx: custom_fields.new_field(ctx, "ticket", "S", {"name": "Tier"}),
     "records as they are stored": lambda ctx: records.stored(ctx, "worker", [1]),
     "a record by what is stored": lambda ctx: records.id_of(ctx, "worker", id=1),
     "the demo data": demo.is_filled,
