@@ -2,7 +2,6 @@
 record_form.py combines them."""
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any
@@ -17,32 +16,17 @@ from console.http.visit import Visit
 from console.lists import lookup
 from server.contexts import WORKER
 from server.dataclass import dataclass
-from server.fields import Bit, ContextName, Field, Float, Id, Number, Structure, Text, Timestamp, Url
+from server.record_types import field_inputs
+from server.record_types.field_inputs import OWNER
 from server.record_types.field_labels import field_label
 from server.record_types.record_type import RecordType
 from server.record_types.registry import Registry
+from server.record_types.shared import record_owners
 from server.record_types.shared.custom import FieldDefinition
 from server.translation import N_, Words, shown
 
-OWNER = ("owner__context", "owner_id")  # two fields that one control chooses together
-LINE_CHARS = 255  # characters; a text that may have more gets several lines
 SEVERAL_LINES = ("area", "code", "json", "lines")
 KEPT = N_("Leave blank to keep the stored value.")
-JSON_HINT = N_("As JSON.")
-# Notes of fields that are written for programs: codes, names of fields, what zero means.
-_FOR_PROGRAMS = re.compile(r"[`_{}<>;]|\b[0-9]+\b|omitted|also the label|returned|\bid\b|\bId\b|KATA|JSON")
-_CUSTOM_KINDS = {
-    "C": "tick", "D": "choice", "E": "time", "I": "lines", "L": "chooser", "M": "lines", "N": "number", "T": "area",
-    "U": "url", "W": "chooser", "X": "ticks", "svc.custom_field.record.links": "lines",
-    "svc.custom_field.slider": "number",
-}  # fmt: skip
-_CUSTOM_HINTS = {
-    "F": N_("The ID of a file."),
-    "I": N_("File IDs, one per line."),
-    "M": N_("One per line."),
-    "svc.custom_field.record.links": N_("Record IDs, one per line."),
-    "svc.custom_field.geo.point": N_("Latitude and longitude, such as 47.37, 8.54."),
-}
 
 
 @dataclass(frozen=True)
@@ -96,38 +80,35 @@ def of_field(registry: Registry, record_type: RecordType, control: Control) -> C
             hint=control.hint or "",
             kind=control.kind or "line",
         )
-    target = control.target or _target(registry, declared)
-    kind = control.kind or _kind(declared, target)
     label = control.label or field_label(control.name)
+    entry = field_inputs.input_of(registry, declared, label, kind=control.kind, target=control.target)
     return replace(
         control,
-        kind=kind,
+        kind=entry.kind,
         label=label,
-        target=target,
-        hint=_hint(declared, label) if control.hint is None else control.hint,
-        options=control.options or _options(registry, declared),
-        none=_none(declared) if control.none is None else control.none,
-        attributes={**_attributes(declared, kind), **control.attributes},
-        is_kept=control.is_kept or kind == "password",
+        target=entry.target,
+        hint=entry.hint if control.hint is None else control.hint,
+        options=control.options or entry.options,
+        none=entry.none if control.none is None else control.none,
+        attributes={**entry.limits, **control.attributes},
+        is_kept=control.is_kept or entry.kind == "password",
         also=(*control.also, *filter(None, (declared.alternative_to,))),
     )
 
 
 def of_custom(registry: Registry, custom: FieldDefinition) -> Control:
     """The control of a field that administrators added."""
-    target = _known(registry, custom.target)
-    kind = _CUSTOM_KINDS.get(custom.kind, "line")
-    options, ticks = [(each, each) for each in custom.options], [(each, each, "") for each in custom.options]
+    entry = field_inputs.custom_input(registry, custom)
     return Control(
         f"custom_{custom.id}",
         custom.name,
-        _CUSTOM_HINTS.get(custom.kind, ""),
-        "number" if kind == "chooser" and not target else kind,
-        options,
-        ticks,
-        N_("None"),
-        target,
-        decimals=custom.decimals if custom.kind in ("O", "Y") else 0,
+        entry.hint,
+        entry.kind,
+        entry.options,
+        [(each, each, "") for each in custom.options],
+        entry.none,
+        entry.target,
+        decimals=entry.decimals,
         also=(custom.uri,),
     )
 
@@ -137,91 +118,6 @@ def _owner(record_type: RecordType, control: Control) -> Control:
     none = N_("Nobody") if not is_required else ""
     label = control.label or N_("Belongs to")
     return replace(control, label=label, kind="owner", none=none, hint=control.hint or "", also=OWNER)
-
-
-def _kind(declared: Field, target: str) -> str:
-    if isinstance(declared, Number) and declared.words:
-        return "choice"
-    if isinstance(declared, Text):
-        return _kind_of_text(declared)
-    if isinstance(declared, Id):
-        return "chooser" if target else "number"
-    for kind, control in _KINDS:
-        if isinstance(declared, kind):
-            return control
-    return "line"
-
-
-_KINDS: tuple[tuple[type[Field], str], ...] = (
-    (Bit, "tick"),
-    (Timestamp, "time"),
-    (Float, "line"),
-    (Number, "number"),
-    (ContextName, "choice"),
-    (Structure, "json"),
-)
-_FORMS = {"email": "email", "timezone": "zone", "date": "date", "yaml": "code", "kata": "code"}
-
-
-def _kind_of_text(declared: Text) -> str:
-    if declared.name.endswith(("password", "secret")):
-        return "password"
-    if declared.allowed:
-        return "choice"
-    if isinstance(declared, Url):
-        return "url"
-    return _FORMS.get(declared.form) or ("area" if declared.max > LINE_CHARS and not declared.one_line else "line")
-
-
-def _target(registry: Registry, declared: Field) -> str:
-    """The record type that a chooser searches, "" if it cannot be searched."""
-    return _known(registry, declared.target) if isinstance(declared, Id) and not declared.target_from else ""
-
-
-def _known(registry: Registry, name: str) -> str:
-    record_type = registry.find(name) if name else None
-    return record_type.uri if record_type is not None and record_type.offers("search") else ""
-
-
-def _options(registry: Registry, declared: Field) -> Sequence[Option]:
-    if isinstance(declared, Text):
-        return [(each, each) for each in declared.allowed if each]
-    if isinstance(declared, Number):
-        return [(str(number), word) for number, word in enumerate(declared.words)]
-    if isinstance(declared, ContextName):
-        types = [(each.context, each.label_names[0]) for each in registry if each.context]
-        return [(context, label) for context, label in types if not declared.allowed or context in declared.allowed]
-    return ()
-
-
-def _none(declared: Field) -> Words:
-    """What choosing none is called."""
-    if isinstance(declared, Id):
-        return N_("None") if declared.zero_ok or not declared.required else ""
-    is_chosen = declared.required or declared.default or getattr(declared, "words", ())
-    return "" if is_chosen else N_("None")
-
-
-def _hint(declared: Field, label: Words) -> Words:
-    if isinstance(declared, Structure):
-        return JSON_HINT
-    note = declared.note
-    tells_more = note.rstrip(".").lower() != shown(label).lower()
-    return note if tells_more and not _FOR_PROGRAMS.search(note) else ""
-
-
-def _attributes(declared: Field, kind: str) -> dict[str, Any]:
-    attributes: dict[str, Any] = {}
-    if declared.required and kind not in ("tick", "ticks") and not getattr(declared, "blank_ok", False):
-        attributes["required"] = True
-    if isinstance(declared, Text) and kind not in ("choice", "json", "tick"):
-        attributes["maxlength"] = declared.max
-    if kind == "number" and isinstance(declared, Number):
-        attributes |= {
-            "min": declared.min if "min" in declared.limits() or declared.min == 0 else None,
-            "max": declared.limits().get("max"),
-        }
-    return attributes
 
 
 # -- what it shows -----------------------------------------------------------------------------------------------------
@@ -275,7 +171,7 @@ def values_of(visit: Visit, control: Control, form: Form) -> dict[str, Any]:
     if control.kind == "ticks":
         return {name: list(form.several.get(name, []))}
     if control.kind == "owner":
-        context, id = owners.chosen(visit, text, name) if text.strip() else ("", 0)
+        context, id = record_owners.typed_owner(visit.service.registry, text, name) if text.strip() else ("", 0)
         return {OWNER[0]: context, OWNER[1]: str(id)}
     if control.kind == "chooser":
         id = lookup.chosen_id(visit, control.target, text, name)

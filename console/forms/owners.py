@@ -1,20 +1,16 @@
 """The owner of a record as a form field: everybody, a group, a role or a worker."""
 
-import re
-
 from console.html.ui import ChooserOptions, Option
 from console.http.visit import Visit
 from console.lists import lookup
 from server.contexts import APP
-from server.errors import Invalid
+from server.record_types.shared import record_owners
+from server.record_types.shared.record_owners import EVERYBODY_LABEL
+from server.record_types.shared.record_owners import TYPES as TYPES
 from server.translation import _, in_sentence
 
 NAME = "owner"  # under which they are looked up, in place of a record type
-TYPES = ("group", "role", "worker")
 EVERYBODY = f"{APP}:0"
-EVERYBODY_LABEL = "Everybody: the service"
-_STORED = re.compile(r"([a-z._]{1,80}):([0-9]{1,18})\Z")
-_NAMED = re.compile(r"(\w+)\s*:.*?#?([0-9]{1,18})\s*\Z", re.DOTALL)
 
 
 def choosable(visit: Visit, chosen: str) -> ChooserOptions:
@@ -47,30 +43,15 @@ def found(visit: Visit, q: str, limit: int) -> tuple[list[tuple[int, str]], int]
     return owners[:limit], total
 
 
-def chosen(visit: Visit, text: str, field: str) -> tuple[str, int]:
-    """Parses an owner into context and id: `svc.contexts.group:3`, `Group: Support #3`, or `everybody`. Raises Invalid
-    for anything else. field: of the form, for the error."""
-    text = text.strip()
-    stored, match = _STORED.match(text), _NAMED.match(text)
-    if stored:
-        return stored[1], int(stored[2])
-    if text.lower() in ("everybody", f"{EVERYBODY_LABEL} #0".lower()):
-        return EVERYBODY.partition(":")[0], 0
-    for uri in TYPES:
-        record_type = visit.service.registry.type(uri)
-        if match and match[1].lower() == in_sentence(record_type.label_names[0]):
-            return record_type.context, int(match[2])
-    raise Invalid(_("choose from the list, or enter Group: 3, Role: 3, Worker: 3 or Everybody"), field=field)
-
-
 def _present(visit: Visit, text: str) -> list[Option]:
     """The present owner of a record, even one that may not be chosen."""
-    stored = _STORED.match(text)
-    if not stored:
+    stored = record_owners.stored_owner(text)
+    if stored is None:
         return []
+    context, id = stored
     for uri in TYPES:
-        if visit.service.registry.type(uri).context == stored[1]:
-            return [(text, _label(visit, uri, label)) for _, label in lookup.choices(visit, uri, f"id:{stored[2]}")]
+        if visit.service.registry.type(uri).context == context:
+            return [(text, _label(visit, uri, label)) for _, label in lookup.choices(visit, uri, f"id:{id}")]
     return [(text, _("Unchanged: {text}", text=text))]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from console.forms import controls
-from console.forms.controls import OWNER, Control
+from console.forms.controls import Control
 from console.html import drafts, ui
 from console.html.form import Form
 from console.html.rendering import render
@@ -18,11 +18,11 @@ from console.http.visit import Visit
 from console.lists import lookup
 from server.dataclass import dataclass
 from server.errors import HelpdeskError, Mistakes
-from server.fields import CreatedAt, CustomValues, Field, Fieldsets, IdList, Image, References, Structure, Text
+from server.fields import Text
+from server.record_types import field_inputs
+from server.record_types.field_inputs import OWNER
 from server.record_types.record_type import RecordType
-from server.record_types.shared import custom
-from server.record_types.shared.custom import FieldDefinition
-from server.records import records
+from server.records import custom_fields, records
 from server.translation import Words, _, shown
 
 More = Callable[[Form], dict[str, Any]]  # what else is stored of a form that was sent; may raise Invalid
@@ -31,7 +31,6 @@ DIGEST_BYTES = 8
 MAX_CLASH_CHARS = 200  # length of a value shown that another worker has stored
 CONFLICT = 409
 CHOSEN_BY_NAME = ("chooser", "owner")  # kinds that are sent as a name or as an id
-NAMED_FIRST = ("name", "title", "subject", "email", "first_name", "last_name", "label")
 
 
 @dataclass(frozen=True)
@@ -49,13 +48,15 @@ class RecordForm:
         """The form of one request: for a new record, or the one with this id. Raises NotFound, Forbidden."""
         record_type = visit.service.registry.type(self.uri)
         stored = self._values(visit, id) if id else {}
-        declared = self.controls or tuple(_all(record_type, stored if id else None))
+        entered = field_inputs.entered_fields(record_type, stored if id else None)
+        declared = self.controls or tuple(Control(name, is_kept=is_hidden) for name, is_hidden in entered.items())
         registry = visit.service.registry
         form_controls = [
             controls.of_field(registry, record_type, Control(each) if isinstance(each, str) else each)
             for each in declared
         ]
-        customs = _customs(visit, record_type, stored.get("fieldsets", ())) if self.has_customs else ()
+        fieldsets = stored.get("fieldsets", ())
+        customs = custom_fields.fields_on(visit.ctx, record_type, fieldsets) if self.has_customs else ()
         form_controls += [controls.of_custom(registry, each) for each in customs]
         if not id:
             form_controls = [replace(each, is_kept=False) for each in form_controls]
@@ -291,34 +292,3 @@ class OpenForm:
         others = {each.name for each in self.controls if each.is_own and each.is_drawn}  # which change nothing
         fields = {name: sent for name, sent in self.before.sent_again().items() if name not in others}
         self.visit.flash(text, self.visit.path, **fields)
-
-
-def _all(record_type: RecordType, stored: Mapping[str, Any] | None) -> list[Control]:
-    """Controls of all fields that people may write, the name first. stored: the values of an existing record."""
-    first = [name for name in NAMED_FIRST if name in record_type.fields]
-    names = dict.fromkeys((*first, *record_type.fields))
-    if set(OWNER) <= set(names):
-        names = {name: None for name in names if name not in OWNER} | {"owner": None}
-    return [
-        Control(name, is_kept=stored is not None and name not in stored and name != "owner")
-        for name in names
-        if name == "owner" or _is_for_people(record_type.fields[name], stored)
-    ]
-
-
-_BY_OTHER_WAYS = (CreatedAt, CustomValues, Fieldsets, IdList, Image, References)
-
-
-def _is_for_people(field: Field, stored: Mapping[str, Any] | None) -> bool:
-    """Whether a form asks for a field: not for times that the service keeps, nor for another name of the same."""
-    if field.immutable or field.alternative_to or isinstance(field, _BY_OTHER_WAYS):
-        return False
-    if stored is None:
-        return field.stored or field.required or not isinstance(field, Structure)
-    return field.name in stored or (field.stored and isinstance(field, (Text, Structure)))
-
-
-def _customs(visit: Visit, record_type: RecordType, fieldsets: Any) -> list[FieldDefinition]:
-    """The custom fields that every record of a type has, and those of the record's own fieldsets."""
-    definitions = records.reading(visit.ctx, lambda tx: custom.definitions(tx).fields_of(record_type.context))
-    return [each for each in definitions if not each.fieldset_id or each.fieldset_id in fieldsets]

@@ -3,7 +3,8 @@ filters.
 
 The rule "owner" in access/rules.py decides who may read and change owned records."""
 
-from typing import Any
+import re
+from typing import TYPE_CHECKING, Any
 
 from server.contexts import BOT, GROUP, ROLE, WORKER, context_of, short_context
 from server.errors import Forbidden, Invalid, Required
@@ -15,8 +16,15 @@ from server.search.filters import AppFilter, BelongsToContext, DeepFilter, Filte
 from server.store.statements import slot
 from server.store.tables import Table, table_named
 from server.store.transaction import Transaction
-from server.translation import about_field, lazy_gettext
+from server.translation import _, about_field, in_sentence, lazy_gettext
 
+if TYPE_CHECKING:
+    from server.record_types.registry import Registry
+
+TYPES = ("group", "role", "worker")  # owners that people choose, besides the service
+EVERYBODY_LABEL = "Everybody: the service"
+_STORED = re.compile(r"([a-z._]{1,80}):([0-9]{1,18})\Z")
+_NAMED = re.compile(r"(\w+)\s*:.*?#?([0-9]{1,18})\s*\Z", re.DOTALL)
 OWNERS = (APP, GROUP, ROLE, WORKER)
 OWNERS_AND_BOTS = (*OWNERS, BOT)
 
@@ -138,3 +146,32 @@ def _ownerless(owned: Any) -> Any:
 
 def _is_new(change: Change) -> bool:
     return change.is_create or change.changes("owner__context") or change.changes("owner_id")
+
+
+# -- as people type them -----------------------------------------------------------------------------------------------
+
+
+def stored_owner(text: str) -> tuple[str, int] | None:
+    """Parses CONTEXT:ID; None for anything else.
+
+    >>> stored_owner("svc.contexts.group:3"), stored_owner("Group: Support #3")
+    (('svc.contexts.group', 3), None)
+    """
+    match = _STORED.match(text)
+    return (match[1], int(match[2])) if match else None
+
+
+def typed_owner(registry: "Registry", text: str, field: str) -> tuple[str, int]:
+    """Parses an owner into context and id: `svc.contexts.group:3`, `Group: Support #3`, or `everybody`. Raises Invalid
+    for anything else. field: of the form, for the error."""
+    text = text.strip()
+    stored, match = stored_owner(text), _NAMED.match(text)
+    if stored is not None:
+        return stored
+    if text.lower() in ("everybody", f"{EVERYBODY_LABEL} #0".lower()):
+        return APP, 0
+    for uri in TYPES:
+        record_type = registry.type(uri)
+        if match and match[1].lower() == in_sentence(record_type.label_names[0]):
+            return record_type.context, int(match[2])
+    raise Invalid(_("choose from the list, or enter Group: 3, Role: 3, Worker: 3 or Everybody"), field=field)
