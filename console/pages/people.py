@@ -16,7 +16,7 @@ from console.lists.cells import DrawnColumns
 from console.lists.worklist import Worklist, declare
 from server.errors import HelpdeskError, Invalid
 from server.people import groups, login_address, nicknames, security, sign_in, sign_in_administration
-from server.people.sign_in_administration import SignInMethods
+from server.people.sign_in_administration import KEEP, TICKETS, SignInMethods
 from server.records import records
 from server.translation import N_, _, ngettext
 
@@ -75,8 +75,6 @@ NEW = replace(FORM, controls=(
             INVITE,
             is_own=True),
 ))  # fmt: skip
-KEEP, FREE, GIVE = "keep", "free", "give"
-TICKETS = [(KEEP, N_("stay with them")), (FREE, N_("wait for a new owner")), (GIVE, N_("go to somebody else"))]
 
 
 def _methods(visit: Visit, rows: list[dict[str, Any]]) -> dict[int, SignInMethods]:
@@ -153,46 +151,23 @@ def turn_off_second_factor(visit: Visit) -> PageResponse:
     return see(_path(visit.id))
 
 
-@page("GET", f"{BASE}/{{id}}/disable", "proven admin")
-def show_disable(visit: Visit) -> PageResponse:
-    """What ends when a worker is disabled, and the new owner of their tickets; for a disabled worker only the
-    latter."""
-    return _disable(visit, Form.from_values({"tickets": KEEP, "to_id": ""}))
-
-
 @page("POST", f"{BASE}/{{id}}/disable", "proven admin")
 def disable(visit: Visit) -> PageResponse:
     """Disables a worker; their tickets may be assigned to somebody else."""
     form, was_disabled = Form.sent(visit.form, ("tickets", "to_id")), lookup.record(visit, URI, visit.id)["is_disabled"]
     try:
-        to_id = _taker(visit, form)
+        chosen_id = lookup.chosen_id(visit, URI, form.text("to_id"), "to_id")
+        to_id = sign_in_administration.new_owner(visit.ctx, visit.id, form.text("tickets") or KEEP, chosen_id)
         label = records.update(visit.ctx, URI, visit.id, {"is_disabled": "1"})["_label"]
     except HelpdeskError as error:
-        return _disable(visit, form.refuse(error))
+        return show_disable(visit, form.refuse(error))
     sentence = "" if was_disabled else _("{name} deactivated.", name=label)
     if to_id is not None:
-        visit.flash(f"{sentence} {_handed_over(visit, to_id)}".strip())
+        handed_over = sign_in_administration.handed_over(visit.ctx, visit.id, to_id)
+        visit.flash(f"{sentence} {handed_over}".strip())
     elif sentence:
         visit.flash(sentence, f"{_path(visit.id)}/enable")
     return see(_path(visit.id))
-
-
-def _taker(visit: Visit, form: Form) -> int | None:
-    """The new owner of a worker's tickets: an id, 0 for nobody; None to leave them. Raises Invalid."""
-    to_id, way = lookup.chosen_id(visit, URI, form.text("to_id"), "to_id"), form.text("tickets") or KEEP
-    if way not in dict(TICKETS):
-        raise Invalid(_("choose one from the list"), field="tickets")
-    if not to_id and way == GIVE:
-        raise Invalid(_("choose the new owner of the tickets"), field="to_id")
-    if to_id and way == FREE:
-        raise Invalid(
-            _("choose what happens to the tickets: they wait for an owner, or somebody else gets them"), field="tickets"
-        )
-    if not to_id:
-        return 0 if way == FREE else None
-    if to_id == visit.id or lookup.record(visit, URI, to_id)["is_disabled"]:
-        raise Invalid(_("choose an active worker"), field="to_id")
-    return to_id
 
 
 @page("POST", f"{BASE}/{{id}}/enable", "proven admin")
@@ -227,10 +202,8 @@ def _more(visit: Visit, fields: OpenForm, form: Form) -> dict[str, Any]:
         raise Invalid(_("choose one from the list"), field="invite")
     if not {*form.several.get("groups", [])} <= {id for id, _name in lookup.choices(visit, "group")}:
         raise Invalid(_("choose one from the list"), field="groups")
-    if form.text("at_mention_name"):
-        return {}
-    names = form.text("first_name"), form.text("last_name")
-    return {"at_mention_name": records.reading(visit.ctx, lambda tx: nicknames.free(tx, *names))}
+    name = form.text("at_mention_name")
+    return {"at_mention_name": name or nicknames.unused(visit.ctx, form.text("first_name"), form.text("last_name"))}
 
 
 def _invited(visit: Visit, id: int, way: str, sentence: str, ends_tokens: bool = False) -> PageResponse:
@@ -258,20 +231,6 @@ def _mail_leaves(visit: Visit) -> bool:
     return lookup.count(visit, "mail_transport", "") > 0
 
 
-def _handed_over(visit: Visit, to_id: int) -> str:
-    try:
-        count, remaining = sign_in_administration.hand_over(visit.ctx, visit.id, to_id)
-    except HelpdeskError as error:
-        return _("Tickets not handed over: {reason}", reason=error.message)
-    sentence = ngettext("{count} ticket handed over.", "{count} tickets handed over.", count)
-    more = (
-        ngettext("{count} is left: hand over again.", "{count} are left: hand over again.", remaining)
-        if remaining
-        else ""
-    )
-    return f"{sentence} {more}".strip()
-
-
 def _form(visit: Visit, fields: OpenForm) -> PageResponse:
     id = visit.id
     worker = records.retrieve(visit.ctx, URI, id, "groups,roles,address_")
@@ -287,7 +246,11 @@ def _form(visit: Visit, fields: OpenForm) -> PageResponse:
     )
 
 
-def _disable(visit: Visit, form: Form) -> PageResponse:
+@page("GET", f"{BASE}/{{id}}/disable", "proven admin")
+def show_disable(visit: Visit, form: Form | None = None) -> PageResponse:
+    """What ends when a worker is disabled, and the new owner of their tickets; for a disabled worker only the
+    latter."""
+    form = form or Form.from_values({"tickets": KEEP, "to_id": ""})
     worker = records.retrieve(visit.ctx, URI, visit.id)
     count = lookup.count(visit, "ticket", f"owner.id:{visit.id} status:[open,waiting]")
     takers = lookup.choosable(visit, URI, f"isDisabled:no id:!={visit.id}", form.get("to_id"))
@@ -312,7 +275,7 @@ def _created(visit: Visit, fields: OpenForm, worker: dict[str, Any]) -> PageResp
     sentence = _("{name} added.", name=worker["_label"])
     chosen = fields.values.several.get("groups", [])
     if chosen:
-        groups.change_members(visit.ctx, {"groups": {id: {"workers": {str(worker["id"]): "member"}} for id in chosen}})
+        groups.join(visit.ctx, worker["id"], chosen)
     else:
         sentence += " " + _("They are not in any group yet, so they cannot answer tickets.")
     return _invited(visit, worker["id"], fields.values.get("invite"), sentence)

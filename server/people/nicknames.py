@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
+from server.context import Context
 from server.store.statements import slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction
@@ -11,6 +12,11 @@ from server.store.transaction import Transaction
 LENGTH = 20  # characters of each part
 TRIES = 20
 _OTHERS = re.compile(r"[^a-z0-9]+")
+
+
+def unused(ctx: Context, first_name: str, last_name: str) -> str:
+    """Returns the same in a read of its own."""
+    return ctx.service.store.read(lambda tx: free(tx, first_name, last_name))
 
 
 def free(tx: Transaction, first_name: str, last_name: str) -> str:

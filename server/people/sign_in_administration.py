@@ -10,15 +10,15 @@ from server.access.actor import WORKER, Actor
 from server.access.logins import WORKER_LOGIN
 from server.context import Context
 from server.dataclass import dataclass
-from server.errors import Conflict, NotFound
+from server.errors import Conflict, HelpdeskError, Invalid, NotFound
 from server.people import password_change, token_lists
 from server.people.password_change import ServiceMail
 from server.record_types.record_type import Record
-from server.records import catalogs
+from server.records import catalogs, records
 from server.records.writing import RecordWriter
 from server.store.statements import in_list, slot
 from server.store.transaction import Transaction
-from server.translation import N_
+from server.translation import N_, _, ngettext
 
 DOING = "change how others sign in"  # an action that requires an administrator
 
@@ -32,6 +32,10 @@ Open this address to choose your password. It works once, for {days} days:
 
 {link}
 """)
+
+# What happens to the tickets of a worker who is deactivated.
+KEEP, FREE, GIVE = "keep", "free", "give"
+TICKETS = [(KEEP, N_("stay with them")), (FREE, N_("wait for a new owner")), (GIVE, N_("go to somebody else"))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +169,38 @@ def hand_over(ctx: Context, worker_id: int, to_id: int) -> tuple[int, int]:
 
     ctx.require_admin(DOING)
     return ctx.service.store.write(write)
+
+
+def new_owner(ctx: Context, worker_id: int, way: str, to_id: int) -> int | None:
+    """Returns the new owner of a worker's tickets: an id, 0 for nobody; None to leave them. way: of TICKETS. to_id: 0
+    for no choice. Raises AdminOnly, Invalid with the field `tickets` or `to_id`."""
+    if way not in dict(TICKETS):
+        raise Invalid(_("choose one from the list"), field="tickets")
+    if not to_id and way == GIVE:
+        raise Invalid(_("choose the new owner of the tickets"), field="to_id")
+    if to_id and way == FREE:
+        raise Invalid(
+            _("choose what happens to the tickets: they wait for an owner, or somebody else gets them"), field="tickets"
+        )
+    if not to_id:
+        return 0 if way == FREE else None
+    workers = records.stored(ctx, WORKER, [to_id])
+    if to_id == worker_id or not workers or workers[0]["is_disabled"]:
+        raise Invalid(_("choose an active worker"), field="to_id")
+    return to_id
+
+
+def handed_over(ctx: Context, worker_id: int, to_id: int) -> str:
+    """Hands over the tickets of a worker, and returns how many in a sentence, or why not."""
+    try:
+        count, remaining = hand_over(ctx, worker_id, to_id)
+    except HelpdeskError as error:
+        return _("Tickets not handed over: {reason}", reason=error.message)
+    sentence = ngettext("{count} ticket handed over.", "{count} tickets handed over.", count)
+    if not remaining:
+        return sentence
+    more = ngettext("{count} is left: hand over again.", "{count} are left: hand over again.", remaining)
+    return f"{sentence} {more}"
 
 
 def _log(writing: RecordWriter, point: str, worker_id: int, details: dict[str, str] | None = None) -> None:
