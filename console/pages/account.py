@@ -17,30 +17,14 @@ from console.pages.login import new_password
 from server.access import totp
 from server.errors import HelpdeskError, Invalid, NotAuthenticated, NotFound, TooMany
 from server.people import login_address, password_change, preferences, profile, security, sign_in
-from server.people.preferences import DENSITIES, THEMES, Preferences
+from server.people.preferences import Preferences
 from server.record_types.shared import absence
 from server.records import notification_mail
 from server.translation import N_, _, ngettext
 
 STAND_IN = "away_stand_in_id"
 ISSUER = N_("Helpdesk")
-MAILED = (
-    ("assigned", N_("A ticket is assigned to me"), ""),
-    ("mentioned", N_("Somebody mentions me in a note"), ""),
-    ("message", N_("A customer writes on a ticket I own or watch"), ""),
-    ("note", N_("Somebody adds a note to something I own or watch"), ""),
-    ("reopened", N_("A ticket I own or watch is reopened"), ""),
-    ("failed", N_("Email could not be sent or fetched"), N_("Also when a reply I sent by email was not understood.")),
-    ("due", N_("A reminder or a service target is due"), ""),
-    ("other", N_("Anything else happens to something I own or watch"), ""),
-)  # labels of notification_mail.KINDS
 _SECRET = re.compile(r"[A-Z2-7]{32}\Z")
-
-
-@page("GET", "/account")
-def show(visit: Visit) -> PageResponse:
-    """All of it."""
-    return _account(visit)
 
 
 @page("POST", "/account/profile")
@@ -50,7 +34,7 @@ def save_profile(visit: Visit) -> PageResponse:
     try:
         profile.change(visit.ctx, {name: form.text(name) for name in profile.FIELDS if name in visit.form})
     except HelpdeskError as error:
-        return _account(visit, profile=form.refuse(error))
+        return show(visit, profile=form.refuse(error))
     visit.flash(_("Profile saved."), visit.path, **{name: str(before[name]) for name in profile.FIELDS})
     return see("/account")
 
@@ -65,7 +49,7 @@ def save_absence(visit: Visit) -> PageResponse:
             sent[STAND_IN] = str(lookup.chosen_id(visit, "worker", sent[STAND_IN], STAND_IN))
         profile.change(visit.ctx, sent)
     except HelpdeskError as error:
-        return _account(visit, absence=form.refuse(error))
+        return show(visit, absence=form.refuse(error))
     visit.flash(_("Absence saved."), visit.path, **{name: before.get(name) for name in absence.FIELDS})
     return see("/account#absence")
 
@@ -84,16 +68,11 @@ def end_absence(visit: Visit) -> PageResponse:
 @page("POST", "/account/appearance")
 def save_appearance(visit: Visit) -> PageResponse:
     """Change how the console looks."""
-    form = Form.sent(visit.form, ("theme", "density", "has_keys"))
-    if form.get("theme") not in THEMES:
-        form.fail("theme", _("Choose one of {THEMES}.", THEMES=", ".join(THEMES)))
-    if form.get("density") not in DENSITIES:
-        form.fail("density", _("Choose one of {DENSITIES}.", DENSITIES=", ".join(DENSITIES)))
-    if form.is_wrong:
-        return _account(visit, appearance=form)
-    before = visit.preferences
-    chosen = Preferences(form.get("theme"), form.get("density"), form.get("has_keys") == "1")
-    preferences.choose(visit.ctx, chosen)
+    form, before = Form.sent(visit.form, ("theme", "density", "has_keys")), visit.preferences
+    try:
+        preferences.choose(visit.ctx, Preferences(form.get("theme"), form.get("density"), form.get("has_keys") == "1"))
+    except Invalid as error:
+        return show(visit, appearance=form.refuse(error))
     was = {"theme": before.theme, "density": before.density, "has_keys": "1" if before.has_keys else ""}
     visit.flash(_("Appearance saved."), "/account/appearance", **was)
     return see("/account#appearance")
@@ -103,11 +82,10 @@ def save_appearance(visit: Visit) -> PageResponse:
 def save_notifications(visit: Visit) -> PageResponse:
     """Choose what one gets by mail, too."""
     form, before = Form.sent(visit.form, (), ("mailed",)), notification_mail.caller_kinds(visit.ctx)
-    unknown = next((each for each in form.several["mailed"] if each not in notification_mail.KINDS), "")
-    if unknown:
-        form.fail("mailed", _("Choose some of {kinds}.", kinds=", ".join(notification_mail.KINDS)))
-        return _account(visit, notifications=form)
-    notification_mail.choose(visit.ctx, frozenset(form.several["mailed"]))
+    try:
+        notification_mail.choose(visit.ctx, form.several["mailed"])
+    except Invalid as error:
+        return show(visit, notifications=form.refuse(error))
     visit.flash(_("Notification settings saved."), visit.path, **{"mailed[]": sorted(before)})
     return see("/account#notifications")
 
@@ -120,9 +98,9 @@ def save_password(visit: Visit) -> PageResponse:
         new = new_password(visit)
         id = password_change.change(visit.ctx, visit.who, visit.form.text("current", ""), new, visit.peer)
     except NotAuthenticated as error:
-        return _account(visit, password=form.fail("current", error.message))
+        return show(visit, password=form.fail("current", error.message))
     except (Invalid, TooMany) as error:
-        return _account(visit, password=form.refuse(error, ("password", "password_again")))
+        return show(visit, password=form.refuse(error, ("password", "password_again")))
     visit.set_session(id)
     visit.flash(_("Password changed. You are signed out everywhere else."))
     return see("/account")
@@ -160,22 +138,16 @@ def forget_device(visit: Visit) -> PageResponse:
 # -- the second factor -------------------------------------------------------------------------------------------------
 
 
-@page("GET", "/account/second-factor", "proven worker")
-def show_second_factor(visit: Visit) -> PageResponse:
-    """A new secret to be scanned, or what there is."""
-    return _second_factor(visit, Form(), totp.new_secret())
-
-
 @page("POST", "/account/second-factor", "proven worker")
 def turn_on(visit: Visit) -> PageResponse:
     """Begin to sign in with codes, once one of them was right; recovery codes are shown this once."""
-    form, secret = Form(), visit.form.text("shared_key", "")
+    secret = visit.form.text("shared_key", "")
     if not _SECRET.match(secret):
         raise Invalid(_("This form is no longer valid. Open the page again."))
     try:
         codes = sign_in.turn_on_code(visit.ctx, secret, visit.form.text("code", ""))
     except (Invalid, TooMany) as error:
-        return _second_factor(visit, form.refuse(error, ("code",)), secret)
+        return show_second_factor(visit, Form().refuse(error, ("code",)), secret)
     return render(visit, "recovery_codes.html", codes=codes, is_new=True, back=_back(visit))
 
 
@@ -194,8 +166,9 @@ def turn_off(visit: Visit) -> PageResponse:
     return see("/account#second-factor")
 
 
-def _account(visit: Visit, **given: Form) -> PageResponse:
-    """The page. given: forms with mistakes, in place of those with the stored values."""
+@page("GET", "/account")
+def show(visit: Visit, **given: Form) -> PageResponse:
+    """The whole account. given: forms with mistakes, in place of those with the stored values."""
     worker_id, look = visit.actor.worker_id, visit.preferences
     keys = "1" if look.has_keys else ""
     forms = {
@@ -223,7 +196,7 @@ def _account(visit: Visit, **given: Form) -> PageResponse:
         themes=[("system", N_("Same as system")), ("light", N_("Light")), ("dark", N_("Dark"))],
         stand_ins=lookup.choosable(visit, "worker", f"isDisabled:no id:!={worker_id}", forms["absence"].get(STAND_IN)),
         away=profile.absence_of(visit.ctx, worker_id),
-        mailed=MAILED,
+        mailed=notification_mail.LABELS,
         answers=visit.service.settings.answer_by_mail,
         densities=[("normal", N_("Normal")), ("compact", N_("Compact"))],
     )
@@ -242,19 +215,20 @@ def _notifications(visit: Visit) -> Form:
     return form
 
 
-def _second_factor(visit: Visit, form: Form, secret: str) -> PageResponse:
-    is_on = security.has_second_factor(visit.ctx)
+@page("GET", "/account/second-factor", "proven worker")
+def show_second_factor(visit: Visit, form: Form | None = None, secret: str = "") -> PageResponse:
+    """A new secret to be scanned, or what there is."""
+    secret = secret or totp.new_secret()
     address = totp.address(secret, ISSUER, login_address.current_address(visit.ctx))
     svg = segno.make(address, error="m").svg_inline(border=2, dark="#000", light="#fff", omitsize=True)
-    key = " ".join(secret[place : place + 4] for place in range(0, len(secret), 4))
     return render(
         visit,
         "second_factor.html",
-        form=form,
-        is_on=is_on,
+        form=form or Form(),
+        is_on=security.has_second_factor(visit.ctx),
         qr=Markup(svg),
         secret=secret,
-        key=key,
+        key=" ".join(secret[place : place + 4] for place in range(0, len(secret), 4)),
         back=_back(visit),
     )
 

@@ -7,9 +7,9 @@ from console.html.rendering import render
 from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import FORM_TOKEN, Visit
+from console.pages.login import require_worker
 from server.access import provider
 from server.access.provider import AuthorizationRefusal, AuthorizationRequest
-from server.context import Service
 from server.errors import Invalid
 from server.people import app_consent
 from server.translation import _
@@ -25,11 +25,9 @@ def show(visit: Visit) -> PageResponse:
     request = _asked(visit)
     if isinstance(request, AuthorizationRefusal):
         return _refused(visit, request)
-    if visit.session is None or visit.session.waits_for_code:
-        return see(f"/login?{urlencode({'next': f'{visit.path}?{visit.request.query}'})}")
-    if visit.lacks_second_factor():
-        visit.flash(_("Your administrator requires a second factor. Set it up first; then you can allow the app."))
-        return see(f"/account/second-factor?{urlencode({'next': f'{visit.path}?{visit.request.query}'})}")
+    elsewhere = require_worker(visit)
+    if elsewhere is not None:
+        return elsewhere
     if provider.needs_consent(visit.service, request, visit.actor.worker_id):
         return _question(visit, request)
     return _leave(visit, request, provider.allow(visit.service, request, visit.actor.worker_id, visit.now))
@@ -73,28 +71,15 @@ def _refused(visit: Visit, refused: AuthorizationRefusal) -> PageResponse:
 
 
 def _question(visit: Visit, request: AuthorizationRequest, wrong: str = "") -> PageResponse:
-    service, worker_id = visit.service, visit.actor.worker_id
-    granted, access = (
-        app_consent.granted_scopes(visit.ctx, request.app_id),
-        app_consent.access_of(visit.ctx, request.scopes),
-    )
     page = render(
         visit,
         "consent.html",
-        asked=request,
+        question=app_consent.question(visit.ctx, request),
         wrong=wrong,
         target=f"{visit.path}?{visit.request.query}",
-        known=granted,
-        access=access,
-        seal=provider.seal(service, request, worker_id, visit.now),
-        days=_days(service),
+        days=visit.service.settings.oauth_refresh_days,
     )
     return PageResponse(page.html, 422 if wrong else 200, form_targets=(_target(request),))
-
-
-def _days(service: Service) -> int:
-    days: int = service.settings.oauth_refresh_days
-    return days
 
 
 def _target(request: AuthorizationRequest) -> str:

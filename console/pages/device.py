@@ -2,12 +2,11 @@
 
 The rules are in access/device_flow.py."""
 
-from urllib.parse import urlencode
-
 from console.html.rendering import render
-from console.http.page_response import PageResponse, see
+from console.http.page_response import PageResponse
 from console.http.routes import page
 from console.http.visit import Visit
+from console.pages.login import require_worker
 from server.access import device_flow, provider
 from server.access.device_flow import DeviceRequest
 from server.access.validator import DEVICE_PAGE
@@ -19,12 +18,7 @@ from server.translation import _
 @page("GET", DEVICE_PAGE, "anyone")
 def show(visit: Visit) -> PageResponse:
     """The field for the code; with a code in the address it is filled in, and the worker still has to send it."""
-    if visit.session is None or visit.session.waits_for_code:
-        return see(f"/login?{urlencode({'next': f'{visit.path}?{visit.request.query}'})}")
-    if visit.lacks_second_factor():
-        visit.flash(_("Your administrator requires a second factor. Set it up first; then you can allow the app."))
-        return see(f"/account/second-factor?{urlencode({'next': f'{visit.path}?{visit.request.query}'})}")
-    return _code_form(visit, visit.query.text("user_code", ""))
+    return require_worker(visit) or _code_form(visit, visit.query.text("user_code", ""))
 
 
 @page("POST", DEVICE_PAGE)
@@ -55,18 +49,12 @@ def _code_form(visit: Visit, user_code: str, wrong: str = "", status: int = 422)
 
 
 def _question(visit: Visit, request: DeviceRequest, user_code: str, wrong: str = "") -> PageResponse:
-    granted = app_consent.granted_scopes(visit.ctx, request.consent.app_id)
-    access = app_consent.access_of(visit.ctx, request.consent.scopes)
-    seal = provider.seal(visit.service, request.consent, visit.actor.worker_id, visit.now)
     return render(
         visit,
         "device_consent.html",
         422 if wrong else 200,
-        asked=request.consent,
+        question=app_consent.question(visit.ctx, request.consent),
         client=request.client,
-        known=granted,
-        access=access,
-        seal=seal,
         user_code=user_code,
         wrong=wrong,
         title=_("Allow {app} to act on your behalf?", app=request.consent.app_name),

@@ -1,9 +1,8 @@
 """In and out: password, code, confirming that it is still you, a forgotten password."""
 
-from urllib.parse import urlencode
-
 from console.html.form import Form
 from console.html.rendering import render
+from console.html.ui import address
 from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
@@ -22,7 +21,7 @@ def show_login(visit: Visit) -> PageResponse:
     """The sign-in form, or a redirect if somebody is signed in."""
     if visit.session is not None:
         return see(_code_path(visit) if visit.session.waits_for_code else visit.next)
-    return _login(visit, Form.from_values({"next": visit.next}))
+    return _login(visit, _next(visit))
 
 
 @page("POST", "/login", "anyone", hashes=True)
@@ -45,20 +44,14 @@ def log_in(visit: Visit) -> PageResponse:
     return see(_code_path(visit) if session.waits_for_code else visit.next)
 
 
-@page("GET", "/login/code", "code")
-def show_code(visit: Visit) -> PageResponse:
-    """The form for the code of the second factor."""
-    return _code(visit, Form.from_values({"next": visit.next}))
-
-
 @page("POST", "/login/code", "code")
 def give_code(visit: Visit) -> PageResponse:
     """A full session for a right code."""
-    form = Form.from_values({"next": visit.next})
+    form = _next(visit)
     try:
         session = sign_in.by_code(visit.ctx, visit.who, visit.form.text("code", ""), visit.peer)
     except REFUSED as error:
-        return _code(visit, form.refuse(error))
+        return show_code(visit, form.refuse(error))
     visit.sign_in(session)
     return see(visit.next)
 
@@ -69,32 +62,25 @@ def log_out(visit: Visit) -> PageResponse:
     if visit.session is not None:
         sign_in.sign_out(visit.ctx, visit.session, visit.peer)
     visit.drop_session()
-    after = {} if visit.next == "/" else {"next": visit.next}
-    return see(f"/login?{urlencode({'out': '1', **after})}")
-
-
-@page("GET", "/confirm")
-def show_confirm(visit: Visit) -> PageResponse:
-    """The form that asks for the password or a code again."""
-    return _confirm(visit, Form.from_values({"next": visit.next}))
+    return see(address("/login", out=1, next="" if visit.next == "/" else visit.next))
 
 
 @page("POST", "/confirm", hashes=True)
 def confirm(visit: Visit) -> PageResponse:
     """Tokens and secrets may be touched for some minutes; the session gets a new id."""
-    form = Form.from_values({"next": visit.next})
+    form = _next(visit)
     try:
         id = sign_in.step_up(visit.ctx, visit.who, visit.form.text("password", ""), visit.peer)
     except REFUSED as error:
-        return _confirm(visit, form.refuse(error))
+        return show_confirm(visit, form.refuse(error))
     visit.set_session(id)
     return see(visit.next)
 
 
 @page("GET", "/forgotten", "anyone")
-def show_forgotten(visit: Visit) -> PageResponse:
-    """The form that asks for a link."""
-    return render(visit, "forgotten.html", form=Form(), is_sent=False)
+def show_forgotten(visit: Visit, form: Form | None = None) -> PageResponse:
+    """The form that asks for a link, and what was done about it."""
+    return render(visit, "forgotten.html", form=form or Form(), is_sent=form is not None and not form.is_wrong)
 
 
 @page("POST", "/forgotten", "anyone")
@@ -105,27 +91,26 @@ def forgotten(visit: Visit) -> PageResponse:
         password_change.ask_for_link(own_context(visit.service), form.text("email"), visit.peer)
     except TooMany as error:
         form.refuse(error)
-    return render(visit, "forgotten.html", form=form, is_sent=not form.is_wrong)
+    return show_forgotten(visit, form)
 
 
 @page("GET", "/reset/{code}", "anyone")
-def show_reset(visit: Visit) -> PageResponse:
+def show_reset(visit: Visit, form: Form | None = None) -> PageResponse:
     """The form behind a link. Raises NotFound if the link no longer works."""
-    password_change.worker_of_link(visit.service, visit.arguments["code"], visit.now)
-    return render(visit, "reset.html", form=Form(), code=visit.arguments["code"])
+    code = visit.arguments["code"]
+    password_change.worker_of_link(visit.service, code, visit.now)
+    return render(visit, "reset.html", form=form or Form(), code=code)
 
 
 @page("POST", "/reset/{code}", "anyone", hashes=True)
 def reset(visit: Visit) -> PageResponse:
     """Set the password, use up the link, end all sessions."""
-    form, code = Form(), visit.arguments["code"]
+    code = visit.arguments["code"]
     password_change.worker_of_link(visit.service, code, visit.now)
     try:
-        new = new_password(visit)
-        password_change.set_by_link(own_context(visit.service), code, new)
+        password_change.set_by_link(own_context(visit.service), code, new_password(visit))
     except (Invalid, TooMany) as error:
-        form.refuse(error, ("password", "password_again"))
-        return render(visit, "reset.html", form=form, code=code)
+        return show_reset(visit, Form().refuse(error, ("password", "password_again")))
     visit.drop_session()
     return see("/login?new=1")
 
@@ -146,13 +131,33 @@ def _login(visit: Visit, form: Form) -> PageResponse:
 
 
 def _code_path(visit: Visit) -> str:
-    return f"/login/code?{urlencode({'next': visit.next})}"
+    return address("/login/code", next=visit.next)
 
 
-def _code(visit: Visit, form: Form) -> PageResponse:
-    return render(visit, "login_code.html", form=form)
+@page("GET", "/login/code", "code")
+def show_code(visit: Visit, form: Form | None = None) -> PageResponse:
+    """The form for the code of the second factor."""
+    return render(visit, "login_code.html", form=form or _next(visit))
 
 
-def _confirm(visit: Visit, form: Form) -> PageResponse:
-    has_code = security.has_second_factor(visit.ctx)
-    return render(visit, "confirm.html", form=form, has_code=has_code, minutes=STEP_UP_SECONDS // 60)
+@page("GET", "/confirm")
+def show_confirm(visit: Visit, form: Form | None = None) -> PageResponse:
+    """The form that asks for the password or a code again."""
+    has_code, minutes = security.has_second_factor(visit.ctx), STEP_UP_SECONDS // 60
+    return render(visit, "confirm.html", form=form or _next(visit), has_code=has_code, minutes=minutes)
+
+
+def _next(visit: Visit) -> Form:
+    """A form with the page after it."""
+    return Form.from_values({"next": visit.next})
+
+
+def require_worker(visit: Visit) -> PageResponse | None:
+    """The page where who wants to allow an app signs in, or sets up a second factor, and comes back; None if there is
+    no need."""
+    if visit.session is None or visit.session.waits_for_code:
+        return see(address("/login", next=visit.shown_path))
+    if visit.lacks_second_factor():
+        visit.flash(_("Your administrator requires a second factor. Set it up first; then you can allow the app."))
+        return see(address("/account/second-factor", next=visit.shown_path))
+    return None

@@ -62,6 +62,23 @@ def access_of(ctx: Context, scopes: tuple[Scope, ...]) -> AppAccess:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class ConsentQuestion:
+    """What a page asks a worker about an app. known: the scopes that they have granted to it. seal: proves that the
+    question was shown."""
+
+    request: AuthorizationRequest
+    known: frozenset[str]
+    access: AppAccess
+    seal: str
+
+
+def question(ctx: Context, request: AuthorizationRequest) -> ConsentQuestion:
+    """Returns the question to the caller about a request."""
+    seal = provider.seal(ctx.service, request, ctx.actor.worker_id, ctx.now)
+    return ConsentQuestion(request, granted_scopes(ctx, request.app_id), access_of(ctx, request.scopes), seal)
+
+
 def granted_scopes(ctx: Context, app_id: int) -> frozenset[str]:
     """Returns the scopes that the caller has granted to an app."""
     return frozenset(ctx.service.store.read(lambda tx: consents.scopes(tx, ctx.actor.worker_id, app_id)))

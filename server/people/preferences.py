@@ -2,8 +2,10 @@
 
 from server.context import Context
 from server.dataclass import dataclass
+from server.errors import Invalid, Mistakes
 from server.store.tables import Column, Table
 from server.store.transaction import Transaction
+from server.translation import _
 
 THEMES = ("system", "light", "dark")
 DENSITIES = ("normal", "compact")
@@ -53,5 +55,13 @@ def put(tx: Transaction, worker_id: int, chosen: Preferences) -> None:
 
 
 def choose(ctx: Context, chosen: Preferences) -> None:
-    """Stores the preferences of the caller."""
+    """Stores the preferences of the caller. Raises Invalid for an unknown theme and density."""
+    mistakes = Mistakes()
+    with mistakes.collect():
+        if chosen.theme not in THEMES:
+            raise Invalid(_("Choose one of {THEMES}.", THEMES=", ".join(THEMES)), field="theme")
+    with mistakes.collect():
+        if chosen.density not in DENSITIES:
+            raise Invalid(_("Choose one of {DENSITIES}.", DENSITIES=", ".join(DENSITIES)), field="density")
+    mistakes.require_none()
     ctx.service.store.write(lambda tx: put(tx, ctx.actor.worker_id, chosen))

@@ -3,12 +3,15 @@ without one.
 
 A notification to be mailed is queued in its own transaction. notifying/mailing.py writes the mail."""
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from server.context import Context
+from server.errors import Invalid
 from server.jobs.job_queue import JobQueue
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
+from server.translation import N_, _
 
 if TYPE_CHECKING:
     from server.records.writing import RecordWriter
@@ -16,6 +19,16 @@ if TYPE_CHECKING:
 JOB = "notification.mail"
 MENTIONED, NOTE, DUE, OTHER = "mentioned", "note", "due", "other"
 KINDS = ("assigned", MENTIONED, "message", NOTE, "reopened", "failed", DUE, OTHER)
+LABELS = (
+    ("assigned", N_("A ticket is assigned to me"), ""),
+    (MENTIONED, N_("Somebody mentions me in a note"), ""),
+    ("message", N_("A customer writes on a ticket I own or watch"), ""),
+    (NOTE, N_("Somebody adds a note to something I own or watch"), ""),
+    ("reopened", N_("A ticket I own or watch is reopened"), ""),
+    ("failed", N_("Email could not be sent or fetched"), N_("Also when a reply I sent by email was not understood.")),
+    (DUE, N_("A reminder or a service target is due"), ""),
+    (OTHER, N_("Anything else happens to something I own or watch"), ""),
+)  # of KINDS: label, note
 _OF_POINT = {
     "ticket.owner.assigned": "assigned",
     "ticket.message.inbound": "message",
@@ -61,8 +74,10 @@ def caller_kinds(ctx: Context) -> frozenset[str]:
     return ctx.service.store.read(lambda tx: chosen(ctx, tx, ctx.actor.worker_id))
 
 
-def choose(ctx: Context, kinds: frozenset[str]) -> None:
-    """Stores the kinds of notifications that the caller wants by mail."""
+def choose(ctx: Context, kinds: Collection[str]) -> None:
+    """Stores the kinds of notifications that the caller wants by mail. Raises Invalid for an unknown one."""
+    if not set(kinds) <= set(KINDS):
+        raise Invalid(_("Choose some of {kinds}.", kinds=", ".join(KINDS)), field="mailed")
     text = " ".join(each for each in KINDS if each in kinds)
     ctx.service.store.write(lambda tx: tx.put(CHOICE, {"worker_id": ctx.actor.worker_id, "kinds": text}))
 

@@ -14,12 +14,6 @@ BACK = "/account#address"
 CONFIRM = "/confirm-address/{code}"
 
 
-@page("GET", BASE)
-def show(visit: Visit) -> PageResponse:
-    """The form, and the change that waits."""
-    return _form(visit, Form())
-
-
 @page("POST", BASE, hashes=True, creates=True)
 def ask(visit: Visit) -> PageResponse:
     """Mail a link to another address; the one before counts until it was opened."""
@@ -27,9 +21,9 @@ def ask(visit: Visit) -> PageResponse:
     try:
         change = login_address.request(visit.ctx, form.text("email"), visit.form.text("current", ""))
     except NotAuthenticated as error:
-        return _form(visit, form.fail("current", error.message))
+        return show(visit, form.fail("current", error.message))
     except (Conflict, Invalid, TooMany) as error:
-        return _form(visit, form.refuse(error))
+        return show(visit, form.refuse(error))
     visit.flash(
         _(
             "An email with a link is on its way to {new_email}. Until you open it, you sign in as before.",
@@ -59,31 +53,27 @@ def take_back(visit: Visit) -> PageResponse:
 
 
 @page("GET", CONFIRM)
-def show_confirm(visit: Visit) -> PageResponse:
+def show_confirm(visit: Visit, form: Form | None = None) -> PageResponse:
     """The change to confirm. Raises NotFound for a link that no longer works, or belongs to somebody else."""
-    change = login_address.of_code(visit.ctx, visit.arguments["code"])
-    return render(visit, "confirm_address.html", form=Form(), change=change, code=visit.arguments["code"])
+    code = visit.arguments["code"]
+    change = login_address.of_code(visit.ctx, code)
+    return render(visit, "confirm_address.html", form=form or Form(), change=change, code=code)
 
 
 @page("POST", CONFIRM)
 def confirm(visit: Visit) -> PageResponse:
     """Sign in with the new address from now on."""
-    code = visit.arguments["code"]
     try:
-        change = login_address.confirm(visit.ctx, code)
+        change = login_address.confirm(visit.ctx, visit.arguments["code"])
     except Conflict as error:
-        change = login_address.of_code(visit.ctx, code)
-        return render(visit, "confirm_address.html", 422, form=Form().refuse(error), change=change, code=code)
+        return show_confirm(visit, Form().refuse(error))
     visit.flash(_("You now sign in with {new_email}.", new_email=change.new_email))
     return see(BACK)
 
 
-def _form(visit: Visit, form: Form) -> PageResponse:
+@page("GET", BASE)
+def show(visit: Visit, form: Form | None = None) -> PageResponse:
+    """The form, and the change that waits."""
     change = login_address.waiting(visit.ctx, visit.actor.worker_id)
-    return render(
-        visit,
-        "account_address.html",
-        form=form,
-        email=login_address.current_address(visit.ctx),
-        change=change,
-    )
+    email = login_address.current_address(visit.ctx)
+    return render(visit, "account_address.html", form=form or Form(), email=email, change=change)
