@@ -94,7 +94,7 @@ INTERNAL = {
         store.moving.MAX_ROWS store.postgresql.faults.MAX_REASON store.transaction.MAX_QUICK_VALUES
     """,
     "how much a page of the console shows at once; searching shows the rest": """
-        console.pages.automation.automations.MAX_SHOWN_STEPS automation.uses.MAX_USES
+        web.trials.MAX_STEPS automation.uses.MAX_USES
         console.pages.automation.log.MAX_EXPORTED console.pages.automation.events.MAX_AUTOMATIONS
         automation.run_values.MAX_CHARS
         console.forms.record_form.MAX_CLASH_CHARS console.html.diffs.MAX_LINES packages.prompts.MAX_NAMED
@@ -116,7 +116,7 @@ INTERNAL = {
         people.token_lists.MAX_LISTED
         console.pages.asides.MAX_ZONES upkeep.backup_plan.MAX_TIMES console.pages.automation.jobs.MAX_LINES
         automation.recurrence_words.MAX_TIMES mailroom.routing.MAX_ROUTES
-        console.pages.groups.MAX_NAMED console.pages.groups.MAX_COLUMNS console.pages.packages.MAX_FOUND
+        people.groups.MAX_NAMED console.pages.groups.MAX_COLUMNS console.pages.packages.MAX_FOUND
         help.articles.MAX_FOUND help.articles.MAX_WORDS
         people.saved_searches.MAX_OFFERED people.saved_searches.MAX_READ
         people.saved_searches.MAX_GROUPS packages.prompts.MAX_CHOICES tickets.by_words.MAX_REQUESTERS
@@ -171,7 +171,7 @@ INTERNAL = {
         web.rate.MAX_TOLD
     """,
     "what is only shown shorter": """
-        console.pages.automation.automations.MAX_SHOWN_CHARS console.pages.automation.automations.MAX_CONTINUED_CHARS
+        console.pages.automation.automations.MAX_SHOWN_CHARS web.trials.MAX_CONTINUATION_CHARS
         automation.examples.MAX_OUTCOME_CHARS console.pages.explorer.MAX_SHOWN_CHARS
         records.administrative_acts.MAX_CHANGES_CHARS records.service_settings.MAX_LOGGED_CHARS people.rosters.MAX_NAMED
         upkeep.scheduled_jobs.MAX_IDS upkeep.scheduled_jobs.MAX_NAME_CHARS

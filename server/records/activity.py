@@ -109,6 +109,12 @@ def _entry() -> Any:
     return entries.insert({getattr(entries.c, name): slot(place) for place, name in enumerate(_COLUMNS)})
 
 
+def actor_name(params: Any) -> str:
+    """Returns the name of the actor in the params of an entry, even one who is gone; "" for none."""
+    variables = params.get("variables") if isinstance(params, dict) else None
+    return str(variables.get("actor") or "") if isinstance(variables, dict) else ""
+
+
 def params(
     writing: "RecordWriter",
     message: str,

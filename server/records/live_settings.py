@@ -7,11 +7,12 @@ from pathlib import Path
 
 from server import log
 from server.context import Context, Service
+from server.dataclass import dataclass
 from server.errors import HelpdeskError, Invalid, nearest
 from server.mail.mask import new_mask
 from server.records import service_settings
 from server.records.writing import RecordWriter
-from server.settings import BY_NAME, LIVE, Settings, Value, display_value, value_of
+from server.settings import BY_NAME, LIVE, SETTINGS, Setting, Settings, Value, display_value, shown_value, value_of
 from server.store.transaction import Transaction
 
 KEY = "settings"  # service setting that stores them as {name: text}
@@ -66,6 +67,39 @@ def change(ctx: Context, changes: Mapping[str, str]) -> None:
 
     ctx.service.store.write(write)
     apply(ctx.service)
+
+
+@dataclass(frozen=True)
+class ShownSetting:
+    """A setting for people: value and default in one line, and where the value comes from."""
+
+    setting: Setting
+    value: str
+    default: str
+    source: str
+
+    def fits(self, text: str) -> bool:
+        """Returns whether its name or its meaning holds a text in small letters."""
+        return text in f"{self.setting.name} {self.setting.help}".lower()
+
+
+def shown_settings(service: Service) -> list[ShownSetting]:
+    """Returns all settings of the process, without secrets."""
+    settings = service.settings
+    values = dict(settings.given) | {"base_url": service.base_url}
+    return [
+        ShownSetting(
+            each,
+            _one_line(each.name, values[each.name]),
+            _one_line(each.name, each.default),
+            settings.sources.get(each.name, "default"),
+        )
+        for each in SETTINGS
+    ]
+
+
+def _one_line(name: str, value: Value) -> str:
+    return ", ".join(shown_value(name, value).splitlines())
 
 
 def _stored(tx: Transaction) -> dict[str, str]:

@@ -1,6 +1,5 @@
 """Backups: which there are and whether they are sound, making one, sending and fetching one, and putting one back."""
 
-from pathlib import Path
 from typing import Any
 
 from console.html.form import Form
@@ -16,12 +15,11 @@ from console.lists.rows import RowPage, RowQuery, RowSource, of_all
 from console.lists.worklist import BulkAction, Worklist, declare
 from server.errors import HelpdeskError, Invalid
 from server.translation import N_, N_ngettext, _
-from server.upkeep import backup_plan, backups, restoring, scheduled_jobs
+from server.upkeep import backup_overview, backups, restoring
 from server.upkeep.backups import MAX_UPLOAD_BYTES, Backup, BackupCheck
 
 BASE = "/admin/backups"
 RESTORE = f"{BASE}/restore"
-WARN_SECONDS = 7 * 86400  # time without a backup until a warning
 AGAIN_SECONDS = 2  # until a page with progress reloads itself
 STAGES = {
     "copying": N_("The backup is copied next to the database. The service keeps running."),
@@ -29,12 +27,6 @@ STAGES = {
     "stopping": N_("Running work is finished; then the service is unavailable for a moment."),
 }
 FIELDS, LABELS = ("typed",), {"typed": N_("Name of the backup"), "file": N_("File")}
-
-
-@page("GET", BASE, "admin")
-def show(visit: Visit) -> PageResponse:
-    """All backups, the newest first."""
-    return _all(visit, Form())
 
 
 @page("POST", BASE, "proven admin", creates=True)
@@ -64,7 +56,7 @@ def send(visit: Visit) -> PageResponse:
         stored = backups.store_upload(visit.ctx, upload.content)
     except HelpdeskError as error:
         where = error if error.details.get("field") else Invalid(error.message, field="file")
-        return _all(visit, form.refuse(where))
+        return show(visit, form.refuse(where))
     visit.flash(_("Upload verified and stored as {name}.", name=stored.path.name))
     return see(_path(stored))
 
@@ -75,12 +67,6 @@ def show_restore(visit: Visit) -> PageResponse:
     last = restoring.last(visit.ctx)
     page = render(visit, "restore.html", last=last, stages=STAGES)
     return again(page, AGAIN_SECONDS) if last is not None and last.is_under_way else page
-
-
-@page("GET", f"{BASE}/{{name}}", "admin")
-def show_one(visit: Visit) -> PageResponse:
-    """A backup: its content, and its actions."""
-    return _one(visit, Form.from_values({"typed": ""}))
 
 
 @page("POST", f"{BASE}/{{name}}/verify", "admin")
@@ -114,7 +100,7 @@ def restore(visit: Visit) -> PageResponse:
     try:
         restoring.start(visit.ctx, visit.arguments["name"], form.get("typed"))
     except HelpdeskError as error:
-        return _one(visit, form.refuse(error))
+        return show_one(visit, form.refuse(error))
     return see(RESTORE)
 
 
@@ -160,50 +146,25 @@ LIST = declare(Worklist(
 ))  # fmt: skip
 
 
-def _all(visit: Visit, form: Form) -> PageResponse:
+@page("GET", BASE, "admin")
+def show(visit: Visit, form: Form | None = None) -> PageResponse:
+    """All backups, the newest first."""
+    form = form or Form()
     if not backups.can_be_made(visit.service):
         return render(visit, "backups_elsewhere.html", form=form, labels=LABELS)
-    ctx, settings, trouble = visit.ctx, visit.service.settings, ""
-    all_backups: list[Backup] = []
-    try:
-        all_backups = backups.list_all_backups(settings)
-    except (HelpdeskError, OSError) as error:  # one may be removed while they are listed
-        trouble = (
-            error.message
-            if isinstance(error, HelpdeskError)
-            else _("The folder has changed: {reason}.", reason=error.strerror)
-        )
-    view = RowView(visit, LIST) if settings.backup_folder and not trouble else None
-    job, last = scheduled_jobs.find_only_job(ctx, backups.KIND), restoring.last(ctx)
-    is_made = job is not None and job.state in ("due", "running") and not job.error
-    own = next((each for each in all_backups if not each.is_sent), None)
-    values = {
-        "form": form,
-        "labels": LABELS,
-        "rows": len(all_backups),
-        "trouble": trouble,
-        "folder": settings.backup_folder,
-        "kept": backup_plan.retention_text(settings),
-        "made": backup_plan.schedule_text(settings),
-        "next_at": backup_plan.next_at(settings, visit.now),
-        "job": job,
-        "progress": backups.progress(ctx),
-        "failure": backups.failure(ctx),
-        "is_same_disk": backup_plan.is_on_same_disk(settings),
-        "last": last,
-        "is_late": own is None or own.at < visit.now - WARN_SECONDS,
-        "data": str(Path(settings.data).absolute()),
-        "steps": sorted(backups.steps(ctx).items()),
-        "most": bytes_text(MAX_UPLOAD_BYTES),
-    }
-    if view is not None:
-        page = worklist.page_of(visit, view, "backups.html", **values)
+    state = backup_overview.overview(visit.ctx)
+    values: dict[str, Any] = {"form": form, "labels": LABELS, "backups": state, "most": bytes_text(MAX_UPLOAD_BYTES)}
+    if state.folder and not state.trouble:
+        page = worklist.page_of(visit, RowView(visit, LIST), "backups.html", **values)
     else:
         page = render(visit, "backups.html", view=None, worklist=LIST, **values)
-    return again(page, AGAIN_SECONDS) if is_made and not form.is_wrong else page
+    return again(page, AGAIN_SECONDS) if state.is_made and not form.is_wrong else page
 
 
-def _one(visit: Visit, form: Form) -> PageResponse:
+@page("GET", f"{BASE}/{{name}}", "admin")
+def show_one(visit: Visit, form: Form | None = None) -> PageResponse:
+    """A backup: its content, and its actions."""
+    form = form or Form.from_values({"typed": ""})
     backup = backups.find_backup(visit.ctx, visit.arguments["name"])
     name = backup.path.name
     is_read = name in backups.being_verified(visit.ctx)

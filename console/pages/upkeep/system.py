@@ -1,14 +1,7 @@
 """The service itself: whether it is well, what waits, its settings, and the log of who did what."""
 
-import platform
-import sys
-from typing import Any
-from urllib.parse import urlencode
-
-import tornado
-
 from console.html.rendering import render
-from console.html.ui import bytes_text, duration
+from console.html.ui import address
 from console.http import live
 from console.http.page_response import PageResponse, see
 from console.http.routes import page
@@ -20,14 +13,11 @@ from console.pages.upkeep import upkeep_charts
 from server import log
 from server import settings as table
 from server.context import Context
-from server.dataclass import dataclass
 from server.errors import Invalid, nearest
 from server.record_types.shared.points import POINTS
-from server.settings import BUILD, VERSION, Setting
-from server.store.server_state import ServerState
+from server.records import activity, live_settings
 from server.translation import N_, _
-from server.upkeep import backups, database_check, health, scheduled_jobs, verdict
-from server.upkeep.health import Backlog
+from server.upkeep import backups, database_check, health, scheduled_jobs, service_report, verdict
 from server.web import request_findings
 from server.web.streams import LOG_CHANNEL
 
@@ -45,42 +35,28 @@ TABS = [
     (AUDIT, N_("Audit log")),
     (LOG, N_("Log")),
 ]
-# Waiting: (name of the number, label, where it is looked at).
-WAITING = (
-    ("jobs_due", N_("Jobs due"), "/admin/jobs?state=due"),
-    ("jobs_later", N_("Jobs scheduled for later"), "/admin/jobs?state=waiting"),
-    ("jobs_failed", N_("Failed jobs"), "/admin/jobs?state=failed"),
-    ("mail_queued", N_("Emails to send"), "/admin/mail/outbox?state=queued"),
-    ("mail_failing", N_("Emails being retried"), "/admin/mail/outbox?state=failing"),
-    ("mail_parked", N_("Emails without a mail transport"), "/admin/mail/outbox?state=parked"),
-    ("mail_held", N_("Emails waiting for their server"), "/admin/mail/outbox?state=held"),
-    ("mail_given_up", N_("Emails given up"), "/admin/mail/outbox?state=failed"),
-    ("queue_messages", N_("Messages in queues"), ""),
-)
+# The list of what waits, by the name of its number.
+WAITING_LISTS = {
+    "jobs_due": "/admin/jobs?state=due",
+    "jobs_later": "/admin/jobs?state=waiting",
+    "jobs_failed": "/admin/jobs?state=failed",
+    "mail_queued": "/admin/mail/outbox?state=queued",
+    "mail_failing": "/admin/mail/outbox?state=failing",
+    "mail_parked": "/admin/mail/outbox?state=parked",
+    "mail_held": "/admin/mail/outbox?state=held",
+    "mail_given_up": "/admin/mail/outbox?state=failed",
+}
 MAX_LINES, MAX_TROUBLES = 180, 5  # lines of the log, newest first; lines about problems, beside the health
 SEES_LOG = "see the log"  # what administrators alone may
 LINE_BADGES = {"debug": "muted", "info": "muted", "warning": "warn", "error": "err", "critical": "err"}
 MAX_EVENTS = 500  # in the list to choose from
 
 
-@dataclass(frozen=True)
-class SettingRow:
-    """A setting as it is shown: value and default as text, and where the value comes from."""
-
-    setting: Setting
-    value: str
-    default: str
-    source: str
-
-
 @page("GET", BASE, "admin")
 def show(visit: Visit) -> PageResponse:
     """How the service is, versions, the database, what waits."""
-    service = visit.service
-    watched = health.running_watch(service)
-    state = watched.look(health.TRUSTED_SECONDS)
-    waiting = health.waiting(visit.ctx)
-    facts = _facts(visit, watched.started_at, state.free_bytes)
+    watched = health.running_watch(visit.service)
+    backlog, facts = health.waiting(visit.ctx), service_report.facts(visit.ctx, watched)
     return render(
         visit,
         "system.html",
@@ -88,17 +64,19 @@ def show(visit: Visit) -> PageResponse:
         judged=visit.verdict,
         facts=facts,
         started_at=watched.started_at,
-        waiting=[(label, getattr(waiting, name), path) for name, label, path in WAITING],
-        backlog=waiting,
+        waiting=[
+            (label, getattr(backlog, name), WAITING_LISTS.get(name, "")) for name, label in service_report.WAITING
+        ],
+        backlog=backlog,
         running=watched.jobs_running(),
         look=database_check.last(visit.ctx),
         job=scheduled_jobs.find_only_job(visit.ctx, database_check.KIND),
-        report=_report(facts, state.checks(), waiting),
+        report=service_report.report(facts, watched.look(health.TRUSTED_SECONDS).checks(), backlog),
         troubles=log.matching_lines("warning", "")[:MAX_TROUBLES],
         badges=LINE_BADGES,
         names=log.NAMES,
         storage=upkeep_charts.storage(visit),
-        is_file=backups.can_be_made(service),
+        is_file=backups.can_be_made(visit.service),
     )
 
 
@@ -142,7 +120,7 @@ def show_log(visit: Visit) -> PageResponse:
         is_live=visit.query.flag("live"),
         shown_level=visit.service.settings.log_level,
         last=_newest(level, q),
-        latest=f"{LOG}/latest?{urlencode({'level': level, 'q': q})}",
+        latest=address(f"{LOG}/latest", level=level, q=q),
     )
 
 
@@ -183,7 +161,7 @@ def _newest(level: str, q: str) -> int:
 def show_settings(visit: Visit) -> PageResponse:
     """All settings of the process: meaning, value, and source."""
     q = visit.query.text("q", "").strip().lower()
-    rows = [row for row in _rows(visit) if q in f"{row.setting.name} {row.setting.help}".lower()]
+    rows = [each for each in live_settings.shown_settings(visit.service) if each.fits(q)]
     return render(visit, "settings.html", tabs=TABS, rows=rows, q=q, file=table.FILE_NAME, prefix=table.PREFIX)
 
 
@@ -192,7 +170,7 @@ AUDIT_LIST = declare(Worklist(
     "activity_log", AUDIT, N_("Audit log"), ("created", "who", "_label", "event"),
     own=(
         _column("created", N_("When"), "created", is_time=True),
-        _column("who", N_("Who"), value=lambda row, more: _actor(row["params"])),
+        _column("who", N_("Who"), value=lambda row, more: activity.actor_name(row["params"])),
         _column("_label", N_("What")),
         _column("event", N_("Event"), value=lambda row, more: row["activity_point"]),
     ),
@@ -209,71 +187,3 @@ def show_audit(visit: Visit) -> PageResponse:
     """The activity log, newest first."""
     events = sorted((point.name, point.id) for point in POINTS.values())[:MAX_EVENTS]
     return worklist.page(visit, AUDIT_LIST, "audit.html", events=events)
-
-
-def _actor(params: Any) -> str:
-    """The actor of an entry by name, even one who is gone."""
-    variables = params.get("variables") if isinstance(params, dict) else None
-    return str(variables.get("actor") or "") if isinstance(variables, dict) else ""
-
-
-def _facts(visit: Visit, started_at: int, free_bytes: int) -> list[tuple[str, str]]:
-    database = health.database(visit.ctx)
-    return [
-        (N_("Version"), f"{VERSION}, build {BUILD}"),
-        ("Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"),
-        (database.product, database.version),
-        ("Tornado", tornado.version),
-        (N_("Distribution"), _("executable") if getattr(sys, "frozen", False) else _("source or package")),
-        (N_("Database"), bytes_text(database.bytes)),
-        *([(N_("Write-ahead log"), bytes_text(database.log_bytes))] if database.is_file else []),
-        *_server_facts(database.server),
-        (
-            N_("Free on its disk") if database.is_file else N_("Free on the disk of the data folder"),
-            bytes_text(free_bytes),
-        ),
-        (N_("Waiting writes"), str(database.writes_waiting)),
-        (N_("Uptime"), duration(visit.now - started_at)),
-    ]
-
-
-def _server_facts(server: ServerState | None) -> list[tuple[str, str]]:
-    """Numbers of the server of the database."""
-    if server is None:
-        return []
-    behind = [each.seconds for each in server.replicas if each.seconds is not None]
-    replicas = (
-        _("{count}, at most {seconds} s behind", count=len(server.replicas), seconds=f"{max(behind):.1f}")
-        if behind
-        else str(len(server.replicas))
-    )
-    return [
-        (N_("Latency to the database"), f"{server.seconds * 1000:.1f} ms"),
-        (N_("Database connections"), _("{count} of {most}", count=server.connections, most=server.most)),
-        (N_("Replicas"), replicas),
-    ]
-
-
-def _report(facts: list[tuple[str, str]], checks: dict[str, bool], waiting: Backlog) -> str:
-    """A report for support: figures, without names, addresses or paths."""
-    lines = [*facts, *((name, "ok" if is_well else "FAILING") for name, is_well in checks.items())]
-    lines += [(label, str(getattr(waiting, name))) for name, label, _ in WAITING]
-    return "\n".join(f"{name}: {value}" for name, value in lines)
-
-
-def _rows(visit: Visit) -> list[SettingRow]:
-    settings = visit.service.settings
-    values = dict(settings.given) | {"base_url": visit.service.base_url}
-    return [
-        SettingRow(
-            each,
-            _one_line(each.name, values[each.name]),
-            _one_line(each.name, each.default),
-            settings.sources.get(each.name, "default"),
-        )
-        for each in table.SETTINGS
-    ]
-
-
-def _one_line(name: str, value: table.Value) -> str:
-    return ", ".join(table.shown_value(name, value).splitlines())

@@ -1,7 +1,6 @@
 """Charts of the maintenance pages: jobs by the hour, waiting jobs, and the use of storage."""
 
 from datetime import datetime
-from pathlib import Path
 
 from markupsafe import Markup
 
@@ -9,9 +8,8 @@ from console.html import charts
 from console.html.charts import Series
 from console.html.ui import bytes_text
 from console.http.visit import Visit
-from server.errors import HelpdeskError
 from server.translation import N_, _
-from server.upkeep import backups, health, scheduled_jobs
+from server.upkeep import scheduled_jobs, service_report
 
 HOURS, HOUR_SECONDS = 24, 3600
 
@@ -38,15 +36,8 @@ def _hour(visit: Visit, at: int) -> str:
 
 def storage(visit: Visit) -> Markup:
     """The space that the database, the files in it and the backups take, and the free space."""
-    settings = visit.service.settings
-    whole, files = health.stored_bytes(visit.service)
-    rows = [(N_("Records and indexes"), max(whole - files, 0), ""), (N_("Files and original emails"), files, "")]
-    if settings.backup_folder and visit.service.store.path is not None:
-        try:
-            size = sum(each.bytes for each in backups.list_all_backups(settings))
-        except HelpdeskError:  # its own page says why
-            size = 0
-        rows.append((N_("Backups"), size, "/admin/backups"))
-    return charts.rows(
-        _("Storage, {free} free", free=bytes_text(health.free_bytes(Path(settings.data)))), rows, bytes_text
-    )
+    parts = service_report.storage(visit.service)
+    rows = [(N_("Records and indexes"), parts["records"], ""), (N_("Files and original emails"), parts["files"], "")]
+    if "backups" in parts:
+        rows.append((N_("Backups"), parts["backups"], "/admin/backups"))
+    return charts.rows(_("Storage, {free} free", free=bytes_text(parts["free"])), rows, bytes_text)
