@@ -1,7 +1,11 @@
 """How long a secret or an address that is replaced goes on working: the choice on the pages that replace them."""
 
+from typing import Any
+
 from console.html.form import Form
+from console.html.rendering import render
 from console.html.ui import Option
+from console.http.page_response import PageResponse
 from console.http.visit import Visit
 from server.translation import N_, _
 
@@ -14,9 +18,10 @@ OVERLAPS: list[Option] = [
 ]
 
 
-def usual() -> Form:
-    """The form as it is shown first."""
-    return Form.from_values({"overlap": str(DAY_SECONDS)})
+def ask(visit: Visit, template: str, form: Form | None, **values: Any) -> PageResponse:
+    """The page that asks for it. form: with a mistake; None to ask the first time."""
+    form = form or Form.from_values({"overlap": str(DAY_SECONDS)})
+    return render(visit, template, form=form, overlaps=OVERLAPS, **values)
 
 
 def sent(visit: Visit) -> Form:

@@ -79,12 +79,6 @@ LIST = declare(
 )
 
 
-@page("GET", f"{BASE}/{{id}}/rotate", "proven admin")
-def show_rotate(visit: Visit) -> PageResponse:
-    """The question how long the present secret shall work."""
-    return _rotate(visit, lookup.record(visit, URI, visit.id), overlaps.usual())
-
-
 @page("POST", f"{BASE}/{{id}}/rotate", "proven admin", creates=True)
 def rotate(visit: Visit) -> PageResponse:
     """A new secret, shown this once; the one before it works for as long as it is given."""
@@ -93,7 +87,7 @@ def rotate(visit: Visit) -> PageResponse:
         raise Invalid(_("A public app has no secret to change."))
     form = overlaps.sent(visit)
     if form.is_wrong:
-        return _rotate(visit, app, form)
+        return show_rotate(visit, form)
     until = visit.now + int(form.get("overlap"))
     updated = records.update(visit.ctx, URI, visit.id, {"client_secret": "", "overlap_until": until})
     old = _("works until {until}", until=moment(visit, until)) if until > visit.now else _("no longer works")
@@ -116,15 +110,11 @@ def show_delete(visit: Visit) -> PageResponse:
     return render(visit, "app_delete.html", app=app, total=app_usage.usage(visit.ctx, [visit.id])[visit.id])
 
 
-def _rotate(visit: Visit, app: dict[str, Any], form: Form) -> PageResponse:
-    return render(
-        visit,
-        "app_rotate.html",
-        app=app,
-        form=form,
-        overlaps=overlaps.OVERLAPS,
-        secrets=app_secrets.of_app(visit.ctx, app),
-    )
+@page("GET", f"{BASE}/{{id}}/rotate", "proven admin")
+def show_rotate(visit: Visit, form: Form | None = None) -> PageResponse:
+    """The question how long the present secret shall work."""
+    app = lookup.record(visit, URI, visit.id)
+    return overlaps.ask(visit, "app_rotate.html", form, app=app, secrets=app_secrets.of_app(visit.ctx, app))
 
 
 def _held_back(visit: Visit, fields: OpenForm) -> PageResponse | None:
@@ -137,18 +127,10 @@ def _held_back(visit: Visit, fields: OpenForm) -> PageResponse | None:
 
 def _questions(visit: Visit, form: Form, app: dict[str, Any]) -> list[str]:
     """The warnings to confirm before an app is saved; [] if there are none, or they are confirmed."""
-    questions = []
-    for line, reason in callbacks.mistakes(form.get("callback_url")):
+    addresses, text = form.get("callback_url"), form.get("scopes")
+    for line, reason in callbacks.mistakes(addresses):
         form.fail("callback_url", _("Line {line} {reason}.", line=line, reason=reason))
-        questions.append(
-            _(
-                "Callback address {line} {reason}. An app that only uses the token generator does not need a "
-                "working address.",
-                line=line,
-                reason=reason,
-            )
-        )
-    questions += app_usage.lost_scopes(visit.ctx, app["id"], app["scopes"], form.get("scopes")) if app else []
+    questions = app_usage.warnings(visit.ctx, app, addresses, text)
     if questions and visit.form.text("sure", "") == _seal(questions):
         form.errors.pop("callback_url", None)
         return []

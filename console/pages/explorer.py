@@ -4,7 +4,6 @@ A request goes through the whole API of this process, by a token that lives as l
 needs the password again, since by the API a worker can do what the console asks it for."""
 
 import json
-from collections import Counter
 
 from console.html.form import Form
 from console.html.rendering import render
@@ -14,7 +13,7 @@ from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import lookup
 from server.errors import HelpdeskError, Invalid, NotFound, nearest
-from server.record_types.shared.scopes import parse
+from server.people import own_tokens
 from server.settings import VERSION
 from server.translation import N_, _
 from server.web import envelope, error_bodies, own_requests
@@ -36,15 +35,13 @@ METHODS = {"get": "ok", "post": "info", "put": "warn", "patch": "warn", "delete"
 @page("GET", BASE)
 def show(visit: Visit) -> PageResponse:
     """All operations by tag, those of one tag, or the results of a search."""
-    operations = _all(visit)
+    operations = flat_operations.of_service(visit.service)
     tag, q = visit.query.text("tag", ""), visit.query.text("q", "").strip()
-    tags = Counter(each.tag for each in operations)
-    if tag and tag not in tags:
-        raise NotFound(_("The API has no section '{tag}'{tags}.", tag=tag[:60], tags=nearest(tag, tags)))
+    sections = flat_operations.sections(visit.service)
+    if tag and tag not in sections:
+        raise NotFound(_("The API has no section '{tag}'{tags}.", tag=tag[:60], tags=nearest(tag, sections)))
     fitting = [each for each in operations if each.fits(tag, q)] if tag or q else []
-    types = {each.uri: each.label_names[1] for each in visit.service.registry}
-    labels = {name: types.get(name, name.replace("_", " ")) for name in (*tags, tag)}
-    rows = sorted(((name, labels[name], count) for name, count in tags.items()), key=lambda row: row[1])
+    rows = sorted(sections.values(), key=lambda each: each.label)
     return render(
         visit,
         "api.html",
@@ -53,11 +50,11 @@ def show(visit: Visit) -> PageResponse:
         most=MAX_FOUND,
         tag=tag,
         q=q,
-        records=[row for row in rows if row[0] in types],
-        others=[row for row in rows if row[0] not in types],
+        records=[each for each in rows if each.is_of_records],
+        others=[each for each in rows if not each.is_of_records],
         methods=METHODS,
         document=openapi_site.PATH,
-        label=labels[tag],
+        label=sections[tag].label if tag else "",
         all=len(operations),
     )
 
@@ -71,7 +68,7 @@ def show_errors(visit: Visit) -> PageResponse:
 @page("GET", f"{BASE}/collection")
 def show_collection(visit: Visit) -> PageResponse:
     """All operations as a file for request builders."""
-    collection = postman.collection(_all(visit), visit.service.base_url, VERSION)
+    collection = postman.collection(flat_operations.of_service(visit.service), visit.service.base_url, VERSION)
     return PageResponse(
         json.dumps(collection, ensure_ascii=False),
         headers=attachment("helpdesk.postman_collection.json"),
@@ -82,7 +79,7 @@ def show_collection(visit: Visit) -> PageResponse:
 @page("GET", f"{BASE}/{{name}}")
 def show_operation(visit: Visit) -> PageResponse:
     """One operation. Values in the address, such as q, fill in the form. Raises NotFound."""
-    operation = _operation(visit)
+    operation = flat_operations.find(visit.service, visit.arguments["name"])
     named = {one.key: one.name for one in operation.inputs if one.place in ("path", "query") and "[" not in one.name}
     values = {key: visit.query.text(name, "") for key, name in named.items()}
     return _shown(visit, operation, Form.from_values({one.key: values.get(one.key, "") for one in operation.inputs}))
@@ -91,7 +88,7 @@ def show_operation(visit: Visit) -> PageResponse:
 @page("POST", f"{BASE}/{{name}}", form_bytes=FORM_BYTES)
 def try_read(visit: Visit) -> PageResponse:
     """Send a request that changes nothing, and show the response. Raises NotFound, Invalid for other operations."""
-    each = _operation(visit)
+    each = flat_operations.find(visit.service, visit.arguments["name"])
     if not each.is_read:
         raise Invalid(
             _("{upper} {path} changes something; send it from its own page", upper=each.method.upper(), path=each.path)
@@ -102,7 +99,7 @@ def try_read(visit: Visit) -> PageResponse:
 @page("POST", f"{BASE}/{{name}}/write", "proven worker", form_bytes=FORM_BYTES)
 def try_write(visit: Visit) -> PageResponse:
     """Send a request for real, and show the response. Raises NotFound."""
-    operation = _operation(visit)
+    operation = flat_operations.find(visit.service, visit.arguments["name"])
     form = Form.sent(visit.form, [AS, WITH, *(one.key for one in operation.inputs)])
     for one in operation.inputs:
         if one.is_required and not form.text(one.key):
@@ -115,20 +112,6 @@ def try_write(visit: Visit) -> PageResponse:
         except HelpdeskError as error:  # what was typed cannot be sent, or there is no token to send it by
             form.refuse(error)
     return _shown(visit, operation, form, reply)
-
-
-def _all(visit: Visit) -> tuple[FlatOperation, ...]:
-    registry = visit.service.registry
-    return flat_operations.operations(registry, registry.revision, visit.service.base_url)
-
-
-def _operation(visit: Visit) -> FlatOperation:
-    operations, name = {each.name: each for each in _all(visit)}, visit.arguments["name"]
-    if name not in operations:
-        raise NotFound(
-            _("There is no operation '{name}'{found}.", name=name[:100], found=nearest(name, list(operations)))
-        )
-    return operations[name]
 
 
 def _shown(visit: Visit, operation: FlatOperation, form: Form, reply: OwnResponse | None = None) -> PageResponse:
@@ -167,12 +150,7 @@ def _as(visit: Visit, form: Form) -> tuple[int, str]:
     app_id, scope = lookup.chosen_id(visit, "oauth_app", form.text(AS), AS), form.text(WITH)
     if not app_id:
         raise Invalid(_("choose the app that has this scope"), field=AS)
-    known_scopes = list(parse(lookup.record(visit, "oauth_app", app_id)["scopes"]))
-    if scope and scope not in known_scopes:
-        raise Invalid(
-            _("the app has no scope '{scope}'; it has {known}", scope=scope[:60], known=", ".join(known_scopes)),
-            field=WITH,
-        )
+    own_tokens.require_scope(visit.ctx, app_id, scope, field=WITH)
     return app_id, scope
 
 

@@ -9,9 +9,12 @@ from server.errors import Invalid, NotFound, nearest
 from server.record_types.parts import Record
 from server.record_types.shared.scopes import parse
 from server.records.writing import RecordWriter
+from server.settings import ADDRESS_VARIABLE, TOKEN_VARIABLE
 from server.store.transaction import Transaction
 
 APP = contexts.OAUTH_APP
+LONG = "1 year"  # tokens that last longer are confirmed once
+REFRESH_VARIABLE = "HELPDESK_REFRESH_TOKEN"
 REFRESH_EXTRA = "1 month"  # the refresh token outlives the access token by this
 
 
@@ -81,6 +84,21 @@ def create(
         return TokenPair(access, refresh, ends - ctx.now, " ".join(granted))
 
     return ctx.service.store.write(write)
+
+
+def is_long(ctx: Context, expires: str) -> bool:
+    """Returns whether tokens would last for more than LONG. Raises Invalid."""
+    return times.after(expires, ctx.now, ctx.tz) > times.after(LONG, ctx.now, ctx.tz)
+
+
+def settings_file(ctx: Context, pair: TokenPair) -> str:
+    """Returns the content of a file with tokens, for programs that read their settings from one."""
+    lines = (
+        f"{ADDRESS_VARIABLE}={ctx.service.base_url}",
+        f"{TOKEN_VARIABLE}={pair.access_token}",
+        f"{REFRESH_VARIABLE}={pair.refresh_token}",
+    )
+    return "\n".join(lines) + "\n"
 
 
 def app_named(ctx: Context, name: str) -> int:

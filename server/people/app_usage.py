@@ -1,11 +1,14 @@
 """The use of apps: the number of workers and tokens, and the scopes that they lose when an app changes."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from server.context import Context
 from server.dataclass import dataclass
 from server.errors import HelpdeskError
 from server.people import token_lists
 from server.people.token_lists import TokenGroup
-from server.record_types.shared import scopes
+from server.record_types.shared import callbacks, scopes
 from server.translation import _
 
 MAX_NAMED = 5  # workers that a sentence names
@@ -37,6 +40,21 @@ def usage(ctx: Context, app_ids: list[int]) -> dict[int, AppUsage]:
     """Returns who uses some apps. Raises AdminOnly."""
     uses = token_lists.in_use(ctx)
     return {id: summarize([each for each in uses if each.app_id == id]) for id in app_ids}
+
+
+def warnings(ctx: Context, app: Mapping[str, Any], callback_urls: str, scopes_text: str) -> list[str]:
+    """Returns what should be confirmed before an app is saved: addresses that should be avoided, and lost scopes. app:
+    as it is stored, {} for a new one."""
+    sentences = [
+        _(
+            "Callback address {line} {reason}. An app that only uses the token generator does not need a "
+            "working address.",
+            line=line,
+            reason=reason,
+        )
+        for line, reason in callbacks.mistakes(callback_urls)
+    ]
+    return sentences + (lost_scopes(ctx, app["id"], app["scopes"], scopes_text) if app else [])
 
 
 def lost_scopes(ctx: Context, app_id: int, before: str, after: str) -> list[str]:

@@ -6,16 +6,27 @@ from contextlib import contextmanager
 from server.access import tokens
 from server.access.tokens import TOKEN
 from server.context import Context
-from server.errors import NotFound
+from server.errors import Invalid, NotFound
 from server.people import token_lists
 from server.people.app_tokens import APP_NAME, app_named
 from server.record_types.shared.scopes import parse
 from server.record_types.shared.secrets import digest
+from server.records import records
 from server.store.transaction import Transaction
-from server.translation import lazy_gettext
+from server.translation import _, lazy_gettext
 
 SECONDS = 120  # lifetime if the end of its use is not reported
 LABEL = "API explorer"
+
+
+def require_scope(ctx: Context, app_id: int, scope: str, field: str) -> None:
+    """Raises Invalid at a field of the request if an app has no such scope, NotFound without the app; "" is every scope
+    of the app."""
+    known = list(parse(records.stored_one(ctx, "oauth_app", app_id)["scopes"]))
+    if scope and scope not in known:
+        raise Invalid(
+            _("the app has no scope '{scope}'; it has {known}", scope=scope[:60], known=", ".join(known)), field=field
+        )
 
 
 @contextmanager

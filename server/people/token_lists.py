@@ -12,10 +12,12 @@ from server.context import Context
 from server.dataclass import dataclass
 from server.errors import Invalid, NotFound
 from server.people.app_tokens import APP
+from server.records import records
 from server.records.reading import RecordReader
 from server.records.writing import RecordWriter
 from server.store.statements import ordering, slot
 from server.store.transaction import Transaction
+from server.translation import N_, _
 
 DOING = "see the tokens of others"  # an action that requires an administrator
 
@@ -80,6 +82,21 @@ def all(
     in front for descending order; "" for the newest first. Raises AdminOnly."""
     ctx.require_admin(DOING)
     return ctx.service.store.read(lambda tx: _listed(ctx, tx, selection, limit, page, sort))
+
+
+def whose(ctx: Context, selection: TokenSelection) -> str:
+    """Returns a selection in words: of Nora of the app Shop. Raises AdminOnly, NotFound, Invalid for all tokens."""
+    if not selection.app_id and not selection.worker_id:
+        raise Invalid(_("Choose an app or a worker first."))
+    words = []
+    for message, uri, id in (
+        (N_("of {name}"), "worker", selection.worker_id),
+        (N_("of the app {name}"), "oauth_app", selection.app_id),
+    ):
+        if id:
+            label = ctx.service.registry.type(uri).label(records.stored_one(ctx, uri, id))
+            words.append(_(message, name=label))
+    return " ".join(words)
 
 
 def count(ctx: Context, selection: TokenSelection = EVERY) -> int:

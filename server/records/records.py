@@ -27,7 +27,7 @@ from server.search.query_parser import parse
 from server.search.remarks import remarks
 from server.search.select import search as compile_search
 from server.store.transaction import Transaction
-from server.translation import lazy_gettext
+from server.translation import _, in_sentence, lazy_gettext
 
 Result = TypeVar("Result")
 Condition = Callable[[Transaction, int], None]  # called with the id before a change, 0 for a new record; raises to veto
@@ -367,6 +367,15 @@ def stored(ctx: Context, uri: str, ids: Iterable[int]) -> list[Record]:
     record_type = ctx.service.registry.type(uri)
     rows = ctx.service.store.read(lambda tx: tx.get_many(record_type.table, list(ids)))
     return [record_type.record(row) for row in rows]
+
+
+def stored_one(ctx: Context, uri: str, id: int) -> Record:
+    """Returns the stored values of one record. Raises AdminOnly, NotFound."""
+    rows = stored(ctx, uri, [id])
+    if not rows:
+        name = in_sentence(ctx.service.registry.type(uri).label_names[0])
+        raise NotFound(_("{name} {id} no longer exists.", name=name, id=id))
+    return rows[0]
 
 
 def editable(ctx: Context, uri: str, id: int) -> Record:

@@ -17,10 +17,9 @@ from server import times
 from server.digits import id_in
 from server.errors import HelpdeskError, Invalid, NotFound
 from server.people import app_tokens, token_lists
-from server.people.app_tokens import TokenPair
 from server.people.token_lists import TokenSelection
 from server.record_types.shared.scopes import parse
-from server.settings import ADDRESS_VARIABLE, TOKEN_VARIABLE
+from server.settings import TOKEN_VARIABLE
 from server.translation import N_, N_ngettext, _, ngettext
 from server.web import reach
 from server.web.routes import ENDPOINTS
@@ -31,7 +30,6 @@ FIELDS = ("app_id", "worker_id", "expires", "label")
 WANTED = {"app": "oauth_app", "worker": "worker"}  # what the list can be narrowed down to
 STATES = [("", N_("Active")), ("over", N_("Expired or revoked"))]
 WANTED_LABELS = {"app": N_("Of app"), "worker": N_("Of worker")}
-LONG = "1 year"  # what lasts longer is asked about once
 PRESETS = ("1 hour", "8 hours", "1 day", "7 days", "30 days", "90 days", "1 year")
 LABELS = {
     "app_id": N_("App"),
@@ -40,7 +38,6 @@ LABELS = {
     "label": N_("Purpose"),
     "scopes": N_("Scopes"),
 }
-REFRESH_VARIABLE = "HELPDESK_REFRESH_TOKEN"
 
 
 def _rows(visit: Visit, asked: RowQuery) -> RowPage:
@@ -113,7 +110,7 @@ def create(visit: Visit) -> PageResponse:
     if visit.form.flag("choose"):
         return _new(visit, form)
     try:
-        if _is_long(visit, form.text("expires")) and not visit.form.flag("sure"):
+        if app_tokens.is_long(visit.ctx, form.text("expires")) and not visit.form.flag("sure"):
             return _new(visit, form, is_long=True)
         found = app_tokens.create(
             visit.ctx,
@@ -132,7 +129,7 @@ def create(visit: Visit) -> PageResponse:
         "token_made.html",
         found=found,
         ends=visit.now + found.expires_in,
-        file=_file(visit, found),
+        file="data:text/plain;charset=utf-8," + quote(app_tokens.settings_file(visit.ctx, found)),
         token_variable=TOKEN_VARIABLE,
     )
 
@@ -146,7 +143,7 @@ def show_revoke_all(visit: Visit) -> PageResponse:
         "tokens_revoke.html",
         wanted=wanted,
         count=token_lists.count(visit.ctx, wanted),
-        whose=_whose(visit, wanted),
+        whose=token_lists.whose(visit.ctx, wanted),
     )
 
 
@@ -166,24 +163,6 @@ def revoke(visit: Visit) -> PageResponse:
     return see(BASE)
 
 
-def _is_long(visit: Visit, expires: str) -> bool:
-    """Whether a token would last for more than a year. Raises Invalid."""
-    now, zone = visit.now, visit.ctx.tz
-    return times.after(expires, now, zone) > times.after(LONG, now, zone)
-
-
-def _file(visit: Visit, found: TokenPair) -> str:
-    """The address of a file with the tokens, for programs that read their settings from one: the page holds it itself,
-    since the tokens are kept nowhere."""
-    lines = (
-        f"{ADDRESS_VARIABLE}={visit.service.base_url}",
-        f"{TOKEN_VARIABLE}={found.access_token}",
-        f"{REFRESH_VARIABLE}={found.refresh_token}",
-        "",
-    )
-    return "data:text/plain;charset=utf-8," + quote("\n".join(lines))
-
-
 def _wanted(visit: Visit, filters: Form) -> TokenSelection:
     """Reads the filters from the address into the form, with the mistakes in them."""
     filters.values = {name: visit.query.text(name, "") for name in ("app", "worker", "state")}
@@ -195,21 +174,6 @@ def _wanted(visit: Visit, filters: Form) -> TokenSelection:
         except Invalid as error:
             filters.refuse(error)
     return TokenSelection(ids["app"], ids["worker"], filters.get("state") == "over")
-
-
-def _whose(visit: Visit, wanted: TokenSelection) -> str:
-    """In words: of Nora through Shop. Raises NotFound, Invalid for neither."""
-    if not wanted.app_id and not wanted.worker_id:
-        raise Invalid(_("Choose an app or a worker first."))
-    parts = []
-    for word, uri, id in (
-        (N_("of {name}"), "worker", wanted.worker_id),
-        (N_("of the app {name}"), "oauth_app", wanted.app_id),
-    ):
-        if id:
-            record_type = visit.service.registry.type(uri)
-            parts.append(_(word, name=record_type.label(lookup.record(visit, uri, id))))
-    return " ".join(parts)
 
 
 def _new(visit: Visit, form: Form, is_long: bool = False) -> PageResponse:

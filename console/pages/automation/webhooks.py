@@ -150,12 +150,6 @@ def try_it(visit: Visit) -> PageResponse:
     return _webhook(visit, fields, simulated)
 
 
-@page("GET", f"{BASE}/{{id}}/rotate", "proven admin")
-def show_rotate(visit: Visit) -> PageResponse:
-    """The question how long the present address shall work."""
-    return _rotate(visit, lookup.record(visit, URI, visit.id), overlaps.usual())
-
-
 @page("POST", f"{BASE}/{{id}}/end-address", "proven admin")
 def end_address(visit: Visit) -> PageResponse:
     """End an old address before its time."""
@@ -169,7 +163,7 @@ def rotate(visit: Visit) -> PageResponse:
     """Give the webhook a new address."""
     form = overlaps.sent(visit)
     if form.is_wrong:
-        return _rotate(visit, lookup.record(visit, URI, visit.id), form)
+        return show_rotate(visit, form)
     seconds = int(form.get("overlap"))
     webhook_tokens.rotate(visit.ctx, visit.id, seconds)
     works = _("The webhook has a new address. The old one works until {time}.", time=moment(visit, visit.now + seconds))
@@ -225,8 +219,10 @@ def _ask(visit: Visit, form: Form) -> PageResponse:
     )
 
 
-def _rotate(visit: Visit, each: dict[str, Any], form: Form) -> PageResponse:
-    return render(visit, "webhook_rotate.html", each=each, form=form, overlaps=overlaps.OVERLAPS)
+@page("GET", f"{BASE}/{{id}}/rotate", "proven admin")
+def show_rotate(visit: Visit, form: Form | None = None) -> PageResponse:
+    """The question how long the present address shall work."""
+    return overlaps.ask(visit, "webhook_rotate.html", form, each=lookup.record(visit, URI, visit.id))
 
 
 def _new(visit: Visit, fields: OpenForm) -> PageResponse:

@@ -1,14 +1,16 @@
 """The operations of the document with every input as one text: for a form that sends one, and for request builders."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from server.context import Service
 from server.dataclass import dataclass
-from server.errors import Invalid
+from server.errors import Invalid, NotFound, nearest
 from server.record_types.registry import Registry
-from server.translation import _
+from server.translation import Words, _
 from server.web.openapi.document import document
 from server.web.openapi.parameters import FORM
 from server.web.routes import ENDPOINTS
@@ -125,6 +127,39 @@ def operations(registry: Registry, revision: int, base_url: str) -> tuple[FlatOp
                     )
                 )
     return tuple(listing)
+
+
+def of_service(service: Service) -> tuple[FlatOperation, ...]:
+    """Every operation of the API of a service."""
+    return operations(service.registry, service.registry.revision, service.base_url)
+
+
+def find(service: Service, name: str) -> FlatOperation:
+    """The operation of a name. Raises NotFound."""
+    by_name = {each.name: each for each in of_service(service)}
+    if name not in by_name:
+        near = nearest(name, list(by_name))
+        raise NotFound(_("There is no operation '{name}'{found}.", name=name[:100], found=near))
+    return by_name[name]
+
+
+@dataclass(frozen=True)
+class ApiSection:
+    """The operations of a tag. label: of the record type, if they are about one."""
+
+    tag: str
+    label: Words
+    count: int
+    is_of_records: bool
+
+
+def sections(service: Service) -> dict[str, ApiSection]:
+    """The sections of the API by their tags."""
+    types = {each.uri: each.label_names[1] for each in service.registry}
+    tags = Counter(each.tag for each in of_service(service))
+    return {
+        tag: ApiSection(tag, types.get(tag, tag.replace("_", " ")), count, tag in types) for tag, count in tags.items()
+    }
 
 
 def _inputs(api: dict[str, Any], operation: dict[str, Any]) -> Iterator[RequestInput]:
