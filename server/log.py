@@ -222,6 +222,12 @@ def matching_lines(level: str, text: str) -> list[LogLine]:
     return [each for each in recent_lines() if each.level >= least and wanted in each.text.lower()]
 
 
+def lines_about(key: str, value: int, since: float) -> list[str]:
+    """Returns the last lines with this value of a key, the newest first. since: Unix seconds."""
+    pattern = re.compile(rf"\b{key}={value}\b")
+    return [each.text for each in recent_lines() if each.at >= since and pattern.search(each.text)]
+
+
 def text_of(at: float, level: int, event: str, keys: dict[str, object], traceback: str = "") -> str:
     """Formats `time level event key=value ...`, without a line end; an indented traceback follows."""
     parts = [_moment(at), NAMES.get(level) or logging.getLevelName(level).lower(), event]

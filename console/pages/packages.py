@@ -67,12 +67,6 @@ _NO_FILE_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 # -- in ----------------------------------------------------------------------------------------------------------------
 
 
-@page("GET", BASE, "proven admin")
-def show_list(visit: Visit) -> PageResponse:
-    """The packages that come with the program, and room for another one."""
-    return _list(visit, drafts.take_up(visit, visit.path, Form.from_values({"package_json": ""})))
-
-
 @page("GET", f"{BASE}/open", "proven admin")
 def show_shipped(visit: Visit) -> PageResponse:
     """A package that comes with the program. Raises NotFound."""
@@ -89,13 +83,15 @@ def look(visit: Visit) -> PageResponse:
         try:
             form.values["package_json"] = visit.form.text("file", "")
         except Malformed as error:
-            return _list(visit, form.fail("package_json", _("The file is not JSON: {message}.", message=error.message)))
+            return show_list(
+                visit, form.fail("package_json", _("The file is not JSON: {message}.", message=error.message))
+            )
     text = form.get("package_json")
     try:
         tree = _tree(text)
         document = documents.read(tree)
     except HelpdeskError as error:
-        return _list(visit, form.refuse(error))
+        return show_list(visit, form.refuse(error))
     try:
         mode = UPDATE if baselines.last_import(visit.ctx, document).entries else CREATE
         imported = package_import.import_package(visit.ctx, tree, {}, dry_run=True, mode=mode)
@@ -113,7 +109,7 @@ def run(visit: Visit) -> PageResponse:
         document = documents.read(tree)
         prompts = Prompts(visit, document)
     except HelpdeskError as error:
-        return _list(visit, Form.from_values({"package_json": text}).refuse(error))
+        return show_list(visit, Form.from_values({"package_json": text}).refuse(error))
     form = prompts.sent(visit, *CHOSEN)
     mode, conflicts = form.text("mode") or CREATE, form.text("conflicts") or REFUSE
     past_answers = baselines.past(visit.ctx, document.name).answers if mode == UPDATE else {}
@@ -202,7 +198,10 @@ def _tree(text: str) -> Any:
     return loads(text, "the package", field="package_json", depth=MAX_DEPTH)
 
 
-def _list(visit: Visit, form: Form) -> PageResponse:
+@page("GET", BASE, "proven admin")
+def show_list(visit: Visit, form: Form | None = None) -> PageResponse:
+    """The packages that come with the program, and room for another one."""
+    form = form or drafts.take_up(visit, visit.path, Form.from_values({"package_json": ""}))
     rows = []
     for name in bundle.names():
         tree = bundle.package(name)["package"]

@@ -1,5 +1,6 @@
 """Lists earlier versions of automations and restores them. versions.py stores them."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import peewee
@@ -7,7 +8,8 @@ import peewee
 from server.automation.versions import MAX_VERSIONS, TEXTS, VERSION
 from server.context import Context
 from server.dataclass import dataclass
-from server.errors import Conflict, NotFound
+from server.errors import Conflict, KataSyntax, NotFound
+from server.kata import parse
 from server.records import records
 from server.store.statements import slot
 from server.store.transaction import Transaction
@@ -61,6 +63,47 @@ def texts(ctx: Context, id: int, number: int) -> dict[str, str]:
             f"version {number} of automation {id} no longer exists; only the newest {MAX_VERSIONS} are stored"
         )
     return {name: row[VERSION.position[name]] for name in TEXTS}
+
+
+@dataclass(frozen=True, slots=True)
+class VersionComparison:
+    """A version, and how it differs from another. lines: of its script; marked: the line of a command, from 1, 0 for
+    none. differing: {field: (old text, new text)}; nothing unless it is_compared. older: the number of the version
+    before, 0 for none."""
+
+    lines: list[str]
+    marked: int
+    differing: dict[str, tuple[str, str]]
+    is_compared: bool
+    older: int
+
+
+def compare(
+    ctx: Context, automation: Mapping[str, Any], number: int, *, is_with_now: bool, node: str = ""
+) -> VersionComparison:
+    """Compares a version of an automation with the one before, or with the present texts. node: the path of a command
+    in it; who comes for a command wants no comparison. Raises AdminOnly, NotFound."""
+    id = automation["id"]
+    version = texts(ctx, id, number)
+    older = next((each.number for each in list_versions(ctx, id) if each.number < number), 0)
+    is_compared = not node and bool(older or is_with_now)  # the first version has nothing to be compared with
+    before: Mapping[str, Any] = version if is_with_now else texts(ctx, id, older) if older else {}
+    after: Mapping[str, Any] = automation if is_with_now else version
+    differing = {
+        name: (str(before.get(name, "")), str(after[name]))
+        for name in TEXTS
+        if is_compared and before.get(name, "") != after[name]
+    }
+    script = version["script"]
+    return VersionComparison(script.split("\n"), _line(script, node), differing, is_compared, older)
+
+
+def _line(script: str, node: str) -> int:
+    """The line of a command, from 1; 0 if it is not found."""
+    try:
+        return parse(script).lines.get(node, -1) + 1 if node else 0
+    except KataSyntax:
+        return 0
 
 
 def restore(ctx: Context, id: int, number: int) -> int:

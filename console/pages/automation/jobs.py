@@ -1,7 +1,6 @@
 """The scheduler: jobs that wait, run or failed, and their past runs. Maintenance tasks and timers have separate
 lists."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any
@@ -131,8 +130,6 @@ def show_one(visit: Visit) -> PageResponse:
     if job is None and not runs:
         raise NotFound(_("Job {id} no longer exists: it was dropped, or its history was deleted.", id=visit.id))
     kind = runs[0].kind if job is None else job.kind
-    pattern = re.compile(rf"\bjob={visit.id}\b")
-    lines = [each for each in log.recent_lines() if pattern.search(each.text) and each.at >= visit.now - DAY_SECONDS]
     page = render(
         visit,
         "job.html",
@@ -143,7 +140,7 @@ def show_one(visit: Visit) -> PageResponse:
         does=job_queue.purpose(kind),
         badges=BADGES,
         most=job_queue.MAX_ATTEMPTS,
-        lines=[each.text for each in lines[:MAX_LINES]],
+        lines=log.lines_about("job", visit.id, visit.now - DAY_SECONDS)[:MAX_LINES],
         id=visit.id,
         tabs=TABS,
     )

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterable
 from typing import Any
-from urllib.parse import urlencode
 
 from console.html.rendering import render
-from console.html.ui import PAGE_ROWS
+from console.html.ui import PAGE_ROWS, address
 from console.http import live
 from console.http.page_response import INVALID, PageResponse
 from console.http.routes import page
@@ -119,9 +118,8 @@ def export(visit: Visit) -> PageResponse:
 
 def _exports(q: str, level: str, run_id: int) -> dict[str, str]:
     """The addresses of the export in each format, {format: path}."""
-    values = {"q": q, "level": level, "run": str(run_id or "")}
-    query = {name: value for name, value in values.items() if value}
-    return {each: f"{BASE}/export?{urlencode({**query, 'format': each})}" for each in exports.FORMATS}
+    asked = {"q": q, "level": level, "run": run_id or ""}
+    return {each: address(f"{BASE}/export", **asked, format=each) for each in exports.FORMATS}
 
 
 def _asked(visit: Visit) -> str:

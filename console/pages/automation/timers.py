@@ -20,8 +20,7 @@ from server.automation.binding_edits import with_entry
 from server.automation.recurrence_words import in_words
 from server.automation.repeats import DAYS, ONCE, OWN, REPEATS, schedule
 from server.automation.timers import TRIGGER, URI
-from server.errors import HelpdeskError, Invalid, Required
-from server.records import records
+from server.errors import Invalid, Required
 from server.translation import N_, N_ngettext, _
 
 BASE = TIMERS
@@ -141,12 +140,9 @@ def show(visit: Visit) -> PageResponse:
 @page("POST", f"{BASE}/{{id}}/run", "admin")
 def run(visit: Visit) -> PageResponse:
     """Runs a timer now; its schedule continues from there."""
-    timer = lookup.record(visit, URI, visit.id)
     try:
-        if timer["is_disabled"]:
-            raise Invalid(_("{name} is switched off; switch it on first", name=timer["name"]))
-        records.update(visit.ctx, URI, visit.id, {"next_run_at": str(visit.now)})
-        visit.flash(_("{name} is due now. The automation log shows the result.", name=timer["name"]))
-    except HelpdeskError as error:
+        name = timers.run_now(visit.ctx, visit.id)
+        visit.flash(_("{name} is due now. The automation log shows the result.", name=name))
+    except Invalid as error:
         visit.flash(error.message)
     return see(BASE)
