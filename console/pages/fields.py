@@ -39,10 +39,8 @@ SET_FORM = RecordForm(
 )
 
 OPTIONS_HINT = lazy_gettext(
-    N_(
-        "One per line, at most {max_options}. Records keep an option that you remove. To rename an "
-        "option, use its own form."
-    ),
+    "One per line, at most {max_options}. Records keep an option that you remove. To rename an option, use its own "
+    "form.",
     max_options=MAX_OPTIONS,
 )
 NUMBER = {"required": True}

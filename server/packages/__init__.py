@@ -19,4 +19,5 @@ secret_texts.py       secrets in scripts and settings
 text_references.py    ids in scripts and searches
 bundle.py             the packages of the program
 library.py            past imports
-results.py            results until their page is opened"""
+results.py            results until their page is opened
+import_report.py      an import as people read it"""
