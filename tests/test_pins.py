@@ -12,10 +12,13 @@ import pytest
 from packaging.markers import Marker
 from packaging.utils import canonicalize_name
 
+from tests.telling import telling
+
 ROOT = Path(__file__).resolve().parent.parent
 FILES = ("run.txt", "postgresql.txt", "dev.txt")
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 RUNNING = f"{sys.version_info[0]}.{sys.version_info[1]}"
+EACH_PYTHON = telling({each: each for each in PYTHONS}, {RUNNING} & {*PYTHONS}, "every supported Python")
 INSTALLABLE = ROOT / ".work" / "installable"  # permanent cache of the index: published files never change
 OF_EVERY_PYTHON = 2  # files of a pure Python package: one wheel and the source
 NO_NETWORK = re.compile("NewConnectionError|NameResolutionError|Max retries exceeded|Connection to .* timed out")
@@ -49,7 +52,7 @@ def test_the_files_pin_the_same_packages_with_the_same_hashes() -> None:
         assert re.fullmatch(r"\S+==\S+.*( \\\n    --hash=sha256:[0-9a-f]{64})+\n", block), name
 
 
-@pytest.mark.parametrize("python", PYTHONS)
+@pytest.mark.parametrize("python", EACH_PYTHON)
 def test_pip_installs_them_with_their_hashes(python: str, tmp_path: Path) -> None:
     """On the Python of this run the file of the container, with all dependencies; `make test` has installed dev.txt. On
     other versions the packages of dev.txt, and so of each file, that have compiled files per version."""

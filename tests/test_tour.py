@@ -24,6 +24,7 @@ import pytest
 from tests.automation.told import MAY_ALL
 from tests.outbound.peer import Asked, Peer, answer
 from tests.service import Api, hears_ctrl_c
+from tests.telling import telling
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "resources" / "help" / "tour.md").read_text("utf-8")
@@ -73,7 +74,7 @@ def free_ports(count: int) -> list[str]:
         return found
 
 
-@pytest.fixture(params=CURLS)
+@pytest.fixture(params=telling({each: each for each in CURLS}, CURLS[:1], "without curl"))
 def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return checkout(tmp_path, request.param)
 

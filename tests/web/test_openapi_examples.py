@@ -16,6 +16,8 @@ import pytest
 from tests import conformance
 from tests.service import ROOT, Api, Server, people
 
+pytestmark = pytest.mark.exhaustive("requests generated for every operation")
+
 MORE = int(os.environ.get("EXAMPLES", "0"))
 EXAMPLES = MORE or 3
 TYPES = frozenset(("attachment", "custom_field", "message", "ticket", "worker"))  # others behave like one of these
