@@ -333,7 +333,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
             "automation.macros.listing.MAX_LABEL_CHARS", "characters",
             "first line of a description that serves as the label of a macro; if it is longer, the name is used",
         ),
-        ("automation.macros.answer.MAX_TEXT_CHARS", "characters", "`reply` or `note` of a macro"),
+        ("automation.macros.macro_result.MAX_TEXT_CHARS", "characters", "`reply` or `note` of a macro"),
         ("automation.commands.functions.MAX_CALLS_DEEP", "", "nested automations called by `function`"),
         (
             "automation.template_functions.automation_functions.MAX_DEPTH", "",
@@ -533,9 +533,9 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("packages.package_export.MAX_EXPORTED", "", "records in one export, including their parts"),
     ),
     "Webhooks": (
-        ("automation.webhooks.answer_headers.MAX_HEADERS", "", "headers of a response; further ones are ignored"),
+        ("automation.webhooks.response_headers.MAX_HEADERS", "", "headers of a response; further ones are ignored"),
         (
-            "automation.webhooks.answer_headers.MAX_HEADER_CHARS", "characters",
+            "automation.webhooks.response_headers.MAX_HEADER_CHARS", "characters",
             "one header of a response; longer ones are omitted, and the log says so",
         ),
         ("automation.webhooks.location.MAX_COOKIE_CHARS", "characters", "cookie set by a webhook"),

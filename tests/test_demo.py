@@ -19,8 +19,8 @@ from server.__main__ import main
 from server.access.logins import WORKER_LOGIN
 from server.access.tokens import TOKEN
 from server.automation import examples
-from server.automation.macros import answer
 from server.automation.macros import listing as macros
+from server.automation.macros import macro_result
 from server.errors import AdminOnly, Conflict
 from server.first_start import builtin_records, demo, setup, to_do
 from server.first_start.demo import demo_writer
@@ -271,7 +271,7 @@ def test_macros_do_what_they_say(filled: Filled) -> None:
     for each in labels["Hardware"].values():
         given = macros.values_of(ctx, ticket) | {"inputs": {}}
         found = examples.simulate(ctx, each.automation, given)
-        done = answer.read(found.returned, nora)
+        done = macro_result.read(found.returned, nora)
         assert found.state == "return" and done.reply and done.changes["status"], (each.label, found.message)
         assert "{" not in done.reply + done.note and done.sends == (each.label == "Close as solved")
 

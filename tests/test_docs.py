@@ -105,7 +105,7 @@ INTERNAL = {
         tickets.conversation.MAX_DRAFTS tickets.conversation.MAX_EVENTS
         console.tickets.reply.MAX_ADDRESSES people.presence.MAX_WORKERS
         tickets.types.ticket_parts.merges.MAX_MERGES
-        console.pages.automation.webhooks.MAX_SHOWN_CHARS automation.webhooks.answer_preview.MAX_SHOWN_INPUTS
+        console.pages.automation.webhooks.MAX_SHOWN_CHARS automation.webhooks.response_preview.MAX_SHOWN_INPUTS
         console.pages.automation.webhooks.MAX_SHOWN_ENTRIES
         console.pages.explorer.MAX_FOUND
         mailroom.mailboxes.failed_mails.MAX_SHOWN_BYTES mail.dialogue.MAX_LINES mail.dialogue.MAX_LINE_CHARACTERS

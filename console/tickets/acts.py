@@ -18,7 +18,7 @@ from server.errors import Conflict, HelpdeskError, Invalid
 from server.people import form_drafts
 from server.record_types.shared import paths
 from server.records import comments, records, relations
-from server.tickets import answer_drafts, masks, original_sender, properties, requester, undo, unmerge
+from server.tickets import masks, original_sender, properties, reply_drafts, requester, undo, unmerge
 from server.tickets.by_words import find_similar
 from server.translation import N_, Words, _, ngettext, shown
 
@@ -210,7 +210,7 @@ def write_note(visit: Visit) -> PageResponse:
     """Adds a note for colleagues. Raises Required."""
     ticket = ticket_of_mask(visit)
     comments.on_record(visit.ctx, TICKET, ticket["id"], visit.form.text("note", ""), "note")
-    form_drafts.drop(visit.ctx, answer_drafts.note_key(ticket["id"]))
+    form_drafts.drop(visit.ctx, reply_drafts.note_key(ticket["id"]))
     visit.flash(_("Note added."))
     return back_to(visit, ticket)
 

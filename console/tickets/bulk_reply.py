@@ -16,7 +16,7 @@ from server import tickets
 from server.errors import HelpdeskError, Invalid
 from server.outbox.delivery import Delivery
 from server.people import accepted_forms
-from server.tickets import answer_drafts, answered, undo
+from server.tickets import answered, reply_drafts, undo
 from server.translation import _, ngettext
 
 BASE = f"{inbox.PATH}/reply"
@@ -65,7 +65,7 @@ def take_back(visit: Visit) -> PageResponse:
     before = former_values(visit)
     for id in visit.form.id_list("drafts")[:MAX_SELECTED]:
         with suppress(HelpdeskError):  # the mail was sent, or another worker changed the ticket
-            draft = answer_drafts.take_back(visit.ctx, id)
+            draft = reply_drafts.take_back(visit.ctx, id)
             back += 1
             status = before.get(draft.ticket_id)
             if isinstance(status, dict):

@@ -13,7 +13,7 @@ from console.tickets.reply_form import ReplyForm
 from console.tickets.show import (
     TICKET,
     of_mask,
-    render_answer,
+    render_reply_form,
     render_ticket,
     ticket_of_mask,
     with_choices,
@@ -22,8 +22,8 @@ from server import tickets
 from server.errors import Conflict, HelpdeskError, Invalid, NotFound, Required
 from server.record_types.shared import paths
 from server.records import records, stored_files
-from server.tickets import answer_drafts, preview, snippets, unseen
-from server.tickets.answer_drafts import AnswerDraft
+from server.tickets import preview, reply_drafts, snippets, unseen
+from server.tickets.reply_drafts import ReplyDraft
 from server.tickets.sending_changes import changed_by_sending, put_back
 from server.translation import _
 
@@ -74,12 +74,12 @@ def _again(visit: Visit, written: ReplyForm) -> PageResponse:
 
 
 @page("GET", "/tickets/{mask}/answer")
-def show_answer(visit: Visit) -> PageResponse:
+def show_reply_form(visit: Visit) -> PageResponse:
     """Renders the form alone for a script that switches the kind of reply; else redirects to the form on the page of
     the ticket. A separate address, because swap.js loads such a page only as a whole."""
     ticket = of_mask(visit)
     if visit.is_part:
-        return render_answer(visit, ticket)
+        return render_reply_form(visit, ticket)
     return see(f"{visit.with_query(paths.ticket(ticket.keys['mask']))}#answer")
 
 
@@ -102,7 +102,7 @@ def take_back(visit: Visit) -> PageResponse:
 @page("GET", "/drafts/{id}/preview")
 def show_preview(visit: Visit) -> PageResponse:
     """Renders a draft as it would be mailed, for a frame. Raises NotFound."""
-    draft = answer_drafts.find_unsent(visit.ctx, visit.id)
+    draft = reply_drafts.find_unsent(visit.ctx, visit.id)
     if draft is None:
         raise NotFound(_("This draft does not exist."))
     form = reply_form.of_draft(visit, draft)
@@ -222,10 +222,10 @@ def _compose(visit: Visit, written: ReplyForm) -> PageResponse:
     )
 
 
-def _other_drafts(visit: Visit, written: ReplyForm) -> list[AnswerDraft]:
+def _other_drafts(visit: Visit, written: ReplyForm) -> list[ReplyDraft]:
     """Returns the worker's drafts of new tickets except the one in the form."""
     draft_id = written.draft.id if written.draft is not None else 0
-    return [each for each in answer_drafts.list_own(visit.ctx, 0) if each.id != draft_id]
+    return [each for each in reply_drafts.list_own(visit.ctx, 0) if each.id != draft_id]
 
 
 def _group_of(visit: Visit, bucket: str) -> str:

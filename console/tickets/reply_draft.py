@@ -13,8 +13,8 @@ from console.tickets.reply_form import ReplyForm
 from server.errors import Conflict, Invalid
 from server.outbox.delivery import Delivery
 from server.people import accepted_forms
-from server.tickets import answer_drafts, snippets
-from server.tickets.answer_drafts import AnswerDraft
+from server.tickets import reply_drafts, snippets
+from server.tickets.reply_drafts import ReplyDraft
 from server.translation import N_, _, ngettext, shown
 
 DISCARD = "discard"
@@ -69,22 +69,22 @@ def keep(visit: Visit, written: ReplyForm, ticket_id: int, here: str) -> PageRes
     return see(f"{came_from.path_with_list(visit, here, **more)}#answer")
 
 
-def forget(visit: Visit, draft: AnswerDraft | None) -> None:
+def forget(visit: Visit, draft: ReplyDraft | None) -> None:
     """Deletes the draft of a reply that was sent, unless another tab has changed it since."""
     with suppress(Conflict, Invalid):
         _drop(visit, draft)
 
 
-def _stored(visit: Visit, written: ReplyForm, ticket_id: int) -> AnswerDraft:
+def _stored(visit: Visit, written: ReplyForm, ticket_id: int) -> ReplyDraft:
     """Raises Conflict, Invalid, Forbidden."""
     draft = written.draft
     id, revision = (draft.id, draft.revision) if draft is not None else (0, "")
-    return answer_drafts.save(visit.ctx, written.kind, ticket_id, written.params(), id, revision)
+    return reply_drafts.save(visit.ctx, written.kind, ticket_id, written.params(), id, revision)
 
 
-def _drop(visit: Visit, draft: AnswerDraft | None) -> None:
+def _drop(visit: Visit, draft: ReplyDraft | None) -> None:
     if draft is not None and draft.worker_id == visit.actor.worker_id:
-        answer_drafts.drop(visit.ctx, draft.id, draft.revision)
+        reply_drafts.drop(visit.ctx, draft.id, draft.revision)
 
 
 # -- taking back -------------------------------------------------------------------------------------------------------
@@ -124,9 +124,9 @@ def flash_sent(visit: Visit, delivery: Delivery, here: str, is_later: bool, befo
     visit.flash(text, f"{here}/take-back", draft=str(delivery.draft_id), **before)
 
 
-def take_back(visit: Visit, here: str) -> AnswerDraft:
+def take_back(visit: Visit, here: str) -> ReplyDraft:
     """Turns mail back into a draft that can be sent again. Raises Conflict once it was sent."""
-    draft = answer_drafts.take_back(visit.ctx, visit.form.id("draft", required=True))
+    draft = reply_drafts.take_back(visit.ctx, visit.form.id("draft", required=True))
     accepted_forms.forget(visit.ctx, here)
     visit.flash(_("Sending cancelled. Your draft is back."))
     return draft

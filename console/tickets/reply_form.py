@@ -16,9 +16,9 @@ from server.people import form_drafts
 from server.record_types.shared.sending_addresses import UNTIL_ANSWERED
 from server.records import records, sheet, stored_files
 from server.records.sheet import File, Sheet
-from server.tickets import answer_drafts, reply_start
-from server.tickets.answer_drafts import AnswerDraft
+from server.tickets import reply_drafts, reply_start
 from server.tickets.conversation import Entry
+from server.tickets.reply_drafts import ReplyDraft
 from server.tickets.reply_start import SIGNATURE, ReplyStart
 from server.translation import N_, N_pgettext, Words, _
 from server.web.form_data import Upload
@@ -62,7 +62,7 @@ class ReplyForm:
     kind: str
     form: Form
     message_id: int
-    draft: AnswerDraft | None = None
+    draft: ReplyDraft | None = None
     files: tuple[File, ...] = ()
     drafted: tuple[str, ...] = ()
     choices: ReplyChoices = field(default=NO_CHOICES)
@@ -114,7 +114,7 @@ def of_ticket(visit: Visit, ticket: Sheet, replied_to: int) -> ReplyForm | None:
         return None
     choice = visit.query.text("answer", "")
     is_again = choice == AGAIN and bool(visit.query.id("to", 0))
-    drafts = [] if is_again else answer_drafts.list_own(visit.ctx, ticket.id)
+    drafts = [] if is_again else reply_drafts.list_own(visit.ctx, ticket.id)
     draft = None if is_again else _resumed(visit, drafts, choice if choice in KINDS else "")
     kind = "reply" if is_again else choice if choice in KINDS else draft.kind if draft is not None else "reply"
     replied = int(draft.params.get("in_reply_message_id") or 0) if draft is not None and kind != "note" else 0
@@ -134,7 +134,7 @@ def of_ticket(visit: Visit, ticket: Sheet, replied_to: int) -> ReplyForm | None:
     return replace(reply, form=_started(start), files=sheet.files_by_id(visit.ctx, start.file_ids))
 
 
-def _resumed(visit: Visit, drafts: list[AnswerDraft], kind: str) -> AnswerDraft | None:
+def _resumed(visit: Visit, drafts: list[ReplyDraft], kind: str) -> ReplyDraft | None:
     """Returns the draft in the parameter `resume`, else the newest of this kind, "" for any."""
     fitting = [each for each in drafts if kind in ("", each.kind)]
     resumed = [each for each in fitting if each.id == visit.query.id("resume", 0)]
@@ -149,7 +149,7 @@ def begun(visit: Visit, ticket: dict[str, Any], message_id: int) -> ReplyForm:
 
 def of_compose(visit: Visit) -> ReplyForm:
     """Returns the form of a new ticket: the draft in the address, an empty one for `new`, else the newest draft."""
-    drafts, draft_id = answer_drafts.list_own(visit.ctx, 0), visit.query.text("draft", "")
+    drafts, draft_id = reply_drafts.list_own(visit.ctx, 0), visit.query.text("draft", "")
     draft = next((each for each in drafts if draft_id in ("", str(each.id))), None)
     if draft is not None:
         return ReplyForm("compose", Form(_all(_drafted(draft))), 0, draft, _files_of(visit, draft))
@@ -164,7 +164,7 @@ def of_compose(visit: Visit) -> ReplyForm:
     return ReplyForm("compose", Form(_all(values)), 0, choices=choices)
 
 
-def of_draft(visit: Visit, draft: AnswerDraft) -> ReplyForm:
+def of_draft(visit: Visit, draft: ReplyDraft) -> ReplyForm:
     """Returns the content of a draft, to send or preview it."""
     message_id = int(draft.params.get("in_reply_message_id") or 0)
     return ReplyForm(draft.kind, Form(_drafted(draft)), message_id, draft, _files_of(visit, draft))
@@ -172,7 +172,7 @@ def of_draft(visit: Visit, draft: AnswerDraft) -> ReplyForm:
 
 def note_form(visit: Visit, ticket_id: int) -> Form:
     """Returns the form of a note, with the text that a macro has added."""
-    draft = form_drafts.load(visit.ctx, answer_drafts.note_key(ticket_id))
+    draft = form_drafts.load(visit.ctx, reply_drafts.note_key(ticket_id))
     return Form.from_values({"note": draft.text("note") if draft is not None else ""})
 
 
@@ -188,7 +188,7 @@ def sent(visit: Visit, kind: str) -> ReplyForm:
         form.refuse(error)
     ids = [*visit.form.id_list("file_id"), *_store_uploads(visit)]
     draft_id = visit.form.id("draft", 0)
-    draft = answer_drafts.find_unsent(visit.ctx, draft_id) if draft_id else None
+    draft = reply_drafts.find_unsent(visit.ctx, draft_id) if draft_id else None
     if draft is not None:
         draft = replace(draft, revision=visit.form.text("revision", ""))
     files = sheet.files_by_id(visit.ctx, list(dict.fromkeys(ids)))
@@ -213,12 +213,12 @@ def _all(values: dict[str, str]) -> dict[str, str]:
     return dict.fromkeys(TEXTS, "") | values
 
 
-def _drafted(draft: AnswerDraft) -> dict[str, str]:
+def _drafted(draft: ReplyDraft) -> dict[str, str]:
     params = {name: draft.params.get(param) for name, param in TEXTS.items()}
     return {name: "" if value in (None, 0) else str(value) for name, value in params.items()}
 
 
-def _files_of(visit: Visit, draft: AnswerDraft) -> tuple[File, ...]:
+def _files_of(visit: Visit, draft: ReplyDraft) -> tuple[File, ...]:
     return sheet.files_by_id(visit.ctx, draft.params.get("file_ids") or [])
 
 

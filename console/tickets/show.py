@@ -117,7 +117,7 @@ def _with_unseen(visit: Visit, written: ReplyForm, said: Conversation, mark: Mar
     return written
 
 
-def render_answer(visit: Visit, ticket: Sheet) -> PageResponse:
+def render_reply_form(visit: Visit, ticket: Sheet) -> PageResponse:
     """Renders the reply form alone. Raises Forbidden if the caller may not reply."""
     written = reply_form.of_ticket(visit, ticket, answered.newest(visit.ctx, ticket.id))
     if written is None:
@@ -125,7 +125,7 @@ def render_answer(visit: Visit, ticket: Sheet) -> PageResponse:
     written = replace(with_choices(visit, written, ticket.keys), seen=str(unseen.mark(visit.ctx, ticket.id)))
     return render(
         visit,
-        "ticket_answer.html",
+        "ticket_reply.html",
         found=ticket,
         written=written,
         here=paths.ticket(ticket.keys["mask"]),

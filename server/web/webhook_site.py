@@ -12,10 +12,10 @@ from urllib.parse import unquote
 from server import clock
 from server.access.service_actor import own_context
 from server.automation.webhooks import received_calls, responding, webhook_tokens
-from server.automation.webhooks.answer_headers import as_sent
 from server.automation.webhooks.location import NOWHERE, WebhookLocation
 from server.automation.webhooks.received_calls import MAX_BODY_BYTES
 from server.automation.webhooks.responding import FoundListener, WebhookRequest, WebhookResponse
+from server.automation.webhooks.response_headers import as_sent
 from server.automation.webhooks.secret_requests import withheld
 from server.context import Context, Service
 from server.dataclass import dataclass

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 import requests
 
-from server.automation.webhooks.answer_headers import SANDBOX, headers_of
 from server.automation.webhooks.location import NOWHERE, WebhookLocation, for_script, set_cookie
+from server.automation.webhooks.response_headers import SANDBOX, headers_of
 from tests import databases
 from tests.automation.told import MAY_ALL
 from tests.outbound.peer import HOST, Asked, Peer, answer

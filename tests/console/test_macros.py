@@ -14,7 +14,7 @@ from playwright.sync_api import expect
 
 from server.automation import macros
 from server.automation.macros import bulk_runs
-from server.tickets import answer_drafts
+from server.tickets import reply_drafts
 from tests.console.browser import Browser
 from tests.console.visitor import Visitor, place, text_of
 from tests.records.desk import Desk
@@ -118,8 +118,8 @@ def test_a_reply_next_to_another_draft_becomes_a_separate_draft(
 ) -> None:
     made(nora, "reply: Theirs", "Answer")
     ctx = desk.context(nora.ids["nora"])
-    draft = answer_drafts.save(ctx, "reply", ticket["id"], {"content": "Mine"})
-    monkeypatch.setattr(answer_drafts, "newest_own", lambda *_: replace(draft, revision="older"))
+    draft = reply_drafts.save(ctx, "reply", ticket["id"], {"content": "Mine"})
+    monkeypatch.setattr(reply_drafts, "newest_own", lambda *_: replace(draft, revision="older"))
     outcome = macros.run(ctx, ticket["id"], "Answer", {})
     assert macros.store_texts(ctx, ticket["id"], outcome) == ["reply"]
     drafts = nora.search("draft", f"ticket.id:{ticket['id']} sort:id", expand="params").ok()["results"]

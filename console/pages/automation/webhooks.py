@@ -22,7 +22,7 @@ from console.pages.automation.log import KINDS
 from server.automation import bindings, log_search
 from server.automation.binding_edits import with_entry
 from server.automation.types.automation_log import LEVELS
-from server.automation.webhooks import answer_preview, received_calls, responding, sample_requests, webhook_tokens
+from server.automation.webhooks import received_calls, responding, response_preview, sample_requests, webhook_tokens
 from server.automation.webhooks.received_calls import MAX_BODY_BYTES
 from server.automation.webhooks.responding import WebhookRequest, WebhookSimulation
 from server.errors import HelpdeskError
@@ -84,7 +84,7 @@ class _Calls:
         self.hours = {each["id"]: hours.get(each["id"], [0] * HOURS) for each in rows}
         self.addresses = {each["id"]: visit.service.webhook_url(each["guid"]) for each in rows}
         whole = records.stored(visit.ctx, URI, [each["id"] for each in rows])
-        self.verdicts = {each["id"]: answer_preview.preview(visit.ctx, each, _empty(visit)) for each in whole}
+        self.verdicts = {each["id"]: response_preview.preview(visit.ctx, each, _empty(visit)) for each in whole}
         self.off = {each["id"] for each in whole if each["is_disabled"]}
 
 
@@ -259,7 +259,7 @@ def _webhook(visit: Visit, fields: OpenForm, simulated: WebhookSimulation | None
         received = _received(visit, form)
     except HelpdeskError:
         received = _empty(visit)
-    verdict = answer_preview.preview(visit.ctx, each, received)
+    verdict = response_preview.preview(visit.ctx, each, received)
     fitting = [] if verdict.entries else lookup.search(visit, "automation", f"trigger:{responding.TRIGGER} sort:-id")
     return fields.render(
         "webhook.html",

@@ -9,7 +9,7 @@ from server.context import Context
 from server.errors import Conflict, Invalid
 from server.people import form_drafts
 from server.records import records
-from server.tickets import answer_drafts, answered, reply_start
+from server.tickets import answered, reply_drafts, reply_start
 
 
 def store_texts(ctx: Context, ticket_id: int, outcome: MacroOutcome) -> list[str]:
@@ -20,7 +20,7 @@ def store_texts(ctx: Context, ticket_id: int, outcome: MacroOutcome) -> list[str
     if message_id:
         _store_reply(ctx, records.retrieve(ctx, "ticket", ticket_id), message_id, outcome)
     if note:
-        key = answer_drafts.note_key(ticket_id)
+        key = reply_drafts.note_key(ticket_id)
         draft = form_drafts.load(ctx, key)
         form_drafts.save(ctx, key, [("note", _joined(draft.text("note") if draft is not None else "", note))])
     return [*(["reply"] if message_id else []), *(["note"] if note else [])]
@@ -28,11 +28,11 @@ def store_texts(ctx: Context, ticket_id: int, outcome: MacroOutcome) -> list[str
 
 def _store_reply(ctx: Context, ticket: dict[str, Any], message_id: int, outcome: MacroOutcome) -> None:
     """Appends the text to the caller's draft, or creates one that leaves the status as the macro has set it."""
-    draft = answer_drafts.newest_own(ctx, ticket["id"], "reply")
+    draft = reply_drafts.newest_own(ctx, ticket["id"], "reply")
     if draft is not None:
         params = draft.params | {"content": _joined(str(draft.params.get("content") or ""), outcome.reply)}
         with suppress(Conflict, Invalid):  # the worker has typed since: the text of the macro becomes a separate draft
-            answer_drafts.save(ctx, "reply", ticket["id"], params, draft.id, draft.revision)
+            reply_drafts.save(ctx, "reply", ticket["id"], params, draft.id, draft.revision)
             return
     start = reply_start.of_reply(ctx, ticket, "reply", message_id, has_signature=False)
     values = start.values | {"content": outcome.reply}
@@ -40,7 +40,7 @@ def _store_reply(ctx: Context, ticket: dict[str, Any], message_id: int, outcome:
         at = ticket["reopen_date"]
         reopen_at = datetime.fromtimestamp(at, ctx.tz).strftime("%Y-%m-%d %H:%M") if at else ""
         values |= {"status": str(ticket["status_id"]), "reopen_at": reopen_at}
-    answer_drafts.save(ctx, "reply", ticket["id"], answer_drafts.params_of(values, message_id))
+    reply_drafts.save(ctx, "reply", ticket["id"], reply_drafts.params_of(values, message_id))
 
 
 def _joined(*texts: str) -> str:

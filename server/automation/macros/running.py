@@ -6,9 +6,9 @@ from typing import Any
 
 from server.automation import automation_service, inputs
 from server.automation.engine import RunResult
-from server.automation.macros import answer, listing
-from server.automation.macros.answer import MacroAnswer
+from server.automation.macros import listing
 from server.automation.macros.listing import Macro
+from server.automation.macros.macro_result import MacroResult
 from server.context import Context
 from server.contexts import TICKET
 from server.dataclass import dataclass
@@ -62,7 +62,7 @@ def run(
     values = listing.values_of(ctx, ticket_id) | {"inputs": dict(input_values)}
     was = _state(ctx, ticket_id)
     result = automation_service.perform(ctx, macro.automation, values, seconds=MAX_SECONDS)
-    done = answer.read(_returned(macro, result), ctx.actor.worker_id)
+    done = macro_result.read(_returned(macro, result), ctx.actor.worker_id)
     outcome = _do(ctx, macro, ticket_id, done, send_at, sends and done.sends)
     return replace(outcome, before=_differing(was, _state(ctx, ticket_id)) if UNDOABLE.issuperset(done.changes) else {})
 
@@ -102,7 +102,7 @@ def _returned(macro: Macro, result: RunResult) -> Any:
     return result.returned
 
 
-def _do(ctx: Context, macro: Macro, ticket_id: int, done: MacroAnswer, send_at: int, sends: bool) -> MacroOutcome:
+def _do(ctx: Context, macro: Macro, ticket_id: int, done: MacroResult, send_at: int, sends: bool) -> MacroOutcome:
     note_id = 0
 
     def also(writing: RecordWriter) -> None:
@@ -122,7 +122,7 @@ def _do(ctx: Context, macro: Macro, ticket_id: int, done: MacroAnswer, send_at: 
     return MacroOutcome(macro, reply, note, tuple(done.changes), delivery, note_id)
 
 
-def _reply_values(ctx: Context, ticket_id: int, done: MacroAnswer, send_at: int) -> dict[str, Any]:
+def _reply_values(ctx: Context, ticket_id: int, done: MacroResult, send_at: int) -> dict[str, Any]:
     """Returns the values for reply(). The ticket keeps its status, since the changes are applied afterwards; only a
     move is applied before, since sender and signature depend on it. Raises Invalid for a ticket without messages."""
     ticket = records.retrieve(ctx, "ticket", ticket_id)

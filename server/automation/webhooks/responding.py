@@ -15,10 +15,10 @@ from server.automation.bindings import BindingCandidate
 from server.automation.engine import RunResult
 from server.automation.host import LogEntry
 from server.automation.run_dictionary import plain
-from server.automation.webhooks.answer_headers import headers_of
 from server.automation.webhooks.location import NOWHERE, WebhookLocation, for_script
 from server.automation.webhooks.received_calls import CHANNEL, MAX_STEPS, WebhookDelivery, keep
 from server.automation.webhooks.request_files import KEYS, WebhookFile, described, store_files
+from server.automation.webhooks.response_headers import headers_of
 from server.automation.webhooks.secret_requests import withheld
 from server.automation.webhooks.webhook_tokens import listener_of
 from server.context import Context

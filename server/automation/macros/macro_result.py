@@ -17,7 +17,7 @@ OWNER, ME = "owner_id", "me"
 
 
 @dataclass(frozen=True, slots=True)
-class MacroAnswer:
+class MacroResult:
     """The result of a macro. reply, note: Markdown, "" for none. changes: fields of the ticket as returned. sends:
     whether the reply is sent and the note is written at once."""
 
@@ -27,11 +27,11 @@ class MacroAnswer:
     sends: bool = False
 
 
-def read(returned: Any, worker_id: int) -> MacroAnswer:
+def read(returned: Any, worker_id: int) -> MacroResult:
     """Parses the return value of an automation; None for nothing. worker_id: the worker that `me` refers to. Raises
     Invalid."""
     if returned is None:
-        return MacroAnswer()
+        return MacroResult()
     if not isinstance(returned, Mapping):
         raise Invalid(f"return: must be a map with {', '.join(KEYS)}", field="return")
     for key in returned:
@@ -44,7 +44,7 @@ def read(returned: Any, worker_id: int) -> MacroAnswer:
     if holds_bytes(returned):
         raise Invalid("return: has bytes that are not text", field="return")
     changes = _changes(returned.get("changes"), worker_id)
-    return MacroAnswer(_text(returned, "reply"), _text(returned, "note"), changes, as_bool(returned.get("send", False)))
+    return MacroResult(_text(returned, "reply"), _text(returned, "note"), changes, as_bool(returned.get("send", False)))
 
 
 def _text(returned: Mapping[str, Any], name: str) -> str:

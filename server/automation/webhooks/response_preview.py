@@ -30,7 +30,7 @@ class PreviewedEntry:
 
 
 @dataclass(frozen=True)
-class AnswerPreview:
+class ResponsePreview:
     """The automation that responds to a request. trouble: the reason why callers get no response, "" if they get one.
     winner: the name of the automation, "" for none. is_broken: whether callers get 500."""
 
@@ -40,12 +40,12 @@ class AnswerPreview:
     is_broken: bool = False
 
 
-def preview(ctx: Context, listener: Record, received: WebhookRequest) -> AnswerPreview:
+def preview(ctx: Context, listener: Record, received: WebhookRequest) -> ResponsePreview:
     """Returns which automation responds by the stored binding."""
     try:
         candidates = responding.webhook_candidates(ctx, listener, received)
     except HelpdeskError as error:
-        return AnswerPreview(
+        return ResponsePreview(
             [], _("The binding fails, so callers get 500: {reason}", reason=error.message), is_broken=True
         )
     entries: list[PreviewedEntry] = []
@@ -63,7 +63,7 @@ def preview(ctx: Context, listener: Record, received: WebhookRequest) -> AnswerP
             entries.append(PreviewedEntry(each, "passed", _("an entry above it responds")))
     if winner is None:
         none = _("Callers get 404: none of the automations below can respond.")
-        return AnswerPreview(entries, none if candidates else _("Callers get 404: no automation is bound yet."))
+        return ResponsePreview(entries, none if candidates else _("Callers get 404: no automation is bound yet."))
     trouble = ""
     mistakes = checks.mistakes("script", winner.script)
     if mistakes:
@@ -80,4 +80,4 @@ def preview(ctx: Context, listener: Record, received: WebhookRequest) -> AnswerP
             name=winner.name,
             reason=wrong.message,
         )
-    return AnswerPreview(entries, trouble, winner.name, is_broken=bool(trouble))
+    return ResponsePreview(entries, trouble, winner.name, is_broken=bool(trouble))

@@ -21,7 +21,7 @@ PARAMS = {"status": "status_id", "reopen_at": "ticket_reopen"}
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerDraft:
+class ReplyDraft:
     """A draft that is being written. revision: changes with every save, to detect concurrent edits. kind: a key of
     KINDS."""
 
@@ -45,16 +45,16 @@ def params_of(values: Mapping[str, Any], message_id: int) -> dict[str, Any]:
     return params | {"format": "parsedown", "in_reply_message_id": message_id}
 
 
-def newest_own(ctx: Context, ticket_id: int, kind: str = "") -> AnswerDraft | None:
+def newest_own(ctx: Context, ticket_id: int, kind: str = "") -> ReplyDraft | None:
     """Returns the caller's newest unsent draft on a ticket, or None. See list_own."""
     return next(iter(list_own(ctx, ticket_id, kind)), None)
 
 
-def list_own(ctx: Context, ticket_id: int, kind: str = "") -> list[AnswerDraft]:
+def list_own(ctx: Context, ticket_id: int, kind: str = "") -> list[ReplyDraft]:
     """Returns the caller's unsent drafts on a ticket, newest first. ticket_id: 0 for new tickets. kind: a key of KINDS,
     "" for any."""
 
-    def read(tx: Transaction) -> list[AnswerDraft]:
+    def read(tx: Transaction) -> list[ReplyDraft]:
         drafts = ctx.service.registry.type("draft")
         rows_found = tx.find(drafts.table, ticket_id=ticket_id, worker_id=ctx.actor.worker_id, is_queued=0)
         unsent = [drafts.record(row) for row in rows_found]
@@ -66,10 +66,10 @@ def list_own(ctx: Context, ticket_id: int, kind: str = "") -> list[AnswerDraft]:
     return ctx.service.store.read(read)
 
 
-def find_unsent(ctx: Context, id: int) -> AnswerDraft | None:
+def find_unsent(ctx: Context, id: int) -> ReplyDraft | None:
     """Returns an unsent draft that the caller may read, or None."""
 
-    def read(tx: Transaction) -> AnswerDraft | None:
+    def read(tx: Transaction) -> ReplyDraft | None:
         reading = RecordReader(ctx, tx)
         draft = reading.record("draft", id)
         is_theirs = draft is not None and reading.may_read("draft", id)
@@ -80,7 +80,7 @@ def find_unsent(ctx: Context, id: int) -> AnswerDraft | None:
 
 def save(
     ctx: Context, kind: str, ticket_id: int, params: dict[str, Any], id: int = 0, revision: str = ""
-) -> AnswerDraft:
+) -> ReplyDraft:
     """Saves the typed text as a new draft or over the one with this id, and returns it with its new revision.
 
     revision: the last one that the caller saw. Raises Conflict with the detail `revision` if the draft has changed
@@ -96,7 +96,7 @@ def save(
         "worker_id": str(ctx.actor.worker_id),
     }
 
-    def write(tx: Transaction) -> AnswerDraft:
+    def write(tx: Transaction) -> ReplyDraft:
         writing = RecordWriter(ctx, tx)
         drafts = writing.registry.type("draft")
         if not id:
@@ -120,10 +120,10 @@ def drop(ctx: Context, id: int, revision: str) -> None:
     ctx.service.store.write(write)
 
 
-def take_back(ctx: Context, id: int) -> AnswerDraft:
+def take_back(ctx: Context, id: int) -> ReplyDraft:
     """Turns a queued mail into a draft again. Raises Conflict if it is being sent or was sent, Forbidden."""
 
-    def write(tx: Transaction) -> AnswerDraft:
+    def write(tx: Transaction) -> ReplyDraft:
         writing = RecordWriter(ctx, tx)
         draft, row = writing.record("draft", id), queue_rows.get(tx, id)
         is_taken = row is not None and row["claimed_by"] and row["claimed_until"] > writing.now
@@ -153,10 +153,10 @@ def _stored(writing: RecordWriter, id: int) -> Record:
     return draft
 
 
-def _draft(draft: Record) -> AnswerDraft:
+def _draft(draft: Record) -> ReplyDraft:
     params = draft["params"] if isinstance(draft["params"], dict) else {}
     kind = next((kind for kind, type in KINDS.items() if type == draft["type"]), "reply")
-    return AnswerDraft(
+    return ReplyDraft(
         draft["id"],
         kind,
         queue_rows.digest(params)[:16],

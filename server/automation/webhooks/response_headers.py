@@ -48,7 +48,7 @@ _NAME = re.compile(r"[A-Za-z0-9-]{1,100}\Z")
 
 
 @dataclass
-class AnswerHeaders:
+class ResponseHeaders:
     """The headers to send. cookies: the values of Set-Cookie headers. kind: the content type, "" for none. left_out: a
     sentence for each omitted header, with the reason."""
 
@@ -58,9 +58,9 @@ class AnswerHeaders:
     left_out: list[str] = field(default_factory=list)
 
 
-def headers_of(values: Any, listener_id: int, place: WebhookLocation) -> AnswerHeaders:
+def headers_of(values: Any, listener_id: int, place: WebhookLocation) -> ResponseHeaders:
     """Returns the headers of a script that may be sent."""
-    headers = AnswerHeaders()
+    headers = ResponseHeaders()
     if values not in (None, "") and not isinstance(values, Mapping):
         headers.left_out.append("the headers were left out: they must be a map of names and values")
     for name, text in _texts(values):
@@ -106,7 +106,7 @@ def _plain(value: Any) -> str:
     return text
 
 
-def _take(headers: AnswerHeaders, name: str, text: str, listener_id: int, place: WebhookLocation) -> None:
+def _take(headers: ResponseHeaders, name: str, text: str, listener_id: int, place: WebhookLocation) -> None:
     if not is_sent(name):
         raise Invalid("webhooks cannot send this header; custom headers begin with X-")
     match name.lower():
