@@ -6,7 +6,7 @@ from typing import Any
 
 from server.automation import automation_service, inputs
 from server.automation.engine import RunResult
-from server.automation.macros import listing
+from server.automation.macros import listing, macro_result
 from server.automation.macros.listing import Macro
 from server.automation.macros.macro_result import MacroResult
 from server.context import Context
