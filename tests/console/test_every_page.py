@@ -165,7 +165,7 @@ def test_a_list_with_an_invalid_query_says_so_and_preserves_the_query(
     console = Console(desk.service)
     request.found = console.resolve(request)
     try:
-        answer = console.answer(request, None)
+        answer = console.respond(request, None)
     finally:
         desk.close()
     page = bytes(answer.body).decode()

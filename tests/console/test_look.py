@@ -62,7 +62,7 @@ def _weight(page: str) -> tuple[int, int]:
 
 def _sent(name: str) -> int:
     """Returns the bytes of a file as served, before compression."""
-    found = static_files.answer(f"{static_files.PREFIX}{name}")
+    found = static_files.respond(f"{static_files.PREFIX}{name}")
     assert found is not None
     return len(found.body)
 

@@ -83,7 +83,7 @@ def opened(desk: Desk, worker_id: int, path: str, **headers: str) -> str:
     request = Request(RequestStartLine("GET", path, "HTTP/1.1"), sent, "10.9.8.7", "10.9.8.7")
     console = Console(desk.service)
     request.found = console.resolve(request)
-    answer = console.answer(request, None)
+    answer = console.respond(request, None)
     assert answer.status == 200, answer.headers
     return " ".join(text_of(answer.body.decode()).split())
 

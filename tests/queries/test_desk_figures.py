@@ -20,7 +20,7 @@ def test_daily_counts_that_take_too_long_are_omitted_for_a_while(desk: Desk, mon
 
     ctx = desk.context()
     with monkeypatch.context() as patched:
-        patched.setattr(desk_figures.query_run, "answer", slow)
+        patched.setattr(desk_figures.query_run, "evaluate", slow)
         assert not list(desk_figures.daily(ctx)) and len(queries) == len(desk_figures.DAILY)
         assert not list(desk_figures.daily(ctx)) and len(queries) == len(desk_figures.DAILY)  # not computed again
     later = replace(ctx, now=NOW + desk_figures.SLOW_SECONDS)
