@@ -36,8 +36,15 @@ class Transport:
         query = encoded(options["params"]) if options.get("params") else ""
         target = requote_uri(path + (("&" if "?" in path else "?") + query if query else ""))
         told = {**headers, **({"Content-Type": kind} if kind else {}), **(options.get("headers") or {})}
+        told = {name: text for name, text in told.items() if text is not None}
         try:
-            told = {name: text for name, text in told.items() if text is not None}
+            try:
+                return self._sent(address, method, target, body, told)
+            except ConnectionError:
+                if method != "GET" or not self._own.was_used:
+                    raise
+            # The service may close an idle connection at the moment of the next request; RFC 9112, section 9.3.1.
+            self._own.__dict__.pop("connection", None)
             return self._sent(address, method, target, body, told)
         except (OSError, http.client.HTTPException) as error:
             self._own.__dict__.pop("connection", None)
@@ -61,7 +68,8 @@ class Transport:
 
     def _connection(self, address: str) -> http.client.HTTPConnection:
         found: http.client.HTTPConnection | None = getattr(self._own, "connection", None)
-        if found is None or self._own.address != address or _is_closed(found):
+        self._own.was_used = found is not None and self._own.address == address and not _is_closed(found)
+        if found is None or not self._own.was_used:
             found = self._own.connection = http.client.HTTPConnection(address, timeout=TIMEOUT_SECONDS)
             self._own.address = address
         return found
