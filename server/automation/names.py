@@ -22,7 +22,7 @@ from server.record_types.record_type import RecordType
 from server.record_types.registry import Registry
 from server.record_types.shared.custom import definitions
 from server.record_types.shared.custom.definitions import Definitions
-from server.record_types.shared.triggers import EVENTS, OTHERS, PREFIX, WEBHOOK
+from server.record_types.shared.triggers import WEBHOOK, find_trigger
 
 TYPE, FIELDS = "record_type", "fields"
 EMPTY = "a warning: '{name}' does not exist here, so it is always empty{near}"
@@ -68,7 +68,7 @@ def empty_variables(script: str, trigger: str, registry: Registry) -> list[Mista
     [] for a script that cannot be parsed, for a trigger that passes arbitrary values, and for a script that computes
     the names of its variables. A variable may be set anywhere in the script, since branches and loops may run before.
     """
-    contract = (EVENTS | OTHERS).get(trigger.removeprefix(PREFIX))
+    contract = find_trigger(trigger)
     if contract is None or contract.is_screen or "..." in contract.keys:
         return []
     try:
@@ -97,7 +97,7 @@ def unread_answers(script: str, trigger: str) -> list[Mistake]:
     For other triggers only keys that resemble one that it reads, since many scripts return something for the log.
 
     [] for a script that cannot be parsed, and for a trigger that ignores the result or reads any key."""
-    contract = (EVENTS | OTHERS).get(trigger.removeprefix(PREFIX))
+    contract = find_trigger(trigger)
     if contract is None or contract.is_screen or not contract.answer or "..." in contract.answer:
         return []
     names = {each.partition(":")[0] for each in contract.answer}

@@ -11,7 +11,7 @@ from server.automation.webhooks import received_calls
 from server.automation.webhooks.request_files import described
 from server.context import Context
 from server.errors import HelpdeskError, KataSyntax, NotFound
-from server.record_types.shared.triggers import EVENTS, MACRO, OTHERS, PREFIX, WEBHOOK
+from server.record_types.shared.triggers import MACRO, WEBHOOK, find_trigger
 from server.records import records
 from server.records.records import SearchRequest
 from server.store.transaction import Transaction
@@ -82,7 +82,7 @@ def of_trigger(ctx: Context, trigger: str) -> Values:
     if trigger == MACRO:
         newest = records.search(ctx, "ticket", SearchRequest("sort:-id", 1))["results"]
         return macros.values_of(ctx, newest[0]["id"] if newest else 0)
-    known = (EVENTS | OTHERS).get(trigger.removeprefix(PREFIX))
+    known = find_trigger(trigger)
     keys = [key for key in (known.keys if known else ()) if not key.endswith("_") and key not in ("inputs", "...")]
     return dict.fromkeys(keys, "")
 

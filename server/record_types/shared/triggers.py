@@ -248,14 +248,19 @@ OTHERS: dict[str, Trigger] = {
         },
     ),
 }
-TRIGGERS = tuple(PREFIX + name for name in sorted((*EVENTS, *OTHERS)))
+_ALL = EVENTS | OTHERS
+TRIGGERS = tuple(PREFIX + name for name in sorted(_ALL))
+
+
+def find_trigger(extension_id: str) -> Trigger | None:
+    """Returns the trigger with this id, with or without the prefix; None for an unknown one."""
+    return _ALL.get(extension_id.removeprefix(PREFIX))
 
 
 def trigger_label(extension_id: str) -> str:
     """The label of a trigger in the worker's language; its name if it is unknown."""
-    name = extension_id.removeprefix(PREFIX)
-    trigger = (EVENTS | OTHERS).get(name)
-    return shown(trigger.label) if trigger is not None else name
+    trigger = find_trigger(extension_id)
+    return shown(trigger.label) if trigger is not None else extension_id.removeprefix(PREFIX)
 
 
 def trigger_options() -> list[tuple[str, str]]:
