@@ -5,8 +5,8 @@ from console.http.visit import Visit
 from console.lists import lookup
 from server.contexts import APP
 from server.record_types.shared import record_owners
-from server.record_types.shared.record_owners import EVERYBODY_LABEL
-from server.record_types.shared.record_owners import TYPES as TYPES
+from server.record_types.shared.record_owners import EVERYBODY_LABEL, TYPES
+from server.records import records
 from server.translation import _, in_sentence
 
 NAME = "owner"  # under which they are looked up, in place of a record type
@@ -18,7 +18,7 @@ def choosable(visit: Visit, chosen: str) -> ChooserOptions:
     owners: list[Option] = [(EVERYBODY, EVERYBODY_LABEL)]
     total = 0
     for uri in TYPES:
-        page = lookup.search_names(visit, uri, "", lookup.MAX_LISTED_CHOICES)
+        page = records.search_names(visit.ctx, uri, "", lookup.MAX_LISTED_CHOICES)
         total += page["total"]
         context = visit.service.registry.type(uri).context
         choices = lookup.options(visit, page["results"])
@@ -37,7 +37,7 @@ def found(visit: Visit, q: str, limit: int) -> tuple[list[tuple[int, str]], int]
     owners: list[tuple[int, str]] = [(0, EVERYBODY_LABEL)] if q.lower() in EVERYBODY_LABEL.lower() else []
     total = len(owners)
     for uri in TYPES:
-        page = lookup.search_names(visit, uri, " ".join(words), limit)
+        page = records.search_names(visit.ctx, uri, " ".join(words), limit)
         total += page["total"]
         owners += [(each["id"], _label(visit, uri, each[lookup.LABEL])) for each in page["results"]]
     return owners[:limit], total

@@ -48,17 +48,6 @@ def search(visit: Visit, uri: str, q: str = "", expand: str = "") -> list[dict[s
     return results
 
 
-def search_names(visit: Visit, uri: str, text: str, limit: int, q: str = "") -> dict[str, Any]:
-    """A page of records whose names contain every word of a text; the first records if the text is blank. q: an
-    additional query."""
-    return records.search_names(visit.ctx, uri, text, limit, q)
-
-
-def count(visit: Visit, uri: str, q: str) -> int:
-    """Counts the records that a search finds for the caller."""
-    return int(records.search(visit.ctx, uri, SearchRequest(q, limit=1))["total"])
-
-
 def choices(visit: Visit, uri: str, q: str = "") -> list[Option]:
     """Records to choose from, as id and label."""
     return options(visit, search(visit, uri, q, LABEL))
@@ -113,7 +102,7 @@ def chosen_id(visit: Visit, uri: str, text: str, field: str = "") -> int:
     number = _NUMBERED.search(text)
     if number:
         return int(number[1])
-    page = search_names(visit, uri, text, MAX_LISTED_CHOICES)
+    page = records.search_names(visit.ctx, uri, text, MAX_LISTED_CHOICES)
     exact = [each for each in page["results"] if str(each[LABEL]).lower() == text.lower()]
     if len(exact) == 1:
         return int(exact[0]["id"])

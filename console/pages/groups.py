@@ -283,7 +283,7 @@ def _names(visit: Visit, group_id: int, part: str) -> str:
 def show_delete(visit: Visit, form: Form | None = None) -> PageResponse:
     """The data that is lost with a group."""
     group = lookup.record(visit, URI, visit.id)
-    tickets, buckets = (lookup.count(visit, uri, f"group.id:{visit.id}") for uri in ("ticket", "bucket"))
+    tickets, buckets = (records.count(visit.ctx, uri, f"group.id:{visit.id}") for uri in ("ticket", "bucket"))
     return render(visit, "group_delete.html", form=form or Form(), group=group, tickets=tickets, buckets=buckets)
 
 

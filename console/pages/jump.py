@@ -18,7 +18,7 @@ from server.automation import macros
 from server.dataclass import dataclass
 from server.help import articles, synonyms
 from server.people import saved_searches
-from server.record_types.shared import paths
+from server.record_types.shared import paths, record_owners
 from server.records import records
 from server.settings import SETTINGS
 from server.tickets import masks
@@ -88,7 +88,7 @@ def choose(visit: Visit) -> PageResponse:
     q = visit.query.text("q", "").strip()
     results, total = _choosable(visit, q)
     name = visit.arguments["name"]
-    uris = owners.TYPES if name == owners.NAME else (name,)
+    uris = record_owners.TYPES if name == owners.NAME else (name,)
     samples = [Sample("GET", f"/rest/records/{uri}/search.json", [("q", q)] if q else []) for uri in uris]
     return render(visit, "choose.html", q=q, what=name.replace("_", " "), samples=samples, results=results, total=total)
 

@@ -228,7 +228,7 @@ def _invited(visit: Visit, id: int, way: str, sentence: str, ends_tokens: bool =
 
 def _mail_leaves(visit: Visit) -> bool:
     """Whether there is a mail transport, so that an invitation by mail arrives."""
-    return lookup.count(visit, "mail_transport", "") > 0
+    return records.count(visit.ctx, "mail_transport", "") > 0
 
 
 def _form(visit: Visit, fields: OpenForm) -> PageResponse:
@@ -252,7 +252,7 @@ def show_disable(visit: Visit, form: Form | None = None) -> PageResponse:
     latter."""
     form = form or Form.from_values({"tickets": KEEP, "to_id": ""})
     worker = records.retrieve(visit.ctx, URI, visit.id)
-    count = lookup.count(visit, "ticket", f"owner.id:{visit.id} status:[open,waiting]")
+    count = records.count(visit.ctx, "ticket", f"owner.id:{visit.id} status:[open,waiting]")
     takers = lookup.choosable(visit, URI, f"isDisabled:no id:!={visit.id}", form.get("to_id"))
     return render(
         visit,

@@ -10,7 +10,6 @@ from console.html.ui import duration
 from console.http.visit import Visit
 from console.lists import lookup
 from server.queries import desk_figures
-from server.queries.desk_figures import DAYS as DAYS
 from server.queries.desk_figures import TIMES_TITLE, TicketFigure
 from server.translation import N_, Words
 
@@ -21,7 +20,7 @@ def queries(visit: Visit) -> list[str]:
 
 
 def pictures(visit: Visit) -> list[Markup]:
-    """The charts, limited to what the caller may read. A chart that takes too long is left out."""
+    """The charts, limited to what the caller may read. Charts that take too long are omitted."""
     daily = [
         charts.columns(each.title, each.days, [Series(label, counts) for label, counts in each.series])
         for each in desk_figures.daily(visit.ctx)

@@ -7,13 +7,14 @@ from console.html.samples import Sample
 from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
-from console.lists import lookup
 from console.pages import reports
 from console.tickets import inbox
 from server.automation import log_search
 from server.first_start import demo, setup, to_do
 from server.outbox import mail_queue
 from server.people import security, token_lists
+from server.queries.desk_figures import DAYS
+from server.records import records
 from server.translation import N_, _
 
 WEEK_SECONDS = 7 * 86400
@@ -44,7 +45,7 @@ def show(visit: Visit) -> PageResponse:
         return see(inbox.PATH)
     ctx = visit.ctx
     own = [(uri, q.format(me=visit.actor.worker_id), label, icon) for uri, q, label, icon in WAITING]
-    waiting = [(label, icon, lookup.count(visit, uri, q), uri, q) for uri, q, label, icon in own]
+    waiting = [(label, icon, records.count(visit.ctx, uri, q), uri, q) for uri, q, label, icon in own]
     tells = []
     if not security.has_second_factor(ctx):
         tells.append(("/account/second-factor", _("Protect your account with a second factor")))
@@ -80,7 +81,7 @@ def show(visit: Visit) -> PageResponse:
         items=items,
         pictures=reports.pictures(visit),
         samples=samples,
-        days=reports.DAYS,
+        days=DAYS,
         is_unfinished=bool(setup.remaining_steps(ctx)),
         has_demo=demo.is_filled(ctx),
         all_done=all(each.is_done for each, *_ in items),

@@ -10,7 +10,7 @@ from console.http.live import latest_cursor, stream
 from console.http.page_response import INVALID, PageResponse, json_response, see
 from console.http.routes import page
 from console.http.visit import Visit
-from console.lists import lookup, worklist, worklist_columns
+from console.lists import worklist, worklist_columns
 from console.lists.selection import (
     MAX_SELECTED,
     UNDO,
@@ -201,12 +201,12 @@ def show_news(visit: Visit) -> PageResponse:
     finds, here: {ticket: who is there}, of those with these ids; views: {list: its count} where `views` asks for them}.
     Raises BadQuery."""
     query, since = visit.query.text("q", ""), visit.query.integer("since", 0, 0, 2**40)
-    new = lookup.count(visit, inbox.URI, f'{query} updated:"{since} to now"')
+    new = records.count(visit.ctx, inbox.URI, f'{query} updated:"{since} to now"')
     ids = [each for each in visit.query.text("ids", "").split(",") if id_in(each)][:MAX_SELECTED]
     search = SearchRequest(f"id:[{','.join(ids)}]", MAX_SELECTED)
     tickets = records.search(visit.ctx, inbox.URI, search)["results"] if ids else []
     here = {each["id"]: inbox.here(visit, each["id"]) for each in tickets}
-    news = {"new": new, "total": lookup.count(visit, inbox.URI, query), "here": here}
+    news = {"new": new, "total": records.count(visit.ctx, inbox.URI, query), "here": here}
     if visit.query.flag("views"):
         counts = ((each.name, each.count) for each in inbox.views(visit))
         news["views"] = {name: ui.number(visit, count) for name, count in counts if count is not None}

@@ -80,7 +80,7 @@ def views(visit: Visit) -> list[TicketView]:
     request = SearchRequest("status:open", 1, subtotals=("group.id",), show_results=False)
     by_group = records.search(ctx, URI, request)["subtotals"]["group.id"][:GROUPS]
     return [
-        *(replace(each, label=shown(each.label), count=lookup.count(visit, URI, each.query)) for each in standard),
+        *(replace(each, label=shown(each.label), count=records.count(visit.ctx, URI, each.query)) for each in standard),
         *(
             _of_group(each["key"], str(each["label"]), each["hits"])
             for each in by_group

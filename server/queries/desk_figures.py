@@ -10,11 +10,10 @@ from server.errors import BadDataQuery, TimedOut
 from server.queries import query_run
 from server.records import records
 from server.records.records import SearchRequest
-from server.store.store_local import StoreLocal
+from server.store.store_local import TooSlow
 from server.translation import N_, Words, _, shown
 
 DAYS = 30
-SLOW_SECONDS = 600  # until a figure that took too long is tried again
 _PER_DAY = (
     'type:worklist.subtotals of:{of} by:[{field}@day] query:({field}:"{since} to now"{more}) '
     "format:timeseries timeout:300"
@@ -45,7 +44,7 @@ _TIMES = (
     (N_("Resolution"), "elapsed_resolution_first", "resolution.first"),
 )
 _SHARES = ((0.5, N_("median")), (0.9, N_("90 %")))
-_TOO_SLOW: StoreLocal[dict[str, int]] = StoreLocal()  # {title: until when it is not tried again, Unix seconds}
+_TOO_SLOW = TooSlow()  # titles
 
 
 @dataclass(frozen=True)
@@ -74,39 +73,39 @@ def queries(ctx: Context) -> list[str]:
 
 def daily(ctx: Context) -> Iterator[DailyCounts]:
     """Yields the daily counts of the last DAYS. One that takes too long is left out, and not tried again soon."""
-    days, slow = _days(ctx), _TOO_SLOW.made(ctx.service.store, dict)
+    days, store = _days(ctx), ctx.service.store
     for title, series in DAILY:
-        if slow.get(title, 0) > ctx.now:
+        if _TOO_SLOW.has(store, title, ctx.now):
             continue
         try:
             yield DailyCounts(title, days, [(label, _per_day(ctx, days, *terms)) for label, *terms in series])
         except BadDataQuery:  # there are too many to be counted in passing
-            slow[title] = ctx.now + SLOW_SECONDS
+            _TOO_SLOW.add(store, title, ctx.now)
 
 
 def ages(ctx: Context) -> list[TicketFigure]:
     """Returns how many tickets are open for how long."""
     searches = [(name, f'status:open created:"{_span(ctx, first, last)}"') for name, first, last in _AGES]
-    return [TicketFigure(name, _count(ctx, q), q) for name, q in searches]
+    return [TicketFigure(name, records.count(ctx, "ticket", q), q) for name, q in searches]
 
 
 def times(ctx: Context) -> list[TicketFigure]:
     """Returns the seconds until the first response and the resolution of the tickets of the last DAYS; none if there
     are no such tickets, or if counting them took too long."""
-    slow = _TOO_SLOW.made(ctx.service.store, dict)
-    if slow.get(TIMES_TITLE, 0) > ctx.now:
+    store = ctx.service.store
+    if _TOO_SLOW.has(store, TIMES_TITLE, ctx.now):
         return []
     try:
         return list(_times(ctx))
     except TimedOut:
-        slow[TIMES_TITLE] = ctx.now + SLOW_SECONDS
+        _TOO_SLOW.add(store, TIMES_TITLE, ctx.now)
         return []
 
 
 def _times(ctx: Context) -> Iterator[TicketFigure]:
     for name, key, sort in _TIMES:
         q = f'created:"{_days(ctx)[0]} to now" {sort}:>0 sort:{sort}'
-        total = _count(ctx, q)
+        total = records.count(ctx, "ticket", q)
         for share, label in _SHARES if total else ():
             place = max(1, round(total * share))
             tickets = records.search(ctx, "ticket", SearchRequest(q, 1, place))["results"]
@@ -132,10 +131,6 @@ def _per_day(ctx: Context, days: list[str], of: str, field: str, more: str) -> l
     data = query_run.evaluate(ctx, _query(days[0], of, field, more))["data"]
     counts = dict(zip(data.get("ts", ()), data.get("count", ()), strict=False))
     return [int(counts.get(each) or 0) for each in days]
-
-
-def _count(ctx: Context, q: str) -> int:
-    return int(records.search(ctx, "ticket", SearchRequest(q, limit=1))["total"])
 
 
 def _span(ctx: Context, first: int, last: int) -> str:

@@ -210,6 +210,11 @@ def search(ctx: Context, uri: str, request: SearchRequest) -> dict[str, Any]:
     return search_parsed(ctx, uri, parse(request.q), request)
 
 
+def count(ctx: Context, uri: str, q: str) -> int:
+    """Counts the records that a search finds for the caller. Raises BadQuery, NotOffered."""
+    return int(search(ctx, uri, SearchRequest(q, limit=1))["total"])
+
+
 def search_names(ctx: Context, uri: str, text: str, limit: int, q: str = "") -> dict[str, Any]:
     """Returns the records whose names contain every word of a text; the first records if the text is blank. q: an
     additional query."""

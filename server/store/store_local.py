@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar, cast
 if TYPE_CHECKING:
     from server.store.database import Store
 
+SLOW_SECONDS = 600  # until work that took too long is tried again
 Value = TypeVar("Value")
 
 
@@ -27,6 +28,19 @@ class StoreLocal(Generic[Value]):
 
     def clear(self, store: "Store") -> None:
         store.locals.pop(self, None)
+
+
+class TooSlow:
+    """Work on a store that took too long, by a key. It is not tried again for SLOW_SECONDS. now: Unix seconds."""
+
+    def __init__(self) -> None:
+        self._until: StoreLocal[dict[str, int]] = StoreLocal()
+
+    def has(self, store: "Store", key: str, now: int) -> bool:
+        return self._until.made(store, dict).get(key, 0) > now
+
+    def add(self, store: "Store", key: str, now: int) -> None:
+        self._until.made(store, dict)[key] = now + SLOW_SECONDS
 
 
 class VersionedLocal(Generic[Value]):

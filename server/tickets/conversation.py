@@ -145,8 +145,7 @@ def back_to(ctx: Context, ticket_id: int, message: Mapping[str, Any]) -> int:
     """Returns the number of steps back to a message."""
     id, created = message["id"], message["created"]
     own = f"ticket.id:{ticket_id}"
-    later = SearchRequest(f'{own} created:"{created + 1} to now"', 1)
-    after = int(records.search(ctx, "message", later)["total"])
+    after = records.count(ctx, "message", f'{own} created:"{created + 1} to now"')
     at_once = SearchRequest(f'{own} created:"{created} to {created}"', 100)
     after += sum(1 for each in records.search(ctx, "message", at_once)["results"] if each["id"] > id)
     return min(after // STEP, MAX_BACK)
