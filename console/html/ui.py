@@ -3,7 +3,6 @@
 Most are macros in console/templates/macros, which Python calls by the same names: `ui.badge("ok", N_("sent"))`. This
 module holds the values that they show, and the smallest components, of which a list has hundreds."""
 
-import json
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -42,6 +41,7 @@ from server.quantities import duration as duration
 from server.records.pictures import drawn
 from server.translation import N_, Words, _, shown
 from server.translation import in_sentence as in_sentence
+from server.web.json_text import as_json as as_json
 
 # What keys do: shown by `?`, and read from there by static/keys.js. The last is the place that one leads to.
 KEYS = (
@@ -324,11 +324,6 @@ def address(path: str, **values: object) -> str:
     """A path with a query; blank values are left out."""
     query = urlencode({name: value for name, value in values.items() if value not in ("", None)})
     return f"{path}?{query}" if query else path
-
-
-def as_json(value: Any) -> str:
-    """A value as JSON to be read."""
-    return json.dumps(value, ensure_ascii=False, indent=1, default=str)
 
 
 def capital(text: Words) -> str:

@@ -7,7 +7,7 @@ import json
 
 from console.html.form import Form
 from console.html.rendering import render
-from console.html.ui import Sample, as_json, bytes_text
+from console.html.ui import Sample, bytes_text
 from console.http.page_response import PageResponse, attachment
 from console.http.routes import page
 from console.http.visit import Visit
@@ -18,6 +18,7 @@ from server.settings import VERSION
 from server.translation import N_, _
 from server.web import envelope, error_bodies, own_requests
 from server.web.endpoint_call import Response
+from server.web.json_text import as_json
 from server.web.openapi import flat_operations, openapi_site, postman
 from server.web.openapi.flat_operations import FlatOperation
 from server.web.own_requests import OwnResponse

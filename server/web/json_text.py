@@ -20,6 +20,11 @@ def decode_json(raw: bytes) -> Tree:
     return value
 
 
+def as_json(value: Any) -> str:
+    """Returns a value as JSON that people read; what JSON does not have, as text."""
+    return json.dumps(value, ensure_ascii=False, indent=1, default=str)
+
+
 def loads(raw: str | bytes, what: str, field: str | None = None, depth: int = MAX_JSON_DEPTH) -> Any:
     """Returns the value of a JSON text. `what` names the text in messages; depth: most levels of nested objects and
     lists. Raises Malformed, with `field` among its details."""

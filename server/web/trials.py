@@ -16,7 +16,7 @@ from server.context import Context
 from server.dataclass import dataclass
 from server.errors import Invalid
 from server.translation import _
-from server.web.json_text import loads
+from server.web.json_text import as_json, loads
 
 INPUT = "input:"
 VALUES = "values"
@@ -121,10 +121,6 @@ def continued(text: str) -> dict[str, Any]:
     if not isinstance(values, dict):
         raise Invalid(_("Enter the values to continue with as a map."), field=VALUES)
     return values
-
-
-def as_json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=1, default=str)
 
 
 def as_text(value: Any) -> str:

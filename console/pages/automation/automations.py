@@ -40,7 +40,8 @@ from server.record_types.shared.triggers import MACRO, TRIGGERS, trigger_label, 
 from server.records import records
 from server.translation import N_, Words, _
 from server.web import trial_values, trials
-from server.web.trials import INPUT, Trial, as_json
+from server.web.json_text import as_json
+from server.web.trials import INPUT, Trial
 
 URI = "automation"
 BASE = "/automations"
