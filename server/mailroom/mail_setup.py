@@ -33,15 +33,6 @@ DOING = "set up mail"  # allowed to administrators only
 SUBJECT = "Test email"
 TEXT = "Email from this helpdesk arrives. {name} sent this from the console, through {transport}.\n"
 MAX_SENDERS = 500  # addresses in the list
-# {protocol: the usual port}
-PORTS = {
-    "imap-ssl": "993",
-    "imap-starttls": "143",
-    "imap": "143",
-    "pop3-ssl": "995",
-    "pop3-starttls": "110",
-    "pop3": "110",
-}
 HOSTS = 20  # host names of sender addresses in the list
 
 
@@ -268,7 +259,7 @@ def add_mailbox(ctx: Context, fields: Mapping[str, str], is_untried: bool = Fals
 
     Raises AdminOnly; Invalid at the field that is wrong; TestFailed, and then nothing is stored."""
     ctx.require_admin(DOING)
-    fields = {**fields, "name": fields["username"], "port": fields["port"] or PORTS.get(fields["protocol"], "")}
+    fields = {**fields, "name": fields["username"], "port": fields["port"] or inboxes.usual_port(fields["protocol"])}
     if whole_in(fields["port"], 1, 65_535) is None:
         raise Invalid(_("the port must be a number from 1 to 65535"), field="port")
     if not fields["host"]:

@@ -12,6 +12,7 @@ from typing import Protocol, Self, TypeVar, cast
 
 from server.dataclass import dataclass
 from server.errors import Invalid, Unavailable, nearest
+from server.mail import network
 from server.mail.network import (
     MAX_ANSWER_CHARACTERS,
     Encryption,
@@ -35,6 +36,19 @@ _GREETS_OTHERWISE = {
     "POP3": re.compile(r"\* (?:OK|PREAUTH|BYE)|[245]\d\d[ -]|HTTP/", re.IGNORECASE),
 }
 PROTOCOLS = tuple(f"{name}{mark and '-'}{mark}" for name in ("pop3", "imap") for mark in _ENCRYPTIONS)
+
+
+def usual_port(protocol: str) -> str:
+    """Returns the usual port of one of PROTOCOLS, "" for another protocol.
+
+    >>> usual_port("imap-ssl"), usual_port("pop3-starttls"), usual_port("exchange")
+    ('993', '110', '')
+    """
+    name, _dash, mark = protocol.partition("-")
+    if protocol not in PROTOCOLS:
+        return ""
+    with_tls, without = network.PORTS[cast("network.Protocol", name.upper())]
+    return with_tls if _ENCRYPTIONS[mark] == "tls" else without
 
 
 class InboxFailed(Unavailable):
