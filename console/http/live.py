@@ -30,8 +30,8 @@ def latest(visit: Visit, channel: str, newest: Callable[[Context], int], about: 
 
 
 def latest_cursor(visit: Visit, unit: int) -> int | None:
-    """The cursor after which a stream begins: that of the last event that the browser received, else `since` of the
-    page in larger units; None if no stream is requested."""
+    """Returns the cursor at which a stream starts: of the last event that the browser received, or else of `since` in
+    the address, which counts in `unit`s. None if the request is for no stream."""
     headers = visit.request.headers
     if not wants_events(headers.get("Accept", "")):
         return None

@@ -148,7 +148,7 @@ def _kind_of(visit: Visit, stored: Mapping[str, Any]) -> str:
 def _stored_values(visit: Visit, fields: OpenForm, form: Form) -> dict[str, Any]:
     """The values of a field that are not controls of their own."""
     kind = _kind_of(visit, fields.stored)
-    if fields.id:  # with the settings that the form does not show as they were
+    if fields.id:  # settings that the form does not show stay as they are
         return {"params": fields.stored["params"] | custom_fields.settings_of(kind, form.values)}
     return custom_fields.new_field(visit.ctx, _type_of(visit, {}).context, kind, form.values)
 

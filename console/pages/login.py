@@ -79,7 +79,7 @@ def confirm(visit: Visit) -> PageResponse:
 
 @page("GET", "/forgotten", "anyone")
 def show_forgotten(visit: Visit, form: Form | None = None) -> PageResponse:
-    """The form that asks for a link, and what was done about it."""
+    """The form that requests a link, or the notice that the link was sent."""
     return render(visit, "forgotten.html", form=form or Form(), is_sent=form is not None and not form.is_wrong)
 
 
@@ -153,8 +153,8 @@ def _next(visit: Visit) -> Form:
 
 
 def require_worker(visit: Visit) -> PageResponse | None:
-    """The page where who wants to allow an app signs in, or sets up a second factor, and comes back; None if there is
-    no need."""
+    """Returns the page on which the worker signs in, or sets up a second factor, before they can allow an app; None if
+    they have done so."""
     if visit.session is None or visit.session.waits_for_code:
         return see(address("/login", next=visit.shown_path))
     if visit.lacks_second_factor():

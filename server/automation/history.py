@@ -82,7 +82,7 @@ def compare(
     ctx: Context, automation: Mapping[str, Any], number: int, *, is_with_now: bool, node: str = ""
 ) -> VersionComparison:
     """Compares a version of an automation with the one before, or with the present texts. node: the path of a command
-    in it; who comes for a command wants no comparison. Raises AdminOnly, NotFound."""
+    in it: its line is marked, and nothing is compared. Raises AdminOnly, NotFound."""
     id = automation["id"]
     version = texts(ctx, id, number)
     older = next((each.number for each in list_versions(ctx, id) if each.number < number), 0)

@@ -144,9 +144,9 @@ def _take_in(ctx: Context, tx: Transaction, filtered: FilteredMail) -> Receipt:
     if _is_own_mail(ctx, incoming, thread, addresses):
         return _ignored(writing, thread)
     senders.refuse_banned(addresses.get(email))
-    answer = worker_replies.find(writing, incoming, addresses)
-    if answer is not None:
-        return _answered(writing, incoming, answer)
+    reply = worker_replies.find(writing, incoming, addresses)
+    if reply is not None:
+        return _take_reply(writing, incoming, reply)
     again = _again(ctx, writing, incoming, _same(writing, incoming, thread, addresses.get(email)))
     if again is not None:
         return again
@@ -171,13 +171,13 @@ def _log_handing_in(writing: RecordWriter, receipt: Receipt, email: str) -> None
         writing.log("ticket.message.handed_in", TICKET, receipt.ticket_id, {"sender": email, "target": label})
 
 
-def _answered(writing: RecordWriter, incoming: IncomingMail, answer: WorkerReply) -> Receipt:
+def _take_reply(writing: RecordWriter, incoming: IncomingMail, reply: WorkerReply) -> Receipt:
     """The outcome of a worker's reply: it has no incoming message; the outgoing one is sent once it is created."""
-    ticket, is_done = worker_replies.take(writing, incoming, answer)
-    outcome: Outcome = "stored" if is_done else "ignored" if answer.is_automatic else "duplicate"
+    ticket, is_done = worker_replies.take(writing, incoming, reply)
+    outcome: Outcome = "stored" if is_done else "ignored" if reply.is_automatic else "duplicate"
     receipt = Receipt(ticket["id"], ticket["mask"], ticket["latest_message_id"], False, outcome)
     if is_done:
-        _log_handing_in(writing, receipt, answer.email)
+        _log_handing_in(writing, receipt, reply.email)
     return receipt
 
 

@@ -138,5 +138,5 @@ def _workers(registry: Registry, tx: Transaction, ids: set[int]) -> dict[int, st
 
 
 def newer_revision(imports: list[PastImport], document: PackageDocument) -> str:
-    """Returns the first revision that is newer than that of a package; "" for none."""
+    """Returns the first imported revision that is newer than the revision of a package; "" if there is none."""
     return next((each.revision for each in imports if is_lower(document.revision, each.revision)), "")

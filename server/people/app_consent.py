@@ -64,8 +64,8 @@ def access_of(ctx: Context, scopes: tuple[Scope, ...]) -> AppAccess:
 
 @dataclass(frozen=True, slots=True)
 class ConsentQuestion:
-    """What a page asks a worker about an app. known: the scopes that they have granted to it. seal: proves that the
-    question was shown."""
+    """The question to a worker whether to allow an app. known: the scopes that they have granted to it. seal: proves
+    that the question was shown."""
 
     request: AuthorizationRequest
     known: frozenset[str]

@@ -6,7 +6,7 @@ from server.records.records import LABEL, SearchRequest
 
 
 def usable_buckets(ctx: Context, limit: int) -> list[tuple[int, str]]:
-    """Returns (id, `Group / Bucket`) of the buckets that the caller may use, those of their own groups first."""
+    """Returns (id, `Group / Bucket`) of each bucket that the caller may use, the buckets of their own groups first."""
     actor = ctx.actor
     readable = None if actor.is_admin else actor.reads_groups
     buckets = records.search(ctx, "bucket", SearchRequest("", limit, 1, f"{LABEL},group_"))["results"]

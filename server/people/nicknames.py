@@ -15,7 +15,7 @@ _OTHERS = re.compile(r"[^a-z0-9]+")
 
 
 def unused(ctx: Context, first_name: str, last_name: str) -> str:
-    """Returns the same in a read of its own."""
+    """Returns an unused nickname, as `free` does, outside a transaction."""
     return ctx.service.store.read(lambda tx: free(tx, first_name, last_name))
 
 

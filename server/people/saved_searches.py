@@ -15,7 +15,7 @@ from server.translation import _
 
 URI = "saved_search"
 MAX_OFFERED = 12  # above a list
-MAX_READ = 200  # saved searches of a type; administrators may read those of all workers, too
+MAX_READ = 200  # saved searches of a type, including those of other workers, which administrators may read
 INBOX, TICKET = "/inbox", "ticket"  # tickets have a list of lists
 MAX_GROUPS = 60  # groups that one may be saved for
 _EXPAND = f"{LABEL},query,context"

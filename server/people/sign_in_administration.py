@@ -172,8 +172,9 @@ def hand_over(ctx: Context, worker_id: int, to_id: int) -> tuple[int, int]:
 
 
 def new_owner(ctx: Context, worker_id: int, way: str, to_id: int) -> int | None:
-    """Returns the new owner of a worker's tickets: an id, 0 for nobody; None to leave them. way: of TICKETS. to_id: 0
-    for no choice. Raises AdminOnly, Invalid with the field `tickets` or `to_id`."""
+    """Returns the id of the new owner of a worker's tickets, 0 if nobody owns them, None if they stay with the worker.
+    way: one of TICKETS. to_id: the chosen worker, 0 for none. Raises AdminOnly, Invalid with the field `tickets` or
+    `to_id`."""
     if way not in dict(TICKETS):
         raise Invalid(_("choose one from the list"), field="tickets")
     if not to_id and way == GIVE:

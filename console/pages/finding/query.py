@@ -13,7 +13,7 @@ BASE = "/-/query"
 
 @page("GET", f"{BASE}/{{type}}")
 def help_while_typing(visit: Visit) -> PageResponse:
-    """Help for the text `q` with the caret behind `at` characters, as QueryHelp.while_typing describes it. Raises
+    """Returns what QueryHelp.while_typing returns for the text `q` and the caret after `at` characters. Raises
     NotFound, NotOffered."""
     record_type = visit.service.registry.type(visit.arguments["type"])
     if not record_type.operations["search"]:

@@ -40,8 +40,8 @@ class FileColumn:
 
 
 def _importing(show: Callable[[Visit, RecordType], PageResponse]) -> Callable[[Visit], PageResponse]:
-    """Calls a page with the type in its path, if the worker may create its records. Types with pages of their own
-    require the password before. Raises NotFound, Forbidden, NotOffered."""
+    """Wraps a page so that it receives the record type in its path. The worker must be allowed to create its records;
+    types with a page of their own require the password first. Raises NotFound, Forbidden, NotOffered."""
 
     def show_type(visit: Visit) -> PageResponse:
         record_type = visit.service.registry.type(visit.arguments["type"])

@@ -28,7 +28,7 @@ class QueryHelp:
         self._known: dict[tuple[str, str], Filter | None] = {}
 
     def while_typing(self, q: str, at: int) -> dict[str, Any]:
-        """Help for a text with the caret behind `at` characters: {options: [{label, note, insert, start, end}],
+        """Returns help for a text with the caret after `at` characters: {options: [{label, note, insert, start, end}],
         takes_first, mistake: {message, start, end, instead} or None, chips: [{text, words, start, end, without}]}.
 
         Positions count characters from 0. For a text that is too long, only that mistake is returned."""
