@@ -17,11 +17,12 @@ from console.http.visit import Visit
 from console.lists import lookup
 from console.lists.cells import DrawnColumns
 from console.lists.worklist import Worklist, declare
+from console.pages import roster_cells
 from console.pages.people import TABS
 from console.tickets.frames import document_of, framed
 from server.errors import BadQuery, Forbidden, HelpdeskError, Invalid
 from server.mailroom import mail_setup
-from server.people import groups, roster_cells
+from server.people import groups
 from server.people.rosters import MANAGER, MEMBER, REMOVE
 from server.records import records
 from server.records.records import SearchRequest
