@@ -1,9 +1,9 @@
-"""The Jinja2 environment of the console: templates of console/templates, whose messages are translated.
+"""The Jinja2 environment of the console: templates of console/templates, whose messages are translated. Only
+templates.py imports it, with the first template that is rendered.
 
 A message is plain text in `{{ _("Save") }}` and HTML in `{% trans %}…{% endtrans %}`. Both have `{name}` for a value,
 as messages have in Python."""
 
-import json
 import os
 import re
 from collections.abc import Callable, Iterator
@@ -20,14 +20,12 @@ from jinja2.ext import Extension, InternationalizationExtension
 from jinja2.lexer import Token, TokenStream
 from markupsafe import Markup, escape
 
+from console.html.templates import GLOBALS
 from server import late_files, translation
 
 TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
 COMPILER = 2  # raise it when the options or extensions change, so that cached templates are compiled again
 COMPILED = TEMPLATES / "__pycache__"  # as Python caches modules; part of the executable, see compile_all
-MACROS = "macros"
-# What templates know besides their values: ui.py and rendering.py add the components (`ui`) and static files (`files`).
-GLOBALS: dict[str, Any] = {}
 _BLANKS = re.compile(r"[ \t\r\n]+")
 _PLACEHOLDER = re.compile(r"%\((\w+)\)s")
 
@@ -134,30 +132,6 @@ def environment(compiled: Path = COMPILED) -> Environment:
     GLOBALS.update(made.globals)
     made.globals = GLOBALS
     return made
-
-
-def script_messages() -> Markup:
-    """The messages of scripts in the language of the request as JSON for a page: {English: translated}."""
-    messages = dict(translation.spoken().script_messages)
-    return Markup(json.dumps(messages, ensure_ascii=False).replace("<", "\\u003c"))
-
-
-GLOBALS["script_messages"] = script_messages
-
-
-def fragment(template: str, **values: Any) -> Markup:
-    """Renders a template of console/templates."""
-    return Markup(environment().get_template(template).render(values))
-
-
-def macro(file: str, name: str) -> Callable[..., Markup]:
-    """A macro of console/templates/macros."""
-    return macros(f"{MACROS}/{file}.html")[name]
-
-
-def macros(template: str) -> dict[str, Callable[..., Markup]]:
-    """The macros of a template of console/templates, by name."""
-    return vars(environment().get_template(template).module)
 
 
 def compile_all(folder: Path) -> None:

@@ -3,8 +3,8 @@
 from typing import Any
 
 from console.html import ui as ui  # which templates know
-from console.html.environment import GLOBALS, fragment
 from console.html.form import Form, sentence
+from console.html.templates import GLOBALS, fragment
 from console.http import static_files
 from console.http.page_response import PageResponse
 from console.http.visit import Visit

@@ -12,7 +12,7 @@ from urllib.parse import quote, urlencode
 
 from markupsafe import Markup, escape
 
-from console.html import drafts, environment, icons
+from console.html import drafts, icons, templates
 from console.html.confirmation import ANSWER as ANSWER
 from console.html.confirmation import QUESTION as QUESTION
 from console.html.confirmation import VERB as VERB
@@ -135,14 +135,14 @@ def _marked(visit: Visit, places: Sequence[NavigationItem], current: str) -> Ent
     return [(each, state if each.path == current else "") for each in places]
 
 
-environment.GLOBALS["ui"] = sys.modules[__name__]
+templates.GLOBALS["ui"] = sys.modules[__name__]
 
 
 def __getattr__(name: str) -> Callable[..., Markup]:
     """A macro, by its name."""
     if name not in _FILES:
         raise AttributeError(name)
-    return globals().setdefault(name, environment.macro(_FILES[name], name))
+    return globals().setdefault(name, templates.macro(_FILES[name], name))
 
 
 # -- the smallest components -------------------------------------------------------------------------------------------

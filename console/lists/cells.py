@@ -6,7 +6,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from console.html import environment, ui
+from console.html import templates, ui
 from console.http.visit import Visit
 from console.lists.worklist_columns import ListColumn
 from server.translation import Words
@@ -44,7 +44,7 @@ class DrawnColumns:
         return ListColumn(key, label, cell, sort, kind, value=value, is_time=is_time)
 
     def _find(self, key: str) -> Callable[..., Markup] | None:
-        return environment.macros(f"{FOLDER}/{self._template}.html").get(key.strip("_")) if self._template else None
+        return templates.macros(f"{FOLDER}/{self._template}.html").get(key.strip("_")) if self._template else None
 
 
 plain_column = DrawnColumns()

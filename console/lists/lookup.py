@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from console.html import environment, ui
+from console.html import templates, ui
 from console.html.ui import PAGE_ROWS, ChooserOptions, Option
 from console.http.visit import Visit
 from server.digits import is_whole
@@ -89,7 +89,7 @@ def away(visit: Visit, worker: Mapping[str, Any]) -> str:
     return _("away until {time}", time=ui.moment(visit, until)) if until else _("away until further notice")
 
 
-environment.GLOBALS["away"] = away
+templates.GLOBALS["away"] = away
 
 
 def chosen_id(visit: Visit, uri: str, text: str, field: str = "") -> int:

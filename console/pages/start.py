@@ -1,9 +1,9 @@
 """The start page: what needs attention, and how the desk does."""
 
-from console.html.environment import fragment
 from console.html.form import sentence
 from console.html.rendering import render
 from console.html.samples import Sample
+from console.html.templates import fragment
 from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit

@@ -5,7 +5,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 from console.html import ui
-from console.html.environment import fragment
+from console.html.templates import fragment
 from console.http.page_response import PageResponse
 from console.http.routes import page
 from console.http.visit import Visit, own_path

@@ -3,7 +3,7 @@ people on the ticket."""
 
 from markupsafe import Markup
 
-from console.html.environment import fragment
+from console.html.templates import fragment
 from console.http.live import latest_cursor, stream
 from console.http.page_response import PageResponse, attachment, json_response
 from console.http.routes import page

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from console.html.environment import fragment
 from console.html.rendering import render
+from console.html.templates import fragment
 from console.http.page_response import PageResponse, json_response, see
 from console.http.routes import page
 from console.http.visit import Visit

@@ -6,8 +6,9 @@ import pytest
 from markupsafe import Markup
 
 from console.html import ui
-from console.html.environment import MACROS, TEMPLATES
+from console.html.environment import TEMPLATES
 from console.html.form import Form
+from console.html.templates import MACROS
 
 HOSTILE = "<i>&\"'"
 FORM = Form({"name": HOSTILE}, {"many": [HOSTILE]}, {"name": HOSTILE, "many": HOSTILE})

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from console.html import drafts, environment
+from console.html import drafts, templates
 from console.html.form import Form, sentence
 from console.html.rendering import render
 from console.html.ui import ChooserOptions
@@ -407,7 +407,7 @@ def _code(visit: Visit) -> str:
     return visit.form.text(RUN_CODE, "")[:CODE_CHARS]
 
 
-environment.GLOBALS["trigger_label"] = trigger_label
+templates.GLOBALS["trigger_label"] = trigger_label
 
 
 def _cut_json(value: Any) -> str:
