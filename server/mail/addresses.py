@@ -18,13 +18,13 @@ MAILBOX_CHARACTERS = 64
 NAME_CHARACTERS = 255
 ENCODED_WORD_BYTES = 45  # in base64 within the 75 characters that RFC 2047 allows a word
 
-_SIMPLE = re.compile(r'([^"(),:;<>@\\\[\]=]*)<([^"(),:;<>@\\\s]+@[^"(),:;<>@\\\s]+)>')
-_NAMED = re.compile(r'(?:(?:"(?:[^"\\]|\\.)*+"|[^",;:<>()]*+)\s*<([^<>]*)>|([^\s"(),;:<>]+)\s*\([^()]*\))', re.DOTALL)
-_WORD = re.compile(r"[A-Za-z0-9._+-]+@[A-Za-z0-9.-]+")
-_PLAIN = re.compile(r'[^",;:<(]+')
-_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*+)"', re.DOTALL)
-_IN_ANGLES = re.compile(r"<([^<>]*)>?")
-_IN_COMMENT = re.compile(r"[^()\\]*+(?:\\.|[()])", re.DOTALL)
+_SIMPLE = late_pattern(r'([^"(),:;<>@\\\[\]=]*)<([^"(),:;<>@\\\s]+@[^"(),:;<>@\\\s]+)>')
+_NAMED = late_pattern(r'(?:(?:"(?:[^"\\]|\\.)*+"|[^",;:<>()]*+)\s*<([^<>]*)>|([^\s"(),;:<>]+)\s*\([^()]*\))', re.DOTALL)
+_WORD = late_pattern(r"[A-Za-z0-9._+-]+@[A-Za-z0-9.-]+")
+_PLAIN = late_pattern(r'[^",;:<(]+')
+_QUOTED = late_pattern(r'"((?:[^"\\]|\\.)*+)"', re.DOTALL)
+_IN_ANGLES = late_pattern(r"<([^<>]*)>?")
+_IN_COMMENT = late_pattern(r"[^()\\]*+(?:\\.|[()])", re.DOTALL)
 _ATOM = r"[^\x00-\x20\x7f\"(),.:;<>@\[\\\]]+"
 _LABEL = r"[A-Za-z0-9_\u00a1-\U0010ffff](?:[A-Za-z0-9_\u00a1-\U0010ffff-]{0,62})"
 _DOT_ATOM = rf"{_ATOM}(?:\.{_ATOM})*"
@@ -32,13 +32,13 @@ _IN_QUOTES = r'"(?:[ !#-\[\]-~]|\\[ -~])*+"'
 _LITERAL = r"\[(?:\d{1,3}(?:\.\d{1,3}){3}|(?i:IPv6):[0-9A-Fa-f:.]{2,45})\]"
 _ADDRESS = late_pattern(rf"({_DOT_ATOM}|{_IN_QUOTES})@(?:{_LABEL}(?:\.{_LABEL})*|{_LITERAL})")
 _NEEDLESS_QUOTES = late_pattern(rf'"({_DOT_ATOM})"(?=@)')
-_QUOTED_AT = re.compile(r'@(?:\[[^]\s]*]|[^\s",;:<>()]+)')
-_ROUTE = re.compile(r'(?:@[^:]*|[^@:"]*):')  # <@relay.example:ann@x.example>, <mailto:ann@x.example>
-_COMMENT = re.compile(r"\([^()]*\)")
+_QUOTED_AT = late_pattern(r'@(?:\[[^]\s]*]|[^\s",;:<>()]+)')
+_ROUTE = late_pattern(r'(?:@[^:]*|[^@:"]*):')  # <@relay.example:ann@x.example>, <mailto:ann@x.example>
+_COMMENT = late_pattern(r"\([^()]*\)")
 # Place of a comment: `ann (work) @x.example` is an address, `ann @x.example` is not.
 _GAP = "\0"
-_GAPS = re.compile(rf"{_GAP}(?: ?{_GAP})+")
-_AT_WITH_GAP = re.compile(rf" ?{_GAP} ?@ ?{_GAP}? ?| ?@ ?{_GAP} ?")
+_GAPS = late_pattern(rf"{_GAP}(?: ?{_GAP})+")
+_AT_WITH_GAP = late_pattern(rf" ?{_GAP} ?@ ?{_GAP}? ?| ?@ ?{_GAP} ?")
 
 
 class NamedAddress(NamedTuple):

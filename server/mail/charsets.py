@@ -8,6 +8,8 @@ import re
 import unicodedata
 from encodings.aliases import aliases
 
+from server.late_pattern import late_pattern
+
 LABEL_CHARACTERS = 60  # no registered charset name is longer
 BASE64_PIECES = 1_000  # padded pieces joined in one part; honest mail has fewer
 HTML_START_BYTES = 16 * 1024  # bytes to search; office programs write pages of settings first
@@ -49,8 +51,8 @@ _OTHER_NAMES = {
 }  # fmt: skip
 # One set under the names of many systems: windows-1251, win-1251, x-cp1251, dos-862, ibm-850, ms936; of Windows, the
 # numbers of ISO 8859 begin with 28590, those of the Macintosh with 10000.
-_ISO = re.compile(r"(?:iso_?)?8859_?(\d{1,2})")
-_CODE_PAGE = re.compile(r"(?:x_)?(?:windows|win|cp|codepage|dos|ibm|ms|csibm|cswindows|ansi)_?(\d{3,5})")
+_ISO = late_pattern(r"(?:iso_?)?8859_?(\d{1,2})")
+_CODE_PAGE = late_pattern(r"(?:x_)?(?:windows|win|cp|codepage|dos|ibm|ms|csibm|cswindows|ansi)_?(\d{3,5})")
 _PAGES_OF_MAC = {
     10000: "mac_roman", 10001: "cp932", 10002: "cp950", 10003: "cp949", 10006: "mac_greek", 10007: "mac_cyrillic",
     10008: "gb18030", 10010: "mac_romanian", 10017: "mac_cyrillic", 10021: "cp874", 10029: "mac_latin2",
@@ -71,16 +73,16 @@ _READ_AS = {
 }
 
 _WIDE = frozenset({"utf-16", "utf-16-be", "utf-16-le", "utf-32", "utf-32-be", "utf-32-le"})
-_UNFIT = re.compile("[\0\ud800-\udfff]")
-_IN_HTML = re.compile(
+_UNFIT = late_pattern("[\0\ud800-\udfff]")
+_IN_HTML = late_pattern(
     rb"<(?:meta\b[^>]{0,1000}?\bcharset|\?xml\b[^>]{0,200}?\bencoding)\s*=\s*[\"']?\s*([\w.:-]{1,60})", re.IGNORECASE
 )
 _AROUND = " \t\"'<>;,.-_"
-_AFTER_LABEL = re.compile(r"[\s;,\"'()*/]")
+_AFTER_LABEL = late_pattern(r"[\s;,\"'()*/]")
 _PRINTABLE = bytes(range(32, 127))
 _BASE64_LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="
 _NO_BASE64 = bytes(set(range(256)) - set(_BASE64_LETTERS))
-_BAD_ESCAPE = re.compile(rb"=(?![0-9A-Fa-f]{2}|[ \t]*\r?\n|[ \t\r]*\Z)")
+_BAD_ESCAPE = late_pattern(rb"=(?![0-9A-Fa-f]{2}|[ \t]*\r?\n|[ \t\r]*\Z)")
 _AS_IT_IS = frozenset({"", "7bit", "8bit", "binary", "7-bit", "8-bit"})
 
 

@@ -8,26 +8,28 @@ import unicodedata
 from datetime import UTC, datetime, timedelta, timezone
 from typing import NamedTuple
 
+from server.late_pattern import late_pattern
+
 DATE_CHARACTERS = 100
 EARLIEST = 397_353_600  # 1982-08-05: RFC 822. Clocks that were never set say 1970 or 1980.
 
 _MINUTE, _HOUR = 60, 3600
 _MAX_OFFSET = 14 * _HOUR
-_COMMENT = re.compile(r"\([^()]*\)?")
+_COMMENT = late_pattern(r"\([^()]*\)?")
 _CLOCK = r"(?P<hour>\d{1,2})MARK(?P<minute>\d\d)(?:MARK(?P<second>\d\d)(?:[.,]\d+)?)?"
 _HALF = r"(?:\s*(?P<half>[ap])\.?m\b\.?)?"
 _NAME = r"(?:(?P<name>[^\W\d_]{1,10})(?![^\W\d_]))?"
 _OFFSET = r"(?:(?P<sign>[+-])\s*(?P<hours>\d{1,2}):?(?P<minutes>\d\d)?\b)?"
 _TIME = rf"(?<![\d.])(?:T\s*)?{_CLOCK}{_HALF}(?:\s*{_NAME}\s*{_OFFSET})?"
-_TIMES = tuple(re.compile(_TIME.replace("MARK", mark), re.IGNORECASE) for mark in (":", r"\."))
+_TIMES = tuple(late_pattern(_TIME.replace("MARK", mark), re.IGNORECASE) for mark in (":", r"\."))
 _DATES = (
-    re.compile(r"(?<!\d)(?P<year>\d{4})\s*[-/.年]\s*(?P<month>\d{1,2})\s*[-/.月]\s*(?P<day>\d{1,2})(?!\d)"),
-    re.compile(r"(?<!\d)(?P<day>\d{1,2})\.?[\s/-]*(?P<word>[^\W\d_]{3,})\.?,?[\s/-]*(?P<year>\d{2,4})(?!\d)"),
-    re.compile(r"(?P<word>[^\W\d_]{3,})\.?\s+(?P<day>\d{1,2})(?:st|nd|rd|th)?,?\s+(?P<year>\d{4})(?!\d)"),
-    re.compile(r"(?<!\d)(?P<day>\d{1,2})\.\s?(?P<month>\d{1,2})\.\s?(?P<year>\d{4}|\d\d)(?!\d)"),
-    re.compile(r"(?<!\d)(?P<day>\d{1,2})\s+(?P<month>\d{1,2})月?\s+(?P<year>\d{4})(?!\d)"),
+    late_pattern(r"(?<!\d)(?P<year>\d{4})\s*[-/.年]\s*(?P<month>\d{1,2})\s*[-/.月]\s*(?P<day>\d{1,2})(?!\d)"),
+    late_pattern(r"(?<!\d)(?P<day>\d{1,2})\.?[\s/-]*(?P<word>[^\W\d_]{3,})\.?,?[\s/-]*(?P<year>\d{2,4})(?!\d)"),
+    late_pattern(r"(?P<word>[^\W\d_]{3,})\.?\s+(?P<day>\d{1,2})(?:st|nd|rd|th)?,?\s+(?P<year>\d{4})(?!\d)"),
+    late_pattern(r"(?<!\d)(?P<day>\d{1,2})\.\s?(?P<month>\d{1,2})\.\s?(?P<year>\d{4}|\d\d)(?!\d)"),
+    late_pattern(r"(?<!\d)(?P<day>\d{1,2})\s+(?P<month>\d{1,2})月?\s+(?P<year>\d{4})(?!\d)"),
 )
-_SLASHED = re.compile(r"(?<!\d)(\d{1,2})/(\d{1,2})/(\d{4})(?!\d)")
+_SLASHED = late_pattern(r"(?<!\d)(\d{1,2})/(\d{1,2})/(\d{4})(?!\d)")
 
 # Beginnings of months as programs that follow the language of their user write them, without accents.
 _MONTHS = {

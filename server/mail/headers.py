@@ -11,6 +11,7 @@ from urllib.parse import unquote_to_bytes
 
 from server.dataclass import dataclass
 from server.digits import whole_in
+from server.late_pattern import late_pattern
 from server.mail import charsets
 
 FIELDS = 1_000  # header fields kept
@@ -24,32 +25,32 @@ BROKEN_LINES = 5  # skipped in a row; more of them are no headers
 ID_CHARACTERS = 998  # the longest line a mail may have
 REFERENCES = 200  # the newest ids kept
 
-_FIELD = re.compile(rb"([!-9;-~]*+)[ \t]*+:(.*+(?:\n[ \t].*+)*+)\n?")
-_EMPTY_LINE = re.compile(rb"\r*\n")
-_EMPTY_LINE_LATER = re.compile(rb"\n\r*\n")
+_FIELD = late_pattern(rb"([!-9;-~]*+)[ \t]*+:(.*+(?:\n[ \t].*+)*+)\n?")
+_EMPTY_LINE = late_pattern(rb"\r*\n")
+_EMPTY_LINE_LATER = late_pattern(rb"\n\r*\n")
 # A separator of a mailbox file that slipped into the block.
-_MAILBOX_LINE = re.compile(rb"(?:>?From |[ \t])[^\n]*\n?")
-_LINE = re.compile(rb"[^\n]*+\n?")
+_MAILBOX_LINE = late_pattern(rb"(?:>?From |[ \t])[^\n]*\n?")
+_LINE = late_pattern(rb"[^\n]*+\n?")
 # Fields after a broken line that prove the headers to go on. A text may well begin "Note: ...", so other names do not.
-_KNOWN = re.compile(
+_KNOWN = late_pattern(
     rb"(?:arc|authentication|content|delivered|disposition|dkim|envelope|errors|in|list|message|mime|original|received"
     rb"|reply|resent|return|thread|user|x)-[!-9;-~]+[ \t]*+:"
     rb"|(?:bcc|cc|date|from|importance|organization|precedence|priority|received|references|sender|subject|to)[ \t]*+:",
     re.IGNORECASE,
 )
-_RAW_WORD = re.compile(rb"=\?([^?\s]{1,60})\?[qQ]\?([^?]*[\x80-\xff][^?]*)\?=")
-_RAW_BYTE = re.compile(rb"[\x80-\xff]")
-_CONTROLS = re.compile("[\0-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
-_SPACES = re.compile(r"\s+")
-_WORD = re.compile(r"=\?([^?\s]{1,60})\?([bBqQ])\?([^?]*)\?=")
-_NO_BASE64 = re.compile(r"[^A-Za-z0-9+/=\s]")
+_RAW_WORD = late_pattern(rb"=\?([^?\s]{1,60})\?[qQ]\?([^?]*[\x80-\xff][^?]*)\?=")
+_RAW_BYTE = late_pattern(rb"[\x80-\xff]")
+_CONTROLS = late_pattern("[\0-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
+_SPACES = late_pattern(r"\s+")
+_WORD = late_pattern(r"=\?([^?\s]{1,60})\?([bBqQ])\?([^?]*)\?=")
+_NO_BASE64 = late_pattern(r"[^A-Za-z0-9+/=\s]")
 # Quotes inside a quoted value are taken as they stand, where neither its end nor the next parameter follows.
-_PARAMETER = re.compile(
+_PARAMETER = late_pattern(
     r';\s*+([^=;\s"]++)\s*+=\s*+(?:"((?:[^"\\]|\\.|"(?!\s*+(?:[;(]|\Z|[\w*-]++\s*+=)))*+)"?|([^;]*))', re.DOTALL
 )
-_VALUE_GOES_ON = re.compile(r";(?!\s*[\w*-]+\s*=)[^;]+")  # a semicolon in a file name that is not quoted
+_VALUE_GOES_ON = late_pattern(r";(?!\s*[\w*-]+\s*=)[^;]+")  # a semicolon in a file name that is not quoted
 _FILE_NAMES = ("filename", "name")
-_ID = re.compile(r"<[^<>]*>")
+_ID = late_pattern(r"<[^<>]*>")
 
 
 @dataclass(frozen=True, slots=True)

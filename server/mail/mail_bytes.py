@@ -16,6 +16,7 @@ from email.utils import format_datetime
 from server.dataclass import dataclass
 from server.errors import Invalid, TooLarge
 from server.host_names import ascii_host
+from server.late_pattern import late_pattern
 from server.mail import headers
 from server.mail.addresses import encoded, format_address, parse_list, valid
 from server.translation import lazy_gettext
@@ -28,13 +29,13 @@ MAX_FILE_NAME_CHARACTERS = 200
 MAX_FILES_BYTES = 25 * 1024 * 1024
 
 _POLICY = policy.SMTP.clone(cte_type="7bit")
-_FORBIDDEN = re.compile(r"[\r\n\0]")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
-_ID = re.compile(rf"[!-;=?-~]{{1,{MAX_ID_CHARACTERS}}}")
-_MIME_TYPE = re.compile(r"([A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126})/([A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126})")
+_FORBIDDEN = late_pattern(r"[\r\n\0]")
+_CONTROL = late_pattern(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
+_ID = late_pattern(rf"[!-;=?-~]{{1,{MAX_ID_CHARACTERS}}}")
+_MIME_TYPE = late_pattern(r"([A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126})/([A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126})")
 # The group gives back: Python before 3.11.5 loses characters when one that does not fails half way.
-_FORWARD_MARKS = re.compile(r"\A(?:\s*+(?:fwd?|wg|tr|rv|vs|enc)\s*+:)*\s*+", re.IGNORECASE)
-_REPLY_MARKS = re.compile(r"\A(?:\s*+re\s*+:)*\s*+", re.IGNORECASE)
+_FORWARD_MARKS = late_pattern(r"\A(?:\s*+(?:fwd?|wg|tr|rv|vs|enc)\s*+:)*\s*+", re.IGNORECASE)
+_REPLY_MARKS = late_pattern(r"\A(?:\s*+re\s*+:)*\s*+", re.IGNORECASE)
 
 AUTOREPLY_HEADERS = (
     ("Auto-Submitted", "auto-replied"),

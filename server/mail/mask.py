@@ -9,6 +9,7 @@ from datetime import date
 from typing import Protocol
 
 from server.errors import Invalid
+from server.late_pattern import late_pattern
 
 DEFAULT_PATTERN = "LLL-NNNNN-NNN"
 MASK_CHARACTERS = 255
@@ -18,11 +19,11 @@ DRAWS = 1_000  # a pattern whose literals hold an unfit word is drawn no longer
 LETTERS = "ABCDEFGHIJKLMNPQRSTUVWXYZ"  # letters without O, which looks like a zero
 DIGITS = "123456789"
 _CHOICES = {"L": LETTERS, "N": DIGITS, "C": LETTERS + DIGITS}
-_UNFIT = re.compile("ASS|CUM|DIK|DIE|FAG|FCK|FUC|FUK|FUX|GAY|HIV|JAP|KKK|NIG|NGR|PIS|SEX|SHT|SUC|SUK|TIT|TWT|WTF|XXX")
+_UNFIT = late_pattern("ASS|CUM|DIK|DIE|FAG|FCK|FUC|FUK|FUX|GAY|HIV|JAP|KKK|NIG|NGR|PIS|SEX|SHT|SUC|SUK|TIT|TWT|WTF|XXX")
 
 
-_DASHES = re.compile("[\u2010-\u2015\u2212\ufe58\ufe63]")
-_INVISIBLE = re.compile("[\xad\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
+_DASHES = late_pattern("[\u2010-\u2015\u2212\ufe58\ufe63]")
+_INVISIBLE = late_pattern("[\xad\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
 
 
 DRAWN_BITS = 6  # at most, by one place: 34 letters and digits

@@ -11,6 +11,7 @@ from dataclasses import field, replace
 
 from server.dataclass import dataclass
 from server.errors import Required, TooLarge
+from server.late_pattern import late_pattern
 from server.mail import (
     addresses,
     automatic,
@@ -52,15 +53,15 @@ ROUTED_TO = (
 )  # fmt: skip
 PASSAGES = 20  # Received fields that are read, the latest first
 
-_START = re.compile(rb"(?:\xef\xbb\xbf)?(?:[ \t\r\n]*\n)?(?:>?From [^\n]*\n)?")
-_BOUNDARY_LINE = re.compile(rb"^--(?=\S*[A-Za-z0-9])\S{1,200}+[ \t\r]*+$", re.MULTILINE)
-_DECLARED = re.compile(
+_START = late_pattern(rb"(?:\xef\xbb\xbf)?(?:[ \t\r\n]*\n)?(?:>?From [^\n]*\n)?")
+_BOUNDARY_LINE = late_pattern(rb"^--(?=\S*[A-Za-z0-9])\S{1,200}+[ \t\r]*+$", re.MULTILINE)
+_DECLARED = late_pattern(
     rb"^content-type[ \t]*:(?:[^\n]|\n[ \t]){0,1000}?charset[ \t]*=[ \t]*\"?([\w.:-]{1,60})",
     re.IGNORECASE | re.MULTILINE,
 )
-_PASSAGE_FOR = re.compile(r"\sfor\s+<?([^\s<>;]{3,254}@[^\s<>;]{1,253})>?")
-_TYPE = re.compile(r"[a-z0-9!#$&^_.+-]{1,64}/[a-z0-9!#$&^_.+-]{1,100}")
-_HTML_START = re.compile(r"\s{0,100}<(?:!doctype html|html[\s>])", re.IGNORECASE)
+_PASSAGE_FOR = late_pattern(r"\sfor\s+<?([^\s<>;]{3,254}@[^\s<>;]{1,253})>?")
+_TYPE = late_pattern(r"[a-z0-9!#$&^_.+-]{1,64}/[a-z0-9!#$&^_.+-]{1,100}")
+_HTML_START = late_pattern(r"\s{0,100}<(?:!doctype html|html[\s>])", re.IGNORECASE)
 _OCTETS = "application/octet-stream"
 _REST = headers.Head((("Content-Type", "multipart/mixed"),), 0)
 # Types of the files in a winmail.dat that browsers can show, by extension; the file often does not declare them.

@@ -10,7 +10,7 @@ from server.late_pattern import late_pattern
 REMOVED = "signed-name-removed"
 # Kind, ticket, worker, day, random letters (absent in names made before 2026-11), signature.
 _NAME = r"(?<![a-z0-9])([nr])-(\d{1,15})-(\d{1,15})-(\d{1,6})-(?:([a-z2-7]{6})-)?([a-z2-7]{24})(?![a-z0-9])"
-NAME = re.compile(_NAME)
+NAME = late_pattern(_NAME)
 _IN_TEXT = late_pattern(_NAME, re.IGNORECASE)
 # Quoted-printable and some programs break lines within a name.
 _BREAK = rb"(?:=?\r?\n[ \t]*)?"
