@@ -34,7 +34,7 @@ LABELS = {
     "password": N_("Password"),
     "password_again": N_("Password again"),
     "base_url": N_("Address"),
-    "sender": N_("Answers come from"),
+    "sender": N_("Replies come from"),
     "mail_mask_pattern": N_("Ticket numbers"),
     "host": N_("Host"),
     "port": N_("Port"),

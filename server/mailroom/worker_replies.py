@@ -80,12 +80,12 @@ def find(reading: RecordReader, incoming: IncomingMail, addresses: Addresses) ->
     if not senders.may_answer_as(reading.ctx, worker_id):
         return None
     if not signed.is_genuine:
-        raise Rejected("the signature of the email this replies to is wrong; answer in the console", field="message")
+        raise Rejected("the signature of the email this replies to is wrong; reply in the console", field="message")
     if signed.id.worker_id != worker_id:
         return None
     if signed.id.is_over(reading.now):
         raise Rejected(
-            f"the email this replies to is older than {reply_ids.VALID_DAYS} days; answer in the console",
+            f"the email this replies to is older than {reply_ids.VALID_DAYS} days; reply in the console",
             field="message",
         )
     return WorkerReply(signed.id, email, False)

@@ -242,7 +242,7 @@ def test_from_an_empty_folder_to_a_script_by_keyboard(chromium: Browser, tmp_pat
         page.keyboard.press("Enter")
         page.wait_for_url("**/setup/address")
         expect(page.get_by_role("note")).to_contain_text("Others on the network can read along")
-        _go_to(page, "Answers come from")
+        _go_to(page, "Replies come from")
         page.keyboard.press("Control+A")
         page.keyboard.type("help@desk.example")
         page.keyboard.press("Enter")

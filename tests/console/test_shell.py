@@ -294,7 +294,7 @@ def test_the_jump_finds_everything_with_a_name(signed_in: Visitor, visitor: Visi
         ("reminders", "/reminders"), ("snooze", "/reminders"), ("canned replies", "/search/snippet"),
         ("macro", "/help/desk#macros"), ("queue", "/search/bucket"), ("sla", "/admin/targets"),
         ("vacation", "/account#absence"), ("out of office", "/help/desk#away"), ("2fa", "/account/second-factor"),
-        ("answering by mail", "/help/desk#notifications-and-answering-by-mail"), ("customers", "/search/contact"),
+        ("replying by email", "/help/desk#notifications-and-replying-by-email"), ("customers", "/search/contact"),
         ("undo send", "/admin/system/settings?q=undo_send_seconds"), ("all records", "/records"),
         ("be cancelled", "/admin/system/settings?q=undo_send_seconds"), ('zzz")(', ""), ("x" * 5000, ""),
     ):  # fmt: skip

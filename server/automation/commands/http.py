@@ -276,7 +276,7 @@ def _output(call: CommandCall, response: OutboundResponse, expires: int | None) 
 def _kept(call: CommandCall, content: bytes, kind: str, expires: int | None) -> dict[str, Any]:
     if call.run.host.ctx is None:
         raise CommandFailed(
-            f"the answer has {len(content):,} bytes; storing it as a resource, or having more than "
+            f"the response has {len(content):,} bytes; storing it as a resource, or having more than "
             f"{MAX_BODY_IN_DICTIONARY:,} bytes, needs a running service"
         )
     stored = file_contents.store(_service_of(call), content, kind, expires_at=expires)

@@ -47,7 +47,7 @@ class Mailbox(RecordType):
             filter=None,
         ),
         "last_error": Text(
-            "Why the last check failed, or some email could not be read; otherwise blank. Kept by the service.",
+            "Why the last check failed, or some email could not be read; otherwise blank. Set by the service.",
             500,
             immutable=True,
             exact=True,

@@ -87,7 +87,7 @@ class Message(RecordType):
         "sender": Text("Sender by email address; created if missing.", alternative_to="sender_id"),
         "sender_id": Id("Address of the sender.", "address", required=True, alternatives=("sender",)),
         "sent_at": Timestamp(
-            "When it was written according to the Date header; 0 if that cannot be read. Kept by the service.",
+            "When it was written according to the Date header; 0 if that cannot be read. Set by the service.",
             immutable=True,
             origin="ours",
             filter=None,

@@ -73,7 +73,7 @@ def _output(call: ActionCall, response: OutboundResponse) -> dict[str, Any]:
     full = response.headers.get("content-type", "")
     kind = full.partition(";")[0].strip().lower()
     if len(response.body) > MAX_BODY_IN_DICTIONARY:
-        raise TooLarge(f"the answer has {len(response.body):,} bytes, at most {MAX_BODY_IN_DICTIONARY:,}")
+        raise TooLarge(f"the response has {len(response.body):,} bytes, at most {MAX_BODY_IN_DICTIONARY:,}")
     text = body_text(response.body, full, kind)
     if text is None:
         raise Invalid(f"the response is {kind or 'bytes'}, not text")
