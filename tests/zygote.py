@@ -83,7 +83,8 @@ def _prepare() -> None:
 
     late_pattern.late_pattern = re.compile  # now, in place of once in each process
 
-    from console.html.environment import TEMPLATES, environment
+    from console.html import templates
+    from console.html.environment import TEMPLATES
     from console.http import routes
     from server import app
     from server.cli.commands import parser
@@ -99,7 +100,7 @@ def _prepare() -> None:
     for name in IMPORTED_LATE:
         importlib.import_module(name)
     for template in TEMPLATES.rglob("*.html"):
-        environment().get_template(template.relative_to(TEMPLATES).as_posix())
+        templates.template(template.relative_to(TEMPLATES).as_posix())
     registry.load()
     zone("UTC")  # scans the system for all time zones
     gc.collect()

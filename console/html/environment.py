@@ -20,7 +20,6 @@ from jinja2.ext import Extension, InternationalizationExtension
 from jinja2.lexer import Token, TokenStream
 from markupsafe import Markup, escape
 
-from console.html.templates import GLOBALS
 from server import late_files, translation
 
 TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
@@ -123,7 +122,7 @@ def _cache(folder: Path) -> CompiledTemplates | None:
 
 @cache
 def environment(compiled: Path = COMPILED) -> Environment:
-    """The environment, with what templates know by GLOBALS."""
+    """The environment. templates.py adds what templates know besides its functions."""
     late_files.unpack("console")
     made = Environment(
         autoescape=True,
@@ -136,8 +135,6 @@ def environment(compiled: Path = COMPILED) -> Environment:
         bytecode_cache=_cache(compiled),
     )
     made.code_generator_class = PlainCalls
-    GLOBALS.update(made.globals)
-    made.globals = GLOBALS
     return made
 
 

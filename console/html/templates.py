@@ -4,6 +4,7 @@ Jinja2 is imported with the first template: a start renders none, and importing 
 
 import json
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from markupsafe import Markup
@@ -24,9 +25,9 @@ def script_messages() -> Markup:
 GLOBALS["script_messages"] = script_messages
 
 
-def fragment(template: str, **values: Any) -> Markup:
+def fragment(name: str, /, **values: Any) -> Markup:
     """Renders a template of console/templates."""
-    return Markup(_template(template).render(values))
+    return Markup(template(name).render(values))
 
 
 def macro(file: str, name: str) -> Callable[..., Markup]:
@@ -34,12 +35,21 @@ def macro(file: str, name: str) -> Callable[..., Markup]:
     return macros(f"{MACROS}/{file}.html")[name]
 
 
-def macros(template: str) -> dict[str, Callable[..., Markup]]:
+def macros(name: str) -> dict[str, Callable[..., Markup]]:
     """The macros of a template of console/templates, by name."""
-    return vars(_template(template).module)
+    return vars(template(name).module)
 
 
-def _template(name: str) -> Any:
+def template(name: str) -> Any:
+    """A template of console/templates."""
+    return _environment().get_template(name)
+
+
+@cache
+def _environment() -> Any:
     from console.html.environment import environment
 
-    return environment().get_template(name)
+    made = environment()
+    GLOBALS.update(made.globals)
+    made.globals = GLOBALS  # modules that are imported later add to them
+    return made
