@@ -30,6 +30,7 @@ def _backup(file: Path, data: Path) -> None:
     assert done.returncode == 0 and done.stdout.decode().startswith(f"{file}: "), done
 
 
+@pytest.mark.exhaustive("backups beside a load")
 def test_backups_under_load_are_sound_and_hold_what_was_acknowledged_before(
     shared: tuple[Server, Api], tmp_path: Path
 ) -> None:

@@ -336,6 +336,7 @@ def test_a_demo_beside_other_tickets_is_no_reason_to_tick_them_off(own: Filled) 
     assert {each.name for each in to_do.list_items(desk.context(nora)) if each.is_done} == {"ticket", "worker"}
 
 
+@pytest.mark.exhaustive("a demo of its own")
 def test_the_first_administrator_joins_a_demo_that_is_there(desk: Desk) -> None:
     demo.fill(desk.context())
     path = setup.setup_path(desk.context())
@@ -350,6 +351,7 @@ def test_the_first_administrator_joins_a_demo_that_is_there(desk: Desk) -> None:
 # -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive("a demo of its own")
 def test_its_removal_leaves_nothing(own: Filled) -> None:
     desk, nora, before = own.desk, own.nora, own.before
     assert demo.remove(desk.context(nora)) == TICKETS
@@ -404,6 +406,7 @@ def test_a_token_that_somebody_made_for_a_worker_of_it_is_gone(own: Filled) -> N
     assert desk.read(lambda tx: tx.find(TOKEN, worker_id=worker)) == []
 
 
+@pytest.mark.exhaustive("a demo of its own")
 def test_what_was_cut_short_is_removed_as_well(desk: Desk, nora: int) -> None:
     before = _rows(desk)
 
@@ -465,6 +468,7 @@ def test_an_empty_folder_becomes_a_desk(run: Callable[..., Any], tmp_path: Path)
     assert (code, out) == (1, "") and "no demo data" in err
 
 
+@pytest.mark.exhaustive("a demo of its own")
 def test_a_service_with_tickets_is_left_alone_unless_told(
     run: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -139,6 +139,7 @@ def environment(**more: str) -> dict[str, str]:
     return dict(pair.split("=", 1) for pair in told.replace("\\\n", " ").split()) | more
 
 
+@pytest.mark.exhaustive("an installation of its own")
 def test_what_the_container_installs_serves_and_its_health_check_tells(installed: Path, tmp_path: Path) -> None:
     """Entry point, command, variables and health check of the Dockerfile, in an empty folder."""
     lines = re.findall(r"^(?:ENTRYPOINT|CMD) .*$", DOCKERFILE, re.MULTILINE)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.service import Api, Server
+from tests.telling import telling
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +30,10 @@ def _log(server: Server) -> str:
     return Path(server.log.name).read_text()
 
 
-@pytest.mark.parametrize("name", ["", "helpdesk.db", "helpdesk.db-wal", "helpdesk.db-shm"])
+FILES = {"folder": "", "database": "helpdesk.db", "log": "helpdesk.db-wal", "index": "helpdesk.db-shm"}
+
+
+@pytest.mark.parametrize("name", telling(FILES, ("database",), "every file"))
 def test_a_write_without_its_files_is_503_and_so_is_health_until_they_are_back(
     running: tuple[Server, Api], name: str
 ) -> None:

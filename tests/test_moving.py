@@ -25,6 +25,7 @@ from server.store.sqlite import SqliteStore
 from server.store.transaction import Transaction
 from tests.postgresql import Cluster, folder_for
 from tests.records.desk import Desk
+from tests.telling import telling
 
 pytestmark = pytest.mark.sqlite("from the one to the other, whatever the tests keep their data in")
 Run = Callable[..., tuple[int, str, str]]
@@ -194,7 +195,7 @@ def _moved(source: Path, target: Path | str, cut_at: int = 0) -> tuple[Any, list
         other.close()
 
 
-@pytest.mark.parametrize("is_changed", [False, True])
+@pytest.mark.parametrize("is_changed", telling({"same": False, "changed": True}, ("same",), "after a change as well"))
 @pytest.mark.parametrize("is_file", [False, True])
 def test_one_that_is_cut_short_is_no_desk_and_goes_on(
     folder: Path, database: str, tmp_path: Path, *, is_file: bool, is_changed: bool

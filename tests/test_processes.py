@@ -108,6 +108,7 @@ def titles(env: dict[str, str], api: Api, words: str, number: int) -> list[str]:
     raise AssertionError(f"{words}: {found}")
 
 
+@pytest.mark.exhaustive("several processes in a browser")
 def test_sessions_and_wrong_passwords_are_those_of_all_processes(three: Three) -> None:
     visitor = Visitor(three.every.url)
     assert visitor.sign_in().status_code == 303
@@ -175,6 +176,7 @@ def test_what_is_due_is_done_once_by_one_of_them(three: Three) -> None:
     assert titles(three.env, three.nora, "made for", 40) == sorted(f"made for {id}" for id in ids)
 
 
+@pytest.mark.exhaustive("kills beside a load")
 def test_what_a_killed_process_had_begun_is_done_by_another(postgresql: str, tmp_path: Path) -> None:
     env = {**database(postgresql, "killed"), "HELPDESK_OUTBOUND_ALLOW": "127.0.0.1"}
     asked, again, go = threading.Event(), threading.Event(), threading.Event()

@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parent.parent
 
 CONFTEST = """
@@ -23,6 +25,7 @@ def test_each(number):
 """
 
 
+@pytest.mark.exhaustive("runs of tests within a test")
 def test_a_process_that_dies_takes_one_test_with_it(tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text(CONFTEST)
     for number in range(6):

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.exhaustive("runs of tests within a test")
+
 ROOT = Path(__file__).parent.parent
 ONCE = """
 from pathlib import Path

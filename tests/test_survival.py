@@ -11,6 +11,8 @@ from tests.clients import Clients, found
 from tests.console.visitor import Visitor
 from tests.service import Api, Server, command
 
+pytestmark = pytest.mark.exhaustive("kills and commands beside sixteen clients")
+
 KILLS, CLIENTS = 12, 16
 WRITES_BEFORE_A_KILL = (1, 240)
 STOP_SECONDS = 60  # more than a stop takes on a busy machine

@@ -26,6 +26,8 @@ from tests.outbound.peer import Asked, Peer, answer
 from tests.service import Api, hears_ctrl_c
 from tests.telling import telling
 
+pytestmark = pytest.mark.exhaustive("tours of several minutes")
+
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "resources" / "help" / "tour.md").read_text("utf-8")
 BLOCK = re.compile(r"^```(\w+) (tour|tour service|tour mailbox|tour peer|shows)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -268,6 +268,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
     yield tmp_path / "data"
 
 
+@pytest.mark.exhaustive("kills beside a load")
 def test_types_survive_a_kill_and_the_file_is_intact(folder: Path) -> None:
     server = Server(folder)
     api = server.set_up()
@@ -284,6 +285,7 @@ def test_types_survive_a_kill_and_the_file_is_intact(folder: Path) -> None:
     assert command("check", data=folder).returncode == 0
 
 
+@pytest.mark.exhaustive("a race of many clients")
 def test_many_created_at_once_all_exist(nora: Api) -> None:
     def one(place: int) -> str:
         uri = str(new_type(nora, uri=f"at_once_{number()}")["uri"])

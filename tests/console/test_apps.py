@@ -246,6 +246,7 @@ def test_mistakes_are_reached_by_keyboard_alone(phone: Page, signed_in: Visitor,
         assert violations(phone) == [] and not is_sideways(phone)
 
 
+@pytest.mark.exhaustive("a walk through pages that have tests of their own")
 def test_a_secret_is_replaced_without_scripts(chromium: Browser, server: Server, signed_in: Visitor, app: App) -> None:
     with chromium.page(server.url, cookies=signed_in.cookies, java_script_enabled=False) as plain:
         plain.goto(f"/admin/apps/{app.id}")

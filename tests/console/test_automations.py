@@ -226,6 +226,7 @@ def test_leaving_with_unsaved_text_asks_and_a_draft_is_stored(page: Page, nora: 
     assert asked == ["beforeunload"]
 
 
+@pytest.mark.exhaustive("a walk through pages that have tests of their own")
 def test_without_scripts_it_is_written_run_and_restored(
     chromium: Browser, server: Server, signed_in: Visitor, nora: Api
 ) -> None:

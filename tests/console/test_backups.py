@@ -262,6 +262,7 @@ def test_an_unusable_database_is_rolled_back(server: Server, nora: Api, visitor:
     hand.unlink()
 
 
+@pytest.mark.exhaustive("a walk through pages that have tests of their own")
 def test_a_backup_is_downloaded_uploaded_read_and_removed_in_a_browser(
     chromium: Browser, server: Server, nora: Api, visitor: Visitor, tmp_path: Path
 ) -> None:

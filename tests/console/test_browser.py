@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 import requests
 from playwright.sync_api import Page, expect
 
@@ -57,6 +58,7 @@ def test_sign_in_look_around_and_sign_out_by_keyboard_alone(chromium: Browser, s
         assert page.url.endswith("/login?next=%2Faccount")
 
 
+@pytest.mark.exhaustive("a walk through pages that have tests of their own")
 def test_everything_works_without_scripts(chromium: Browser, server: Server, nora: Api) -> None:
     with chromium.page(server.url, java_script_enabled=False) as page:
         sign_in(page)
@@ -134,6 +136,7 @@ def test_time_fields_show_how_they_were_understood(page: Page) -> None:
     expect(told).to_have_class(re.compile("bad"))
 
 
+@pytest.mark.exhaustive("a walk through pages that have tests of their own")
 def test_a_token_is_shown_once_and_works_after_copying(chromium: Browser, server: Server, nora: Api) -> None:
     with chromium.page(server.url, permissions=["clipboard-read", "clipboard-write"]) as page:
         sign_in(page)

@@ -242,6 +242,7 @@ def test_the_shown_request_is_the_one_that_the_form_makes(
 # -- keys -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive("every key")
 def test_every_key_of_a_ticket_is_listed_and_works(page: Page, ticket: dict[str, Any]) -> None:
     page.goto(f"{ticket['page']}?in=status:open&at=1")
     ids = page.evaluate("[...document.querySelectorAll('[id]')].map(each => each.id)")
@@ -308,6 +309,7 @@ def many(nora: Api) -> str:
     return "subject:swarm*"
 
 
+@pytest.mark.exhaustive("hundreds of tickets")
 def test_of_too_many_the_first_are_changed(signed_in: Visitor, nora: Api, many: str) -> None:
     listed = signed_in.get(f"/search/ticket?limit=2&q={quote(many)}").text
     assert "The first 400 of 401 that match" in text_of(listed)

@@ -130,6 +130,7 @@ def test_every_long_form_stores_its_input(signed_in: Visitor, nora: Api, path: s
     signed_in.send("/-/draft/drop", {"_draft": key}, page="/account")
 
 
+@pytest.mark.exhaustive("a walk through pages that have tests of their own")
 def test_typed_text_survives_a_closed_page_and_a_lost_connection(
     chromium: Browser, server: Server, signed_in: Visitor, nora: Api
 ) -> None:

@@ -177,6 +177,7 @@ def test_a_list_with_an_invalid_query_says_so_and_preserves_the_query(
 # -- choosing one of many ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive("a walk through pages that have tests of their own")
 def test_one_of_many_is_chosen_by_name_number_or_lookup(crowded: Lively, chromium: Browser) -> None:
     page, number = crowded.visitor.get("/admin/tokens/new").text, crowded.ids["worker0"]
     assert 'data-chooser="/-/choose/worker"' in page and f'value="Nora Berg #{crowded.ids["nora"]}"' in page

@@ -22,6 +22,7 @@ def test_the_page_writes_the_same_script_into_a_file() -> None:
     assert file == BLOCKS["script"] and policy.replace("\\n", "\n") == BLOCKS["policy"]
 
 
+@pytest.mark.exhaustive("a walk through pages that have tests of their own")
 @pytest.mark.parametrize("scripts", [True, False])
 def test_the_steps_of_the_console_lead_to_a_ticket(
     chromium: Browser, server: Server, signed_in: Visitor, nora: Api, scripts: bool

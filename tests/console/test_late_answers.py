@@ -43,13 +43,16 @@ def searching(page: Page, q: str) -> Any:
     return field
 
 
+FURTHER = pytest.mark.exhaustive("every key")
+
+
 @pytest.mark.parametrize(
     ("q", "more", "pressed", "becomes"),
     [
         ("st", "atus", ("ArrowDown", "Enter"), "status:"),
-        ("s", "tat", ("ArrowDown", "ArrowDown", "Tab"), "status.id:"),
         ("s", "tatus:op", ("Enter",), "status:open "),  # none was selected before
-        ("status:o", "p", ("Enter",), "status:open "),  # the first one is selected, before and after
+        pytest.param("s", "tat", ("ArrowDown", "ArrowDown", "Tab"), "status.id:", marks=FURTHER),
+        pytest.param("status:o", "p", ("Enter",), "status:open ", marks=FURTHER),  # selected before and after
     ],
 )
 def test_a_word_of_a_search_is_chosen_from_the_delayed_list(

@@ -192,7 +192,7 @@ def press_twice(page: Page) -> None:
     page.keyboard.up("Control")
 
 
-@names("do", [click_twice, press_twice])
+@names("do", [click_twice, pytest.param(press_twice, marks=pytest.mark.exhaustive("by keys as well"))])
 @names("is_kept", [True, False], ids=["stored", "at once"])
 def test_two_clicks_send_one_reply(
     page: Page, nora: Api, ticket: dict[str, Any], do: Callable[[Page], None], is_kept: bool

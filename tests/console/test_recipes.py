@@ -85,6 +85,7 @@ def test_a_duplicate_name_is_reported_at_its_field(signed_in: Visitor, nora: Api
     assert len(nora.found("automation", 'name:"mask.twice"')) == 1
 
 
+@pytest.mark.exhaustive("a walk through pages that have tests of their own")
 @pytest.mark.parametrize("scripts", [True, False])
 def test_a_recipe_in_a_browser_by_the_keyboard_and_on_a_phone(
     chromium: Browser, server: Server, nora_in_a_browser: Visitor, nora: Api, signed_in: Visitor, scripts: bool

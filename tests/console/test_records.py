@@ -94,6 +94,7 @@ def expands(desk: Desk, uri: str) -> str:
     return ",".join(each["key"] for each in describe.expand(record_type)) if record_type else ""
 
 
+@pytest.mark.exhaustive("every link of every record type")
 def test_every_address_that_a_record_shows_can_be_opened(
     signed_in: Visitor, nora: Api, desk: Desk, one_of_each: dict[str, int]
 ) -> None:
@@ -116,6 +117,7 @@ def test_every_address_that_a_record_shows_can_be_opened(
     assert {"records", "tickets", "files", "avatars", "notifications"} <= kinds and "profiles" not in kinds
 
 
+@pytest.mark.exhaustive("every record type and worker")
 def test_a_page_opens_for_workers_who_can_read_the_record(
     visitor: Visitor, nora: Api, one_of_each: dict[str, int]
 ) -> None:

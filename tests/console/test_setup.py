@@ -154,6 +154,7 @@ def test_a_mailbox_is_opened_before_it_is_stored(nora: Visitor, api: Api) -> Non
         api.delete(f"/rest/records/mailbox/{each['id']}.json").ok()
 
 
+@pytest.mark.exhaustive("a walk through pages that have tests of their own")
 def test_demo_data_is_loaded_and_removed(nora: Visitor, api: Api) -> None:
     uris = ("ticket", "org", "address", "message", "worker", "group", "contact", "task", "snippet", "activity_log")
     for step in ("address", "mail", "receive"):

@@ -206,6 +206,7 @@ def page(chromium: Browser, server: Server, nora: Api) -> Iterator[Page]:
         yield opened
 
 
+@pytest.mark.exhaustive("a walk through pages that have tests of their own")
 def test_a_late_form_is_done_in_the_browser(page: Page, desk: Desk, nora: Api) -> None:
     page.goto("/admin/apps/new")
     page.fill("#name", "Kept app")
@@ -308,6 +309,7 @@ def test_the_jump_finds_everything_with_a_name(signed_in: Visitor, visitor: Visi
     assert {each["kind"] for each in hits} <= {"Page", "List", "Help", "Ticket", "Contact", "Address", "Organization"}
 
 
+@pytest.mark.exhaustive("every entry of the rail")
 def test_every_place_and_key_leads_to_a_page(signed_in: Visitor) -> None:
     for each in PLACES:
         assert signed_in.get(each.path.partition("#")[0]).status_code in (200, 303), each.path

@@ -73,6 +73,7 @@ def windows(page: Page, path: str, number: int) -> list[Page]:
     return found
 
 
+@pytest.mark.exhaustive("eight windows")
 def test_many_windows_get_events_whichever_leads(page: Page, nora: Api, ticket: dict[str, Any]) -> None:
     opened = windows(page, ticket["page"], WINDOWS)
     nora.update("ticket", ticket["id"], subject="Pump, leaking").ok()

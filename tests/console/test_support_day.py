@@ -18,6 +18,8 @@ from tests.records.desk import Desk
 from tests.service import PASSWORD, Api, Server, people
 from tests.smtp_server import SmtpServer
 
+pytestmark = pytest.mark.exhaustive("a walk through pages that have tests of their own")
+
 TICKETS, LAST_WEEK = 12, 7
 WEEK = 7 * 86400
 

@@ -13,6 +13,8 @@ from tests.oauth.apps import READING, VERIFIER, answer_of, register
 from tests.oauth.browser import Browser as Plain
 from tests.service import PASSWORD, Api, Server
 
+pytestmark = pytest.mark.exhaustive("an app of another site, from sign-in to the end of its token")
+
 HELLO = "Hello Milo Test"
 
 

@@ -11,6 +11,7 @@ from playwright.sync_api import Page, Request, expect
 from tests.console.browser import PHONE, Browser, is_sideways, violations
 from tests.console.visitor import Visitor
 from tests.service import Api, Server
+from tests.telling import telling
 
 names = pytest.mark.parametrize
 ELSEWHERE = "http://tracker.example"
@@ -154,7 +155,7 @@ EACH = {
 }
 
 
-@names("kind", EACH)
+@names("kind", telling({each: each for each in EACH}, ("script", "css"), "every kind of hostile mail"))
 def test_each_hostile_message_runs_and_loads_nothing(page: Page, nora: Api, asked: list[str], kind: str) -> None:
     """Separately: one kind must not hide the effect of another by breaking the document."""
     made = nora.parse(

@@ -59,6 +59,7 @@ def said(server: Server, visitor: Visitor) -> dict[str, str]:
     }  # fmt: skip
 
 
+@pytest.mark.exhaustive("every page that shows the state of the service")
 def test_every_place_shows_the_same_verdict(fresh: Server) -> None:
     api = fresh.set_up()
     visitor = Visitor(fresh.url)

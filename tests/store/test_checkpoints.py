@@ -34,6 +34,7 @@ def log_pages(store: SqliteStore) -> int:
     return store.path.with_name("helpdesk.db-wal").stat().st_size // PAGE_BYTES
 
 
+@pytest.mark.exhaustive("a long run")
 def test_a_log_that_somebody_always_reads_from_does_not_grow_for_ever(store: SqliteStore) -> None:
     is_over = threading.Event()
 

@@ -171,6 +171,7 @@ def pages(tmp_path: Path) -> Iterator[Pages]:
     made.close()
 
 
+@pytest.mark.exhaustive("every order of kills and checkpoints")
 def test_no_log_is_taken_for_a_foreign_one_whatever_happened_before(pages: Pages) -> None:
     rand = random.Random(7)
     for _ in range(1500):

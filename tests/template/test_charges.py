@@ -105,6 +105,7 @@ def test_every_tag_is_stopped(name: str) -> None:
     assert {end_of(BODIES[name], kind) for kind in kinds} == {"budget"}
 
 
+@pytest.mark.exhaustive("the largest renderings")
 def test_a_rendering_has_its_part_of_a_larger_budget() -> None:
     whole = Budget(steps=100_000_000, memory=10**9, ends_at=math.inf)
     with pytest.raises(BudgetSpent, match="more steps"):

@@ -44,6 +44,7 @@ def offered() -> Iterator[tuple[str, str]]:
                     yield f"/rest/{path.replace('{uri}', record_type.uri)}.json", each.method
 
 
+@pytest.mark.exhaustive("the validator takes ten seconds")
 def test_the_document_is_valid() -> None:
     OpenAPIV31SpecValidator(DOCUMENT.content).validate()
 
