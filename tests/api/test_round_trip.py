@@ -9,7 +9,7 @@ from tests.api.minimal import MINIMAL, made
 from tests.service import Api, Reply
 
 TYPES = [each.uri for each in load() if each.uri in MINIMAL and each.operations["update"]]
-STAMPS = {"updated", "updated_at"}
+STAMPS = {"updated", "updated_at", "changed_at"}
 
 
 def shown(api: Api, uri: str, id: int) -> dict[str, Any]:
