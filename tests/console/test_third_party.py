@@ -13,8 +13,6 @@ from tests.oauth.apps import READING, VERIFIER, answer_of, register
 from tests.oauth.browser import Browser as Plain
 from tests.service import PASSWORD, Api, Server
 
-pytestmark = pytest.mark.exhaustive("an app of another site, from sign-in to the end of its token")
-
 HELLO = "Hello Milo Test"
 
 
@@ -35,6 +33,7 @@ def expect_status(page: Page, text: str) -> None:
     expect(page.locator("#told")).to_have_text(text)
 
 
+@pytest.mark.exhaustive("an app of another site, from sign-in to the end of its token")
 def test_a_worker_signs_in_refreshes_and_revokes_in_a_second_tab(
     chromium: Browser, server: Server, stock: ThirdParty, nora: Api, signed_in: Visitor
 ) -> None:
@@ -81,6 +80,7 @@ def test_a_worker_signs_in_refreshes_and_revokes_in_a_second_tab(
         expect(page.locator("main")).to_contain_text("wants to act on your behalf, Olga")
 
 
+@pytest.mark.exhaustive("an app of another site, from sign-in to the end of its token")
 def test_a_new_scope_is_marked_and_it_works_without_scripts(
     chromium: Browser, server: Server, stock: ThirdParty
 ) -> None:
