@@ -181,3 +181,12 @@ def test_keys_can_be_switched_off(chromium: Browser, server: Server, nora: Api) 
         expect(page.get_by_role("dialog")).to_have_count(0)
         page.get_by_role("button", name="Keyboard shortcuts").click()
         expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
+
+
+def test_a_clock_that_a_test_sets_is_gone_for_the_next_one(chromium: Browser, server: Server) -> None:
+    for _ in range(2):
+        with chromium.page(server.url) as page:
+            page.goto("/login")
+            assert page.evaluate("Date.now()") > 1_000_000_000_000
+            page.clock.set_fixed_time(0)
+            assert page.evaluate("Date.now()") == 0
