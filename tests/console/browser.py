@@ -5,7 +5,7 @@ windows of a browser around them. A page takes a third of the processor time."""
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -74,25 +74,31 @@ class Browser:
     @contextmanager
     def _context(self, url: str, size: tuple[int, int], options: dict[str, Any]) -> Iterator[BrowserContext]:
         """Lends a context. The next test with the same site and options gets it again, emptied: with its process and
-        the compiled scripts, a page takes half of the processor time. A context with a clock of its own is closed: it
-        would have it for ever."""
+        the compiled scripts, a page takes half of the processor time. A context with a clock of its own is closed,
+        since it would keep that clock."""
         key = f"{url} {size} {sorted(options.items())}"
         context = self._contexts.pop(key, None) or self._opened(url, size, options)
         try:
             yield context
             has_own_clock = context.pages[0].evaluate("'__pwClock' in globalThis")
-            if not has_own_clock:
-                _empty(context, url)
+            _empty(context, url, options.get("permissions", ()))
         except BaseException:
             context.close()
             raise
         if has_own_clock:
             context.close()
-            return
-        twin = self._contexts.pop(key, None)  # of two that were open at once
+        else:
+            self._keep(key, context)
+
+    def _keep(self, key: str, context: BrowserContext) -> None:
+        """Keeps a context for the next test. Closes its twin, of two that were open at once, or the oldest of too
+        many."""
+        twin = self._contexts.pop(key, None)
         self._contexts[key] = context
-        if twin is not None or len(self._contexts) > MAX_CONTEXTS:
-            (twin or self._contexts.pop(next(iter(self._contexts)))).close()
+        if twin is not None:
+            twin.close()
+        elif len(self._contexts) > MAX_CONTEXTS:
+            self._contexts.pop(next(iter(self._contexts))).close()
 
     def _opened(self, url: str, size: tuple[int, int], options: dict[str, Any]) -> BrowserContext:
         context = self._browser.new_context(
@@ -102,16 +108,20 @@ class Browser:
         return context
 
 
-def _empty(context: BrowserContext, url: str) -> None:
-    """Removes what a test left in a context."""
+def _empty(context: BrowserContext, url: str, permissions: Sequence[str]) -> None:
+    """Removes what a test left in a context. permissions: those that it was opened with."""
     first, *others = context.pages
     for each in others:
         each.close()
     context.unroute_all()
     context.clear_cookies()
     context.clear_permissions()
+    if permissions:
+        context.grant_permissions(permissions)
+    session = context.new_cdp_session(first)
     stored = "local_storage,indexeddb,service_workers,cache_storage"
-    context.new_cdp_session(first).send("Storage.clearDataForOrigin", {"origin": url, "storageTypes": stored})
+    session.send("Storage.clearDataForOrigin", {"origin": url, "storageTypes": stored})
+    session.detach()
 
 
 @contextmanager
