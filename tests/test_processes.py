@@ -108,7 +108,7 @@ def titles(env: dict[str, str], api: Api, words: str, number: int) -> list[str]:
     raise AssertionError(f"{words}: {found}")
 
 
-@pytest.mark.exhaustive("several processes in a browser")
+@pytest.mark.exhaustive("several processes")
 def test_sessions_and_wrong_passwords_are_those_of_all_processes(three: Three) -> None:
     visitor = Visitor(three.every.url)
     assert visitor.sign_in().status_code == 303

@@ -76,7 +76,7 @@ def free_ports(count: int) -> list[str]:
         return found
 
 
-@pytest.fixture(params=telling({each: each for each in CURLS}, CURLS[:1], "without curl"))
+@pytest.fixture(params=telling(CURLS, CURLS[:1], "without curl"))
 def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return checkout(tmp_path, request.param)
 

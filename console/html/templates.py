@@ -12,7 +12,7 @@ from markupsafe import Markup
 from server import translation
 
 MACROS = "macros"
-# What templates know besides their values: ui.py and rendering.py add the components (`ui`) and static files (`files`).
+# The names that every template knows. ui.py and rendering.py add the components (`ui`) and static files (`files`).
 GLOBALS: dict[str, Any] = {}
 
 
@@ -51,5 +51,5 @@ def _environment() -> Any:
 
     made = environment()
     GLOBALS.update(made.globals)
-    made.globals = GLOBALS  # modules that are imported later add to them
+    made.globals = GLOBALS  # modules that are imported later add names
     return made

@@ -73,9 +73,9 @@ class Browser:
 
     @contextmanager
     def _context(self, url: str, size: tuple[int, int], options: dict[str, Any]) -> Iterator[BrowserContext]:
-        """Lends a context. The next test with the same site and options gets it again, emptied: with its process and
-        the compiled scripts, a page takes half of the processor time. A context with a clock of its own is closed,
-        since it would keep that clock."""
+        """Lends a context, which is emptied and kept for the next test with the same site and options: a page takes
+        half of the processor time when its process runs and its scripts are compiled. A context whose clock was set is
+        closed, since a clock cannot be removed from it."""
         key = f"{url} {size} {sorted(options.items())}"
         context = self._contexts.pop(key, None) or self._opened(url, size, options)
         try:

@@ -16,6 +16,7 @@ from tests.console.browser import Browser, is_sideways, violations
 from tests.console.visitor import Visitor, place
 from tests.oauth.apps import App, register
 from tests.service import Api, Server
+from tests.telling import WALK
 
 READ = """"read":
   label: Look at orders
@@ -246,7 +247,7 @@ def test_mistakes_are_reached_by_keyboard_alone(phone: Page, signed_in: Visitor,
         assert violations(phone) == [] and not is_sideways(phone)
 
 
-@pytest.mark.exhaustive("a walk through pages that have tests of their own")
+@WALK
 def test_a_secret_is_replaced_without_scripts(chromium: Browser, server: Server, signed_in: Visitor, app: App) -> None:
     with chromium.page(server.url, cookies=signed_in.cookies, java_script_enabled=False) as plain:
         plain.goto(f"/admin/apps/{app.id}")

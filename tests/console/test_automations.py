@@ -16,6 +16,7 @@ from server.record_types.shared.triggers import TRIGGERS
 from tests.console.browser import Browser, is_sideways, violations
 from tests.console.visitor import Visitor, place, text_of, value
 from tests.service import Api, Server
+from tests.telling import WALK
 
 FUNCTION = "svc.trigger.automation.function"
 GREET = """inputs:
@@ -68,7 +69,7 @@ def form(nora: Api, id: int, **changes: str) -> dict[str, str]:
 # -- in a browser ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.exhaustive("a walk through pages that have tests of their own")
+@WALK
 def test_write_fix_complete_save_simulate_run_and_restore_by_keyboard_and_mouse(page: Page, nora: Api) -> None:
     page.goto("/automations/new")
     script = page.locator("#script")
@@ -226,7 +227,7 @@ def test_leaving_with_unsaved_text_asks_and_a_draft_is_stored(page: Page, nora: 
     assert asked == ["beforeunload"]
 
 
-@pytest.mark.exhaustive("a walk through pages that have tests of their own")
+@WALK
 def test_without_scripts_it_is_written_run_and_restored(
     chromium: Browser, server: Server, signed_in: Visitor, nora: Api
 ) -> None:

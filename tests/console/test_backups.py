@@ -19,6 +19,7 @@ from tests.console.conftest import proven
 from tests.console.visitor import Visitor, loaded, place, text_of
 from tests.records.desk import Desk
 from tests.service import Api, Server
+from tests.telling import WALK
 
 pytestmark = pytest.mark.sqlite("the file of the database")
 
@@ -262,7 +263,7 @@ def test_an_unusable_database_is_rolled_back(server: Server, nora: Api, visitor:
     hand.unlink()
 
 
-@pytest.mark.exhaustive("a walk through pages that have tests of their own")
+@WALK
 def test_a_backup_is_downloaded_uploaded_read_and_removed_in_a_browser(
     chromium: Browser, server: Server, nora: Api, visitor: Visitor, tmp_path: Path
 ) -> None:

@@ -2,13 +2,13 @@
 
 import re
 
-import pytest
 import requests
 from playwright.sync_api import Page, expect
 
 from tests.console.browser import Browser, sign_in, violations
 from tests.console.visitor import Visitor
 from tests.service import Api, Server
+from tests.telling import WALK
 
 
 def test_sign_in_look_around_and_sign_out_by_keyboard_alone(chromium: Browser, server: Server, nora: Api) -> None:
@@ -58,7 +58,7 @@ def test_sign_in_look_around_and_sign_out_by_keyboard_alone(chromium: Browser, s
         assert page.url.endswith("/login?next=%2Faccount")
 
 
-@pytest.mark.exhaustive("a walk through pages that have tests of their own")
+@WALK
 def test_everything_works_without_scripts(chromium: Browser, server: Server, nora: Api) -> None:
     with chromium.page(server.url, java_script_enabled=False) as page:
         sign_in(page)
@@ -136,7 +136,7 @@ def test_time_fields_show_how_they_were_understood(page: Page) -> None:
     expect(told).to_have_class(re.compile("bad"))
 
 
-@pytest.mark.exhaustive("a walk through pages that have tests of their own")
+@WALK
 def test_a_token_is_shown_once_and_works_after_copying(chromium: Browser, server: Server, nora: Api) -> None:
     with chromium.page(server.url, permissions=["clipboard-read", "clipboard-write"]) as page:
         sign_in(page)

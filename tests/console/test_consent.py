@@ -12,7 +12,7 @@ from tests.console.browser import PHONE, Browser, is_sideways, violations
 from tests.console.visitor import Visitor
 from tests.oauth.apps import CALLBACK, App, challenge, register
 from tests.service import PASSWORD, Api
-from tests.telling import telling
+from tests.telling import WITH_AND_WITHOUT_SCRIPTS
 
 SITE = CALLBACK.removesuffix("/back")
 REMEMBERING = "/admin/system/settings/oauth_remember_consent"
@@ -41,7 +41,7 @@ def _arrive(page: Page, app: App, **changes: str) -> None:
     page.press("#password", "Enter")
 
 
-@pytest.mark.parametrize("scripts", telling({"scripts": True, "no scripts": False}, ("scripts",), "without scripts"))
+@pytest.mark.parametrize("scripts", WITH_AND_WITHOUT_SCRIPTS)
 def test_a_worker_signs_in_allows_and_reaches_the_app(
     scripts: bool, chromium: Browser, nora: Api, signed_in: Visitor
 ) -> None:

@@ -9,7 +9,7 @@ from tests.console.browser import NARROW, Browser, is_sideways, violations
 from tests.console.visitor import Visitor
 from tests.oauth.apps import App, register
 from tests.service import PASSWORD, Api
-from tests.telling import telling
+from tests.telling import WITH_AND_WITHOUT_SCRIPTS
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def _poll(nora: Api, app: App, codes: dict[str, str]) -> requests.Response:
     return requests.post(f"{nora.url}/oauth/token", form, timeout=60)
 
 
-@pytest.mark.parametrize("scripts", telling({"scripts": True, "no scripts": False}, ("scripts",), "without scripts"))
+@pytest.mark.parametrize("scripts", WITH_AND_WITHOUT_SCRIPTS)
 def test_a_worker_signs_in_and_allows(scripts: bool, chromium: Browser, nora: Api, terminal: App) -> None:
     codes = _begin(nora, terminal)
     with chromium.page(nora.url, size=NARROW, java_script_enabled=scripts) as page:

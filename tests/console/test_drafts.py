@@ -15,6 +15,7 @@ from tests.console.browser import Browser
 from tests.console.visitor import Visitor, place
 from tests.records.desk import NOW, Desk
 from tests.service import Api, Server
+from tests.telling import WALK
 
 
 @pytest.fixture(scope="module")
@@ -130,7 +131,7 @@ def test_every_long_form_stores_its_input(signed_in: Visitor, nora: Api, path: s
     signed_in.send("/-/draft/drop", {"_draft": key}, page="/account")
 
 
-@pytest.mark.exhaustive("a walk through pages that have tests of their own")
+@WALK
 def test_typed_text_survives_a_closed_page_and_a_lost_connection(
     chromium: Browser, server: Server, signed_in: Visitor, nora: Api
 ) -> None:

@@ -21,6 +21,7 @@ from tests.console.browser import Browser, violations
 from tests.console.crowd import crowd
 from tests.console.lively import Lively
 from tests.records.desk import Desk
+from tests.telling import WALK
 
 pytestmark = pytest.mark.sqlite("a desk with backups of its file")
 
@@ -177,7 +178,7 @@ def test_a_list_with_an_invalid_query_says_so_and_preserves_the_query(
 # -- choosing one of many ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.exhaustive("a walk through pages that have tests of their own")
+@WALK
 def test_one_of_many_is_chosen_by_name_number_or_lookup(crowded: Lively, chromium: Browser) -> None:
     page, number = crowded.visitor.get("/admin/tokens/new").text, crowded.ids["worker0"]
     assert 'data-chooser="/-/choose/worker"' in page and f'value="Nora Berg #{crowded.ids["nora"]}"' in page

@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 from tests.console.browser import Browser
 from tests.console.visitor import Visitor
 from tests.service import Api, Server
+from tests.telling import WALK
 from tests.test_help_examples import HELP
 
 PAGE = (HELP / "automations.md").read_text("utf-8").partition("\n## Your first automation")[2].partition("\n## ")[0]
@@ -22,7 +23,7 @@ def test_the_page_writes_the_same_script_into_a_file() -> None:
     assert file == BLOCKS["script"] and policy.replace("\\n", "\n") == BLOCKS["policy"]
 
 
-@pytest.mark.exhaustive("a walk through pages that have tests of their own")
+@WALK
 @pytest.mark.parametrize("scripts", [True, False])
 def test_the_steps_of_the_console_lead_to_a_ticket(
     chromium: Browser, server: Server, signed_in: Visitor, nora: Api, scripts: bool

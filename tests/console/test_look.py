@@ -18,7 +18,7 @@ from tests.console.browser import PHONE, Browser, violations
 from tests.console.visitor import Visitor, text_of
 from tests.records.desk import Desk
 from tests.service import Api, Server
-from tests.telling import telling
+from tests.telling import WITH_AND_WITHOUT_SCRIPTS
 
 pytestmark = pytest.mark.sqlite("the same with any store")
 
@@ -162,7 +162,7 @@ def test_a_closed_group_stays_closed_except_for_the_current_page(wide: Page) -> 
     expect(wide.locator(".rail").get_by_role("link", name="Tokens", exact=True)).to_be_visible()
 
 
-@pytest.mark.parametrize("javascript", telling({"scripts": True, "no scripts": False}, ("scripts",), "without scripts"))
+@pytest.mark.parametrize("javascript", WITH_AND_WITHOUT_SCRIPTS)
 def test_the_bar_of_a_phone_leads_to_everything(
     chromium: Browser, server: Server, nora_in_a_browser: Visitor, javascript: bool
 ) -> None:

@@ -10,6 +10,7 @@ from tests.console.browser import NARROW, PHONE, Browser, is_sideways, violation
 from tests.console.conftest import HOSTILE
 from tests.console.visitor import Visitor, place, text_of
 from tests.service import Api, Server
+from tests.telling import WALK
 
 BASE = "/automations/recipes"
 SECRET = "signing-secret-of-the-tests"
@@ -85,7 +86,7 @@ def test_a_duplicate_name_is_reported_at_its_field(signed_in: Visitor, nora: Api
     assert len(nora.found("automation", 'name:"mask.twice"')) == 1
 
 
-@pytest.mark.exhaustive("a walk through pages that have tests of their own")
+@WALK
 @pytest.mark.parametrize("scripts", [True, False])
 def test_a_recipe_in_a_browser_by_the_keyboard_and_on_a_phone(
     chromium: Browser, server: Server, nora_in_a_browser: Visitor, nora: Api, signed_in: Visitor, scripts: bool

@@ -16,6 +16,7 @@ from tests.console.visitor import Visitor, place, text_of, value
 from tests.mail_servers import LOGIN, Pop3Server
 from tests.service import PASSWORD, Api, Server, command
 from tests.smtp_server import SmtpServer
+from tests.telling import WALK
 
 PERSON = {"first_name": "Nora", "last_name": "Berg", "email": "nora@desk.example", "timezone": "Europe/Berlin"}
 SETTINGS = "/admin/system/settings"
@@ -154,7 +155,7 @@ def test_a_mailbox_is_opened_before_it_is_stored(nora: Visitor, api: Api) -> Non
         api.delete(f"/rest/records/mailbox/{each['id']}.json").ok()
 
 
-@pytest.mark.exhaustive("a walk through pages that have tests of their own")
+@WALK
 def test_demo_data_is_loaded_and_removed(nora: Visitor, api: Api) -> None:
     uris = ("ticket", "org", "address", "message", "worker", "group", "contact", "task", "snippet", "activity_log")
     for step in ("address", "mail", "receive"):
@@ -229,7 +230,7 @@ def test_the_rail_shows_when_mail_stalls(server: Server, nora: Visitor) -> None:
     assert "could not be taken" not in nora.get("/help").text
 
 
-@pytest.mark.exhaustive("a walk through pages that have tests of their own")
+@WALK
 def test_from_an_empty_folder_to_a_script_by_keyboard(chromium: Browser, tmp_path: Path) -> None:
     started = Server(tmp_path / "data", "--host", "0.0.0.0")
     granted = ["clipboard-read", "clipboard-write"]

@@ -19,6 +19,7 @@ from tests.console.conftest import proven
 from tests.console.visitor import Visitor, place
 from tests.records.desk import Desk
 from tests.service import PASSWORD, Api, Server
+from tests.telling import WALK
 
 OURS = {"Sec-Fetch-Site": "same-origin"}
 HIDDEN = re.compile(r'<input type="hidden" name="([^"]+)" value="([^"]*)"')
@@ -206,7 +207,7 @@ def page(chromium: Browser, server: Server, nora: Api) -> Iterator[Page]:
         yield opened
 
 
-@pytest.mark.exhaustive("a walk through pages that have tests of their own")
+@WALK
 def test_a_late_form_is_done_in_the_browser(page: Page, desk: Desk, nora: Api) -> None:
     page.goto("/admin/apps/new")
     page.fill("#name", "Kept app")

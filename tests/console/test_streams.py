@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Request, expect
 
 from tests.console.browser import Browser
 from tests.console.test_tickets import ticket
@@ -88,9 +88,12 @@ def test_many_windows_get_events_whichever_leads(page: Page, nora: Api, ticket: 
 
 def test_windows_share_one_stream(page: Page, nora: Api, ticket: dict[str, Any]) -> None:
     asked: list[str] = []
-    page.context.on(
-        "request", lambda request: asked.append(request.url) if request.resource_type == "eventsource" else None
-    )
+
+    def note(request: Request) -> None:
+        if request.resource_type == "eventsource":
+            asked.append(request.url)
+
+    page.context.on("request", note)
     one, other = windows(page, ticket["page"], 2)
     other.goto("/inbox?v=open")
     count = other.locator("[data-view=open]")
@@ -100,6 +103,7 @@ def test_windows_share_one_stream(page: Page, nora: Api, ticket: dict[str, Any])
     expect(count).to_have_text(str(before - 1))
     assert asked and all("/-/stream?" in each for each in asked)
     assert "live" in asked[-1] and "follow" in asked[-1] and "unread" in asked[-1]
+    page.context.remove_listener("request", note)
 
 
 def test_without_locks_each_window_has_its_own_streams(

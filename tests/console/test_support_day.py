@@ -17,6 +17,7 @@ from tests.console.visitor import Visitor
 from tests.records.desk import Desk
 from tests.service import PASSWORD, Api, Server, people
 from tests.smtp_server import SmtpServer
+from tests.telling import WALK
 
 pytestmark = pytest.mark.exhaustive("a walk through pages that have tests of their own")
 
@@ -142,7 +143,7 @@ def parts_of(mail: Message) -> dict[str, str]:
     return found
 
 
-@pytest.mark.exhaustive("a walk through pages that have tests of their own")
+@WALK
 def test_a_day_at_the_desk_by_keyboard_alone(chromium: Browser, milos: DeskOfMilo, tmp_path: Path) -> None:
     """The whole day, step by step. Every key is pressed by Hands, nothing is clicked, no address is typed."""
     with chromium.page(milos.url) as page:

@@ -17,6 +17,7 @@ from tests.console.visitor import Visitor, place
 from tests.oauth.apps import READING, App, register
 from tests.records.desk import Desk
 from tests.service import Api, Server, command
+from tests.telling import WALK
 
 ME = "/rest/workers/me.json"
 
@@ -187,7 +188,7 @@ def test_workers_end_only_their_own_tokens(signed_in: Visitor, visitor: Visitor,
 # -- in a browser ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.exhaustive("a walk through pages that have tests of their own")
+@WALK
 def test_a_token_is_created_by_keyboard_and_leaving_it_asks_once(phone: Page, signed_in: Visitor, app: App) -> None:
     phone.goto(f"/admin/tokens/new?app_id={app.id}")
     phone.locator("#scopes-1").focus()

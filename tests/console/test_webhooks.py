@@ -19,6 +19,7 @@ from tests.console.browser import Browser, is_sideways, violations
 from tests.console.visitor import Visitor, place
 from tests.records.desk import Desk
 from tests.service import Api, Server
+from tests.telling import WALK
 
 BASE = "/automations/webhooks"
 MAKER = """inputs:
@@ -358,7 +359,7 @@ def test_a_request_is_tried_by_keyboard_alone(phone: Page, maker: int) -> None:
     assert violations(phone) == [] and not is_sideways(phone)
 
 
-@pytest.mark.exhaustive("a walk through pages that have tests of their own")
+@WALK
 def test_a_delivery_becomes_the_input_of_a_simulation_without_scripts(
     chromium: Browser, server: Server, nora: Api, signed_in: Visitor
 ) -> None:
