@@ -2,6 +2,7 @@
 module."""
 
 import gc
+import logging
 import os
 import sys
 from collections import Counter
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from server import log
 from server.app import GC_THRESHOLDS
 from server.store import schema
 from tests import databases
@@ -116,6 +118,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
     """Drops a database with the folder of its test, or else with the module."""
+    _end_logs()
     folder = getattr(item, "funcargs", {}).get("tmp_path")
     try:
         return (yield)
@@ -124,6 +127,13 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
             databases.drop(folder)
         if nextitem is None or nextitem.path != item.path:
             databases.drop()
+
+
+def _end_logs() -> None:
+    """Removes the logs that commands have started in this process. They write to the stderr that was captured for their
+    test; once that is closed, its file descriptor may be that of a database."""
+    root = logging.getLogger()
+    root.handlers[:] = [each for each in root.handlers if not isinstance(each, log.LineHandler)]
 
 
 @pytest.hookimpl(optionalhook=True)
