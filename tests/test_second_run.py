@@ -1,4 +1,4 @@
-"""The second run of `make test`: a few failed tests run again, alone, and must pass there."""
+"""How `make test` chooses tests: a few failed tests run again, alone, and must pass there."""
 
 import os
 import subprocess
@@ -48,3 +48,11 @@ def test_a_test_fails_when_it_fails_twice(tmp_path: Path, modules: list[str], co
     )  # fmt: skip
     assert (done.returncode, told in done.stdout) == (code, True), done.stdout + done.stderr
     assert done.stdout.count("test session starts") == (2 if 0 < len(modules) < 4 and modules != [PASSES] else 1)
+
+
+def test_a_file_of_exhaustive_tests_can_be_named() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests", "-n", "0", "--collect-only", "-q", __file__, ROOT / "tests" / "test_times.py"],
+        cwd=ROOT, check=False, capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert (done.returncode, Path(__file__).name in done.stdout) == (0, False), done.stdout + done.stderr
