@@ -1,8 +1,8 @@
 """Composes statements again during tests and compares them with the cached statement of the same shape: a shape with
 two texts fails the test that meets the second text.
 
-A statement is checked the first times that it occurs in the process, in whichever cache, and then each time its count
-has doubled: checking every statement would take longer than the tests."""
+A statement is checked the first times that it comes from a cache in the process, whichever cache that is, and then each
+time its count has doubled: checking every statement would take longer than the tests."""
 
 import threading
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from server.store.statement_shapes import Builder, KeyedBuilder, code_of
 from server.store.statements import Fragment, Statement, StatementCache
 
 MAX_COMPARED = 100_000  # characters; most of the time of the largest searches is spent on composing them
-FIRST = 8  # occurrences of a statement that are all checked
+FIRST = 4  # occurrences of a statement that are all checked, besides the very first, which has just been composed
 
 
 _state = threading.local()
@@ -48,7 +48,7 @@ def _compared(get: Any) -> Any:
         place = f"{code.co_filename}:{code.co_firstlineno}"
         if count == 1:
             _require_no_values(build, kept, place)
-        if len(kept.sql) > MAX_COMPARED or (count > FIRST and count & (count - 1)):
+        if count == 1 or len(kept.sql) > MAX_COMPARED or (count > FIRST and count & (count - 1)):
             return kept
         _state.is_anew = True
         try:

@@ -5,12 +5,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from weakref import WeakKeyDictionary
 from zoneinfo import ZoneInfo
 
 import pytest
 
-from server import app, tickets
+from server import tickets
 from server.access import actor
 from server.automation.service_automations import ServiceAutomations
 from server.context import Context, Service
@@ -25,11 +24,9 @@ from server.records import records
 from server.records.service_settings import get, put
 from server.records.writing import RecordWriter
 from server.settings import load
-from server.store import schema
-from server.store.statements import StatementCache
 from server.store.transaction import Transaction
 from server.tickets import reopening, requesters
-from tests import databases
+from tests import databases, opening
 from tests.smtp_server import SmtpServer
 
 SCANS = (
@@ -39,8 +36,6 @@ SCANS = (
 )  # importing these modules registers the scans
 NOW = 1_795_187_045  # Friday 2026-11-20 15:04:05 UTC
 BASE_URL = "https://desk.example"
-# Statements of the tables of a registry, which all its desks share, so that a test does not compose them again.
-_statements: WeakKeyDictionary[Registry, StatementCache[Any]] = WeakKeyDictionary()
 
 
 class Post:
@@ -49,13 +44,7 @@ class Post:
 
     def __init__(self, folder: Path, registry: Registry, copied: bytes = b"") -> None:
         """copied: the database file of another desk that nothing was done to, which takes less time than a new one."""
-        file = folder / databases.FILE
-        if copied:
-            file.write_bytes(copied)
-        else:
-            databases.begin_empty(file)
-        store = schema.open_store(file, app.all_tables(registry), registry.texts())
-        store.statements = _statements.setdefault(registry, store.statements)
+        store = opening.opened(folder, registry, copied)
         settings = load({}, {}, folder).replace(base_url=BASE_URL, notification_mail=())
         self.service = Service(store, registry, settings, BASE_URL, "0" * 32, automations=ServiceAutomations())
         self.now = NOW

@@ -4,7 +4,9 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from server import app, mailroom
@@ -14,13 +16,12 @@ from server.context import Context, Service
 from server.first_start import setup
 from server.mailroom import Receipt
 from server.record_types.record_type import Record
-from server.record_types.registry import load as load_types
 from server.record_types.shared.relation_tables import ATTACHED, REQUESTER
 from server.records.writing import RecordWriter
 from server.settings import load
-from server.store import blobs, schema
+from server.store import blobs
 from server.store.transaction import Transaction
-from tests import databases
+from tests import databases, opening
 
 NOW = 1_795_000_000  # 2026-11-18
 
@@ -40,25 +41,40 @@ def multipart(*parts: str, kind: str = "mixed", **headers: str) -> bytes:
     return mail(body, MIME_Version="1.0", Content_Type=f"multipart/{kind}; boundary=b0", **headers)
 
 
+@cache
+def _new_desk() -> bytes:
+    """The file of a new desk with its first records; of PostgreSQL, nothing, since a copy takes longer than they do."""
+    if databases.is_postgresql():
+        return b""
+    with TemporaryDirectory() as folder:
+        Desk(Path(folder), copied=b"").close()
+        return (Path(folder) / databases.FILE).read_bytes()
+
+
 class Desk:
     """An open database. `now`: the second at which mail arrives."""
 
-    def __init__(self, folder: Path, **settings: Any) -> None:
-        registry = load_types()
+    def __init__(self, folder: Path, copied: bytes | None = None, **settings: Any) -> None:
+        """copied: the file of a desk with its first records, b"" for a file without any."""
+        copied = _new_desk() if copied is None else copied
+        self.registry = opening.borrow()
         folder.mkdir(exist_ok=True)
-        file = folder / databases.FILE
-        databases.begin_empty(file)
-        store = schema.open_store(file, app.all_tables(registry), registry.texts())
+        is_new = not (folder / databases.FILE).exists()
+        store = opening.opened(folder, self.registry, copied)
         chosen = load({}, {}, folder).replace(base_url="https://desk.example", **settings)
-        self.service = Service(store, registry, chosen, chosen.base_url, "0" * 32, automations=ServiceAutomations())
+        self.service = Service(
+            store, self.registry, chosen, chosen.base_url, "0" * 32, automations=ServiceAutomations()
+        )
         self.now = NOW
-        setup.prepare(self.ctx)
+        if not (copied and is_new):
+            setup.prepare(self.ctx)
 
     def set(self, **settings: Any) -> None:
         self.service = replace(self.service, settings=self.service.settings.replace(**settings))
 
     def close(self) -> None:
         self.service.store.close()
+        opening.give_back(self.registry)
 
     @property
     def ctx(self) -> Context:

@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
-from server import app, settings
+from server import settings
 from server.access import actor as actors
 from server.access.actor import Actor
 from server.automation import saving
 from server.automation.service_automations import ServiceAutomations
 from server.context import Context, Service
-from server.record_types.registry import Registry, load
+from server.record_types.registry import Registry
 from server.record_types.shared import entries
 from server.records import records
 from server.records.dictionary import Dictionaries
@@ -21,10 +21,8 @@ from server.search.conditions import ALWAYS
 from server.search.query_parser import parse
 from server.search.select import CompiledSearch
 from server.search.select import search as compile_search
-from server.store.database import Store
-from server.store.schema import open_store
 from server.store.transaction import Transaction
-from tests import databases
+from tests import opening
 
 NOW = 1_795_000_000
 BASE_URL = "https://desk.example"
@@ -32,24 +30,22 @@ READ_SECONDS = 120  # more than the service allows, so that no result depends on
 Result = TypeVar("Result")
 
 
-def _opened(path: Path, registry: Registry) -> Store:
-    return open_store(path, app.all_tables(registry), registry.texts(), read_seconds=READ_SECONDS)
-
-
 class Desk:
     """A database file. By default the service itself acts, at NOW, in UTC."""
 
     def __init__(self, folder: Path, registry: Registry | None = None) -> None:
-        self.registry = registry or load()
+        """registry: the caller's record types, for several desks or with custom types."""
+        self.registry = registry or opening.borrow()
+        self._is_borrowed = registry is None
         saving.register()
-        path = folder / databases.FILE
-        databases.begin_empty(path)
-        self.store = _opened(path, self.registry)
+        self.store = opening.opened(folder, self.registry, read_seconds=READ_SECONDS)
         loaded = settings.load({}, {}, data_folder=folder)
         self.service = Service(self.store, self.registry, loaded, BASE_URL, "test", automations=ServiceAutomations())
 
     def close(self) -> None:
         self.store.close()
+        if self._is_borrowed:
+            opening.give_back(self.registry)
 
     def context(self, worker_id: int = 0) -> Context:
         """Returns a context for operations of this worker; 0 is the service."""

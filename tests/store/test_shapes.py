@@ -12,8 +12,7 @@ from server.search.conditions import ALWAYS, Condition, equals, slots_from
 from server.store.statement_shapes import NoShape, keyed, shape_of
 from server.store.statements import SQLITE_COMPOSER, StatementCache, slot
 from server.store.tables import Column, Table, table_named
-from tests import databases
-from tests.composed_anew import _compared
+from tests import composed_anew, databases
 from tests.store.builders import closures, sources
 from tests.store.conftest import PUMP
 
@@ -143,9 +142,10 @@ def test_what_is_no_plain_function_is_refused() -> None:
         cache().get(lambda table=PUMP.sql: table.select())
 
 
-def test_the_tests_notice_one_shape_with_two_texts() -> None:
+def test_the_tests_notice_one_shape_with_two_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     """The check that is active in all tests; see tests/composed_anew.py."""
-    get = _compared(StatementCache.get)
+    monkeypatch.setattr(composed_anew, "_counts", {})
+    get = composed_anew._compared(StatementCache.get)
     found = cache()
     for name, is_right in (("name", True), ("place", False)):
         build = keyed(column(name), "by hand")
