@@ -36,6 +36,7 @@ from server.store import blobs, lock
 from server.tickets.reply import reply
 from tests import databases
 from tests.records.desk import NOW, Desk
+from tests.telling import telling
 
 SUNDAY_NIGHT = 1_795_315_800
 MOMENTS = (NOW, SUNDAY_NIGHT, 1_709_164_800 + 7 * 3600)  # the last on a leap day
@@ -48,7 +49,9 @@ STATES = {"open": 20, "waiting": 10, "closed": 240, "deleted": 24}  # at least
 # ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(params=MOMENTS, ids=["weekday", "sunday", "leap day"])
+@pytest.fixture(
+    params=telling(dict(zip(("weekday", "sunday", "leap day"), MOMENTS, strict=True)), ("sunday",), "every kind of day")
+)
 def planned(request: pytest.FixtureRequest) -> list[PlannedTicket]:
     return conversations(request.param)
 

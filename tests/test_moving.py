@@ -196,7 +196,7 @@ def _moved(source: Path, target: Path | str, cut_at: int = 0) -> tuple[Any, list
 
 
 @pytest.mark.parametrize("is_changed", telling({"same": False, "changed": True}, ("same",), "after a change as well"))
-@pytest.mark.parametrize("is_file", [False, True])
+@pytest.mark.parametrize("is_file", telling({"server": False, "file": True}, ("file",), "in both directions"))
 def test_one_that_is_cut_short_is_no_desk_and_goes_on(
     folder: Path, database: str, tmp_path: Path, *, is_file: bool, is_changed: bool
 ) -> None:
@@ -221,6 +221,7 @@ def test_one_that_is_cut_short_is_no_desk_and_goes_on(
     schema.open_store(target, app.all_tables(registry), registry.texts()).close()
 
 
+@pytest.mark.exhaustive("copies that were interrupted")
 def test_a_copy_that_somebody_wrote_into_is_not_taken(folder: Path, database: str) -> None:
     source = folder / app.DATABASE
     with pytest.raises(Cut):

@@ -208,6 +208,7 @@ def test_what_a_killed_process_had_begun_is_done_by_another(postgresql: str, tmp
         assert second.stop() == 0
 
 
+@pytest.mark.exhaustive("a race of two processes")
 def test_two_processes_begin_on_a_new_database_at_the_same_time(postgresql: str, tmp_path: Path) -> None:
     env = {**database(postgresql, "begun"), "HELPDESK_STARTER_PACKAGE": "yes"}
     servers: list[Server] = []

@@ -16,9 +16,10 @@ from server.record_types.shared.triggers import TRIGGERS
 from tests.console.browser import Browser, is_sideways, violations
 from tests.console.visitor import Visitor, place, text_of, value
 from tests.service import Api, Server
-from tests.telling import WALK
+from tests.telling import WALK, telling
 
 FUNCTION = "svc.trigger.automation.function"
+TRIED = (FUNCTION, "svc.trigger.mail.received", "svc.trigger.webhook.respond")  # a script, a mail, a request
 GREET = """inputs:
   text/who:
     required@bool: yes
@@ -541,7 +542,7 @@ def test_the_editor_knows_the_words_of_the_language(signed_in: Visitor) -> None:
 # -- real values -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("trigger", TRIGGERS)
+@pytest.mark.parametrize("trigger", telling(list(TRIGGERS), TRIED, "every trigger"))
 def test_an_automation_of_each_trigger_is_tried_with_a_ticket(signed_in: Visitor, nora: Api, trigger: str) -> None:
     ticket = nora.parse(b"From: ann@trial.example\nSubject: Pump\n\nIt leaks.").ok()
     mask = nora.record("ticket", ticket["id"])["mask"]

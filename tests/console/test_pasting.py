@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.service import Api
+from tests.telling import telling
 
 PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 CELLS = "Part\tPrice\nPump\t12"
@@ -50,23 +51,38 @@ def test_cells_of_a_spreadsheet_are_pasted_as_text(answer: Page) -> None:
     expect(answer.locator("[data-attached] li")).to_have_count(0)
 
 
+PASTED = {
+    "text and a picture": ({"text/plain": "A note", "text/html": "<p>A note</p>"}, ["image.png"], "A note", "", []),
+    "text of two lines": ({"text/plain": "image\nand more"}, ["image.png"], "image\nand more", "", []),
+    "a picture alone": ({}, ["image.png"], "", "", ["image.png"]),
+    "a picture of a page": (
+        {"text/html": "<img src='https://kite.example/pump.png'>"},
+        ["image.png"],
+        "",
+        "",
+        ["image.png"],
+    ),
+    "a table": ({"text/html": TABLE}, ["image.png"], "", CELLS, []),
+    "formatted text": ({"text/html": "<p>A note</p>"}, ["image.png"], "", "A note", []),
+    "two files with their names": (
+        {"text/plain": "pump.png\nvalve.png"},
+        ["pump.png", "valve.png"],
+        "",
+        "",
+        ["pump.png", "valve.png"],
+    ),
+    "a file with its path": ({"text/plain": "/home/ana/pump.png"}, ["pump.png"], "", "", ["pump.png"]),
+    "a picture and blanks": ({"text/plain": "  "}, ["image.png"], "", "", ["image.png"]),
+}
+
+
 @pytest.mark.parametrize(
-    ("texts", "files", "by_browser", "by_script", "attached"),
-    [
-        ({"text/plain": "A note", "text/html": "<p>A note</p>"}, ["image.png"], "A note", "", []),
-        ({"text/plain": "image\nand more"}, ["image.png"], "image\nand more", "", []),
-        ({}, ["image.png"], "", "", ["image.png"]),
-        ({"text/html": "<img src='https://kite.example/pump.png'>"}, ["image.png"], "", "", ["image.png"]),
-        ({"text/html": TABLE}, ["image.png"], "", CELLS, []),
-        ({"text/html": "<p>A note</p>"}, ["image.png"], "", "A note", []),
-        ({"text/plain": "pump.png\nvalve.png"}, ["pump.png", "valve.png"], "", "", ["pump.png", "valve.png"]),
-        ({"text/plain": "/home/ana/pump.png"}, ["pump.png"], "", "", ["pump.png"]),
-        ({"text/plain": "  "}, ["image.png"], "", "", ["image.png"]),
-    ],
+    "pasted", telling(PASTED, ("text and a picture", "a picture alone", "a table"), "every content of a clipboard")
 )
 def test_a_picture_is_attached_only_when_there_is_nothing_else(
-    answer: Page, texts: dict[str, str], files: list[str], by_browser: str, by_script: str, attached: list[str]
+    answer: Page, pasted: tuple[dict[str, str], list[str], str, str, list[str]]
 ) -> None:
+    texts, files, by_browser, by_script, attached = pasted
     clipboard: dict[str, Any] = {"texts": texts, "files": files, "picture": PICTURE}
     assert answer.locator("#content").evaluate(PASTE, clipboard) == by_browser
     expect(answer.locator("[data-attached] li")).to_have_count(len(attached))

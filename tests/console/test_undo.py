@@ -14,6 +14,7 @@ from tests.console.test_tickets import answer_to
 from tests.console.visitor import Visitor, text_of
 from tests.records.desk import Desk
 from tests.service import Api
+from tests.telling import telling
 
 names = pytest.mark.parametrize
 
@@ -114,7 +115,7 @@ ACTS = {
 }  # fmt: skip
 
 
-@names("learned", [False, True], ids=["", "and the scan has run"])
+@names("learned", telling({"": False, "and the scan has run": True}, ("",), "after the scan"))
 @names("kind", list(ACTS))
 def test_undo_restores_a_ticket(
     signed_in: Visitor, nora: Api, desk: Desk, ticket: dict[str, Any], kind: str, learned: bool

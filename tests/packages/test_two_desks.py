@@ -10,9 +10,11 @@ import pytest
 from server.packages.exported_types import EXPORTED
 from tests.packages.parcel import Tree
 from tests.service import Api, Server
+from tests.telling import telling
 
 IMPORT, EXPORT = "/rest/packages/import.json", "/rest/packages/export.json"
 SECRET = "sk-hush-7Kq2"
+TOLD = ("automation", "bucket", "custom_field", "workspace_page")  # with a script, a parent, a choice, and parts
 SCRIPT = f"""start:
   http.request/call:
     output: response
@@ -154,7 +156,7 @@ def create(desk: Api, uri: str, made: dict[str, int]) -> int:
     return made[uri]
 
 
-@pytest.mark.parametrize("uri", sorted(SAMPLES))
+@pytest.mark.parametrize("uri", telling(sorted(SAMPLES), TOLD, "every record type"))
 def test_a_record_of_each_type_moves(uri, desks, samples):
     first, second = desks
     named = [f"{each}:{id}" for each, id in samples[uri].items()]

@@ -9,6 +9,7 @@ import pytest
 from server.counting.bins import UNITS
 from server.records.records import SearchRequest, search
 from tests.queries.office import KINDS, Office
+from tests.queries.test_bins import EACH_ZONE
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +71,7 @@ def test_custom_fields_by_name_by_id_and_by_uri(office: Office, name: str) -> No
 
 
 @pytest.mark.parametrize("unit", [unit.name for unit in UNITS])
-@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin", "Asia/Kathmandu", "America/St_Johns", "Australia/Lord_Howe"])
+@pytest.mark.parametrize("zone", EACH_ZONE)
 def test_every_unit_of_dates_in_zones_that_change_their_clocks(office: Office, unit: str, zone: str) -> None:
     check(office, "ticket", f"created@{unit}~2000", f"timezone:{zone}")
 

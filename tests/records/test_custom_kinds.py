@@ -18,6 +18,7 @@ from tests.api.direct import direct
 from tests.api.minimal import MINIMAL, made
 from tests.records.desk import NOW, Desk
 from tests.service import Api
+from tests.telling import telling
 
 MADE_BY_PEOPLE = "parcel"  # a type created as data
 TYPES = [*(each.uri for each in load() if "custom_fields" in each.features), MADE_BY_PEOPLE]
@@ -110,7 +111,7 @@ class Case:
         return self.desk.record(self.uri, id, by=self.ids["nora"], expand=expand)
 
 
-@pytest.fixture(params=TYPES)
+@pytest.fixture(params=telling(TYPES, ("ticket", "org", MADE_BY_PEOPLE), "every record type"))
 def case(request: pytest.FixtureRequest, desk: Desk, ids: dict[str, int]) -> Iterator[Case]:
     """Afterwards its fields are deleted, and their values after a week."""
     opened = Case(desk, ids, request.param)

@@ -2,6 +2,7 @@
 
 import ast
 import builtins
+import re
 import symtable
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 RUNS = {"rows", "row", "value", "run", "run_many", "each"}
+RUN = re.compile(rf"\.({'|'.join(RUNS)})\(")
 Scope = ast.FunctionDef | ast.Lambda
 
 
@@ -31,7 +33,8 @@ def sources() -> Iterator[tuple[str, str]]:
 def closures() -> Iterator[Closure]:
     """The closures of all builders."""
     for path, text in sources():
-        yield from _of_module(path, ast.parse(text))
+        if RUN.search(text):
+            yield from _of_module(path, ast.parse(text))
 
 
 def _of_module(path: str, tree: ast.Module) -> Iterator[Closure]:

@@ -8,6 +8,7 @@ import pytest
 from server.errors import ScriptError
 from server.template import Budget
 from server.template.registry import FILTERS
+from tests.telling import telling
 from tests.template.filter_cases import dates, encodings, hostile, lists, markup, numbers, texts
 from tests.template.run_cases import Case, check, every, failure, render
 
@@ -42,7 +43,7 @@ def test_hostile_use_has_a_small_answer(source: str, most: int) -> None:
     assert len(render(source, hostile.VALUES)) <= most
 
 
-@pytest.mark.parametrize("name", sorted(FILTERS))
+@pytest.mark.parametrize("name", telling(sorted(FILTERS), sorted(FILTERS)[::8], "every filter"))
 def test_no_value_brings_a_filter_down(name: str) -> None:
     """With any value in place of each argument, every filter returns a value or an error that names the line."""
     callee = FILTERS[name]
