@@ -45,7 +45,7 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     assert server.stop() == 0
 
 
-@pytest.mark.parametrize("page", telling(list(PAGES), ("commands",), "every page with examples"))
+@pytest.mark.parametrize("page", telling(list(PAGES), ("operating",), "every page with examples"))
 def test_a_page_shows_what_it_says(page: str, here: dict[str, str], tmp_path: Path) -> None:
     steps = PAGES[page]
     shown = typed([text for text, _ in steps], tmp_path, here)
