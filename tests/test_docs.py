@@ -103,6 +103,7 @@ INTERNAL = {
         console.pages.record.show.MAX_TEXT_CHARS console.pages.record.show.MAX_TICKETS
         tickets.conversation.MAX_TEXT_CHARS tickets.conversation.MAX_RECIPIENTS_CHARS
         tickets.conversation.MAX_DRAFTS tickets.conversation.MAX_EVENTS
+        tickets.latest_words.MAX_CHARS tickets.latest_words.MAX_READ_CHARS
         console.tickets.reply.MAX_ADDRESSES people.presence.MAX_WORKERS
         tickets.types.ticket_parts.merges.MAX_MERGES
         console.pages.automation.webhooks.MAX_SHOWN_CHARS automation.webhooks.response_preview.MAX_SHOWN_INPUTS

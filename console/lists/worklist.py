@@ -114,7 +114,8 @@ class Worklist:
     of the type if empty. changes: the access that its actions need. is_followed: whether the page announces changes of
     the list. import_path: the page that imports such records, "" for none. source: of rows that are not records; `own`
     are all their columns then, and uri names exported files. heading: the heading, if it differs from the title. limit:
-    the default number of rows. restore: restores fields of a record, where an update would not be enough."""
+    the default number of rows. restore: restores fields of a record, where an update would not be enough. hides_alike:
+    whether a default column is left out while all its values are the same."""
 
     uri: str
     path: str
@@ -144,6 +145,7 @@ class Worklist:
     heading: Words = ""
     limit: int = ui.PAGE_ROWS
     restore: Restore | None = None
+    hides_alike: bool = False
 
 
 DECLARED: dict[str, Worklist] = {}
@@ -199,6 +201,16 @@ class TableView(ABC):
         """Sets the rows of the page."""
         self.found, self.rows = found, found["results"]
         self.more = self.loaded(self.rows)
+        self.shown_columns = [each for each in self.columns if not self._is_alike(each)]
+
+    def _is_alike(self, column: ListColumn) -> bool:
+        """Whether a column that nobody asked for says the same in each of several rows, and nothing sorts by it."""
+        if not self.of.hides_alike or not self._is_default or len(self.rows) < 2 or column.value is None:
+            return False
+        if column is self.columns[0] or self.header(column)[1]:
+            return False
+        first, *others = (column.value(row, self.more) for row in self.rows)
+        return all(each == first for each in others)
 
     def batches(self) -> Iterator[list[dict[str, Any]]]:
         """All rows, PART at a time, at most MAX_EXPORTED. Raises `error`."""
@@ -223,7 +235,9 @@ class TableView(ABC):
                 raise Invalid(
                     f"columns: there is no column '{name[:60]}'{nearest(name, self.available)}", field="columns"
                 )
-        names = requested or [name for name in saved if name in self.available] or list(self.of.columns)
+        kept = requested or [name for name in saved if name in self.available]
+        self._is_default = not kept
+        names = kept or list(self.of.columns)
         return [self.available[name] for name in dict.fromkeys(names[:MAX_COLUMNS]) if name in self.available]
 
     def link(self, **changes: str) -> str:
@@ -241,8 +255,8 @@ class TableView(ABC):
 
     @property
     def labels(self) -> list[str]:
-        """The labels of the columns, in the worker's language."""
-        return [shown(each.label) for each in self.columns]
+        """The labels of the shown columns, in the worker's language."""
+        return [shown(each.label) for each in self.shown_columns]
 
     def cell(self, column: ListColumn, row: Row) -> str:
         """A value as HTML."""

@@ -1,8 +1,9 @@
 """The inbox: my tickets, unassigned, waiting, tickets of a group, saved searches; and the actions on selected
 tickets."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode
 
@@ -24,8 +25,9 @@ from server.record_types.shared import paths
 from server.records import records
 from server.records.records import SearchRequest
 from server.search.query_texts import sorted_query
-from server.tickets import list_neighbours, passing_counts, target_alerts, undo
-from server.translation import N_, N_ngettext, N_pgettext, _, shown
+from server.tickets import latest_words, list_neighbours, passing_counts, target_alerts, undo
+from server.tickets.latest_words import LatestWords
+from server.translation import N_, N_ngettext, N_pgettext, _, ngettext, pgettext, shown
 
 PATH, URI = "/inbox", "ticket"
 FIRST = "mine"
@@ -119,26 +121,76 @@ def _saved(visit: Visit) -> list[TicketView]:
 # -- rows -------------------------------------------------------------------------------------------------------------
 
 
-def _load(visit: Visit, rows: list[dict[str, Any]]) -> dict[int, str]:
-    """Returns the path of each ticket by id, with the way back to the list and to its neighbours."""
-    is_inbox = visit.path == PATH
-    own = view_of(visit).query if is_inbox else ""
-    q = sorted_query(SORT, visit.query.text("sort", ""), own, visit.query.text("q", ""))
-    size = visit.query.integer("limit", ui.PAGE_ROWS, 1, 100)
-    first = (visit.query.integer("page", 1, 1, records.MAX_PAGE) - 1) * size + 1
-    listed = list_neighbours.in_order([str(row["mask"]) for row in rows], first)
-    return {row["id"]: list_place.path(each, q, visit.shown_path) for row, each in zip(rows, listed, strict=True)}
+class TicketRows:
+    """What the columns need to know of the tickets of a page. Exports need none of it."""
+
+    def __init__(self, visit: Visit, rows: Sequence[Mapping[str, Any]]) -> None:
+        self._visit, self._rows = visit, rows
+
+    @cached_property
+    def paths(self) -> dict[int, str]:
+        """The path of each ticket by id, with the way back to the list and to its neighbours."""
+        visit, rows = self._visit, self._rows
+        own = view_of(visit).query if visit.path == PATH else ""
+        q = sorted_query(SORT, visit.query.text("sort", ""), own, visit.query.text("q", ""))
+        size = visit.query.integer("limit", ui.PAGE_ROWS, 1, 100)
+        first = (visit.query.integer("page", 1, 1, records.MAX_PAGE) - 1) * size + 1
+        listed = list_neighbours.in_order([str(row["mask"]) for row in rows], first)
+        return {row["id"]: list_place.path(each, q, visit.shown_path) for row, each in zip(rows, listed, strict=True)}
+
+    @cached_property
+    def latest(self) -> dict[int, LatestWords]:
+        """The beginning of the newest message of each ticket by id."""
+        return latest_words.read(self._visit.ctx, [row["latest_message_id"] for row in self._rows])
 
 
-def _subject(visit: Visit, row: Mapping[str, Any], more: dict[int, str]) -> str:
-    who = [each.get("name") or each["email"] for each in list((row.get("requesters") or {}).values())[:2]]
-    names = Markup(", ").join(map(ui.name, who))
-    about = Markup(" · ").join(filter(None, (row["mask"], names, ui.name(row.get("org__label") or ""))))
-    there = here(visit, row["id"])
-    link = ui.link(more.get(row["id"], paths.ticket(row["mask"])), str(row["subject"]))
+def _ticket(visit: Visit, row: Mapping[str, Any], more: TicketRows) -> str:
+    """The requester and the subject, bold while the requester waits for a reply; below, who wrote last and what."""
+    names = [each.get("name") or each["email"] for each in (row.get("requesters") or {}).values()]
+    latest = more.latest.get(row["id"])
+    is_unanswered = latest is not None and not latest.worker_id and row["status"] == "open"
+    link = ui.link(more.paths.get(row["id"], paths.ticket(row["mask"])), str(row["subject"]))
+    mark = _mark(_("waiting for a reply")) if is_unanswered else ""
+    there = escape(here(visit, row["id"]))
     return Markup(  # format() of Markup takes 4 % of the page
-        f'{link} <span class="here" data-here="{row["id"]}">{escape(there)}</span> <span class="muted">{about}</span>'
+        f'<span class="first{" unanswered" if is_unanswered else ""}">'
+        f'<span class="who">{_requesters(names)}</span> {link}{mark}'
+        f' <span class="here" data-here="{row["id"]}">{there}</span>{_time_left(visit, row)}</span>'
+        f'<span class="words">{_words(visit, names, latest)} <span class="mask">{escape(row["mask"])}</span></span>'
     )
+
+
+def _time_left(visit: Visit, row: Mapping[str, Any]) -> Markup:
+    """When a ticket reopens or is due; blank for most tickets."""
+    later, due_at = row.get("reopen_date"), row.get("due_at")
+    if not later and not due_at:
+        return Markup()
+    when = ui.icon("clock") + ui.when(visit, later) if later else ui.due(visit, due_at)
+    return Markup('<span class="due">{}</span>').format(when)
+
+
+def _requesters(names: Sequence[str]) -> Markup:
+    """The first requester, and the number of the others."""
+    others = f" +{len(names) - 1}" if len(names) > 1 else ""
+    return ui.name(names[0]) + others if names else Markup()
+
+
+def _words(visit: Visit, requesters: Sequence[str], latest: LatestWords | None) -> Markup:
+    """Who wrote the newest message, unless it was the requester, and its beginning."""
+    if latest is None:
+        return Markup()
+    if latest.worker_id:
+        who = pgettext("author", "You") if latest.worker_id == visit.actor.worker_id else latest.who
+    else:
+        who = latest.who if latest.who not in requesters[:1] else ""
+    files = ui.icon("clip") + _mark(ngettext("{count} file", "{count} files", latest.files)) if latest.files else ""
+    by = Markup("<b>{}:</b> ").format(ui.name(who)) if who else ""
+    return Markup("{}{}{}").format(files, by, ui.name(latest.words))
+
+
+def _mark(text: str) -> Markup:
+    """Words for screen readers, where eyes see a sign."""
+    return Markup(' <span class="unseen">{}</span>').format(text)
 
 
 def here(visit: Visit, ticket_id: int) -> str:
@@ -150,8 +202,7 @@ def here(visit: Visit, ticket_id: int) -> str:
 
 
 def _status(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
-    badge, later = ui.badge(*STATUS_BADGES[row["status"]]), row.get("reopen_date")
-    return Markup("{} {}").format(badge, ui.when(visit, later) if later else ui.due(visit, row.get("due_at") or 0))
+    return ui.badge(*STATUS_BADGES[row["status"]])
 
 
 def _place(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
@@ -214,15 +265,16 @@ ACTIONS = (
 TICKETS = declare(Worklist(
     URI, PATH, N_("Inbox"), ("_label", "state", "place", "owner", "updated"), sort=SORT,
     own=(
-        ListColumn("_label", N_("Ticket"), _subject, "subject", "main", value=lambda row, more: row["subject"]),
+        ListColumn("_label", N_("Ticket"), _ticket, "subject", "main", value=lambda row, more: row["subject"]),
         ListColumn("state", N_("Status"), _status, "status.id", value=lambda row, more: row["status"]),
         ListColumn("place", N_("Group and bucket"), _place, expand="group_,bucket_",
                    value=lambda row, more: row.get("bucket__label") or ""),
         ListColumn("owner", N_("Owner"), _owner, expand="owner_",
                    value=lambda row, more: row.get("owner__label") or ""),
     ),
-    load=_load, expand="requesters,org_", by=("group.id", "owner.id", "org.id", "status", "bucket.id"), actions=ACTIONS,
-    changes="worker", none=N_("No ticket matches."), empty=N_("No tickets here."), is_followed=True,
+    load=TicketRows, expand="requesters,org_", by=("group.id", "owner.id", "org.id", "status", "bucket.id"),
+    actions=ACTIONS,
+    changes="worker", none=N_("No ticket matches."), empty=N_("No tickets here."), is_followed=True, hides_alike=True,
     new=("/compose", N_("New ticket")), restore=lambda ctx, uri, id, fields: undo.restore(ctx, id, fields),
 ))  # fmt: skip
 

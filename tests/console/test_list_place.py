@@ -26,7 +26,7 @@ def five(nora: Api, request: pytest.FixtureRequest) -> list[dict[str, Any]]:
 def opened(visitor: Visitor, q: str, number: int) -> str:
     """Returns the path of a ticket as it is linked in a list."""
     page = visitor.get(f"/search/ticket?sort=created&q={quote(q)}").text
-    rows = re.findall(r'<td class="main"[^>]*><a [^>]*href="([^"]+)"', page)
+    rows = re.findall(r'<td class="main"[^>]*>.*?<a [^>]*href="([^"]+)"', page)
     return html.unescape(rows[number])
 
 

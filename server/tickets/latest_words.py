@@ -1,0 +1,85 @@
+"""The beginning of the newest message of tickets, and who wrote it: what a list shows of a conversation."""
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import peewee
+
+from server import contexts
+from server.context import Context
+from server.dataclass import dataclass
+from server.markup import quoted
+from server.record_types.shared.relation_tables import ATTACHED
+from server.records import records
+from server.store.statements import in_list, slot
+from server.store.tables import table_named
+from server.store.transaction import Transaction
+
+MAX_READ_CHARS = 2_000  # characters read of a message, most of which may be a quotation
+MAX_CHARS = 240
+_SALUTATION = re.compile(r"[^\d?]{2,40}[,!:،，]")  # a short first line, in any language
+
+
+@dataclass(frozen=True, slots=True)
+class LatestWords:
+    """The beginning of a message on one line. worker_id: its author; 0 for received mail. who: the given name of this
+    worker, or the name in the mail. files: the number of its files."""
+
+    words: str
+    worker_id: int
+    who: str
+    files: int
+
+
+def read(ctx: Context, message_ids: Iterable[int]) -> dict[int, LatestWords]:
+    """Reads these messages, of tickets that the caller may read; returns them by the id of their ticket."""
+    ids = json.dumps([each for each in message_ids if each])
+    return records.reading(ctx, lambda tx: _read(tx, ids))
+
+
+def _read(tx: Transaction, ids: str) -> dict[int, LatestWords]:
+    rows = tx.rows(_messages, (contexts.MESSAGE, ids))
+    return {
+        ticket_id: LatestWords(
+            beginning(content or ""), worker_id if is_outgoing else 0, (name if is_outgoing else from_name) or "", files
+        )
+        for ticket_id, is_outgoing, worker_id, from_name, content, name, files in rows
+    }
+
+
+def beginning(text: str) -> str:
+    """The first words of a mail on one line, without salutation, quotations and signature.
+
+    >>> beginning("> Is it?\\n\\nDear Ida,\\n\\nyes,\\nit is.\\n-- \\nAnn")
+    'yes, it is.'
+    """
+    said = "\n".join(words for kind, words in quoted.parts(text) if kind == "said").strip()
+    first, _, rest = said.partition("\n")
+    if _SALUTATION.fullmatch(first.strip()) and rest.strip():
+        said = rest
+    words = " ".join((said or text).split())
+    return words if len(words) <= MAX_CHARS else f"{words[:MAX_CHARS].rstrip()}…"
+
+
+def _messages() -> Any:
+    message, worker, attached = table_named("message"), table_named("worker"), ATTACHED.sql
+    files = attached.select(peewee.fn.COUNT(peewee.SQL("*"))).where(
+        attached.context == slot(0),
+        attached.record_id == message.c.id,
+        attached.attachment_id != message.c.html_attachment_id,
+    )
+    return (
+        message.select(
+            message.c.ticket_id,
+            message.c.is_outgoing,
+            message.c.worker_id,
+            message.c.from_name,
+            peewee.fn.SUBSTR(message.c.content, peewee.SQL("1"), peewee.SQL(str(MAX_READ_CHARS))),
+            worker.c.first_name,
+            files,
+        )
+        .join(worker, peewee.JOIN.LEFT_OUTER, on=(worker.c.id == message.c.worker_id))
+        .where(in_list(message.c.id, slot(1)))
+    )

@@ -1,0 +1,72 @@
+"""The rows of tickets in a list: who asks, who wrote last, and what they say."""
+
+import csv
+import io
+import re
+from typing import Any
+
+from tests.console.visitor import Visitor, text_of
+from tests.service import Api
+
+
+def received(nora: Api, body: str, subject: str, sender: str = "Ana Kite <ana@kite.example>") -> dict[str, Any]:
+    raw = f"From: {sender}\nSubject: {subject}\nMessage-Id: <{abs(hash((body, subject)))}@kite.example>\n\n{body}"
+    return nora.parse(raw.encode()).ok().json
+
+
+def words(row: str) -> str:
+    """Its text as a reader sees it."""
+    return text_of(row).replace(" :", ":")
+
+
+def row(visitor: Visitor, subject: str) -> str:
+    """The HTML of the only row whose ticket has this subject."""
+    page = visitor.get("/inbox", params={"v": "open", "q": f'subject:"{subject}"'})
+    [found] = re.findall(r"<tr>\s*<td class=\"check\">.*?</tr>", page.text, re.DOTALL)
+    return str(found)
+
+
+def test_a_row_shows_the_requester_and_the_first_words(signed_in: Visitor, nora: Api) -> None:
+    received(nora, "Dear team,\n\nthe pump\nleaks.\n\nOn Monday Ida wrote:\n> It runs.\n-- \nAna", "Pump of Monday")
+    shown = row(signed_in, "Pump of Monday")
+    assert "Ana Kite" in text_of(shown) and "the pump leaks." in text_of(shown)
+    assert not any(each in text_of(shown) for each in ("Dear team", "It runs", "Ida wrote"))
+    assert "unanswered" in shown and "waiting for a reply" in text_of(shown)
+
+
+def test_a_row_names_who_wrote_last(signed_in: Visitor, nora: Api) -> None:
+    id = received(nora, "It leaks.", "Pump of Tuesday")["id"]
+    nora.post("/rest/tickets/reply.json", ticket_id=id, content="A new seal is on its way.").ok()
+    mine = row(signed_in, "Pump of Tuesday")
+    assert "You: A new seal is on its way." in words(mine) and "unanswered" not in mine
+    nora.as_("milo").post("/rest/tickets/reply.json", ticket_id=id, content="It left today.").ok()
+    assert "Milo: It left today." in words(row(signed_in, "Pump of Tuesday"))
+    mask = nora.record("ticket", id)["mask"]
+    received(nora, "I work with Ana. Thanks!", f"[#{mask}] Pump of Tuesday", "Bo <bo@kite.example>")
+    answered = row(signed_in, "Pump of Tuesday")
+    assert "Bo: I work with Ana. Thanks!" in words(answered) and "unanswered" in answered
+
+
+def test_a_row_escapes_what_people_write(signed_in: Visitor, nora: Api) -> None:
+    received(nora, "<script>alert(1)</script> & more", "<b>Pump</b> of Friday", '"<i>Eve</i>" <eve@kite.example>')
+    shown = row(signed_in, "<b>Pump</b> of Friday")
+    assert "<script" not in shown and "<i>" not in shown and "<b>Pump" not in shown
+    assert "&lt;script&gt;alert(1)&lt;/script&gt; &amp; more" in shown
+
+
+def test_columns_without_a_difference_are_left_out(signed_in: Visitor, nora: Api) -> None:
+    for number in (1, 2):
+        received(nora, f"Number {number}.", f"Valve {number}")
+    listed = {"v": "open", "q": "subject:Valve*"}
+
+    def headers(**more: str) -> list[str]:
+        page = signed_in.get("/inbox", params={**listed, **more}).text
+        return [text_of(each).strip(" ↑↓") for each in re.findall(r'<th scope="col"[^>]*>(.*?)</th>', page, re.DOTALL)]
+
+    assert headers() == ["Ticket", "Updated"]
+    assert headers(columns="_label,state,owner") == ["Ticket", "Status", "Owner"], "these were asked for"
+    [first, *_] = nora.search("ticket", "subject:Valve*").ok()["results"]
+    nora.update("ticket", first["id"], owner_id=nora.ids["milo"]).ok()
+    assert headers() == ["Ticket", "Owner", "Updated"]
+    file = signed_in.get("/inbox", params={**listed, "format": "csv"}).text.lstrip("\ufeff")
+    assert next(csv.reader(io.StringIO(file))) == ["id", "_label", "state", "place", "owner", "updated"]
