@@ -146,7 +146,7 @@ class TicketRows:
 
 def _ticket(visit: Visit, row: Mapping[str, Any], more: TicketRows) -> str:
     """The requester and the subject, bold while the requester waits for a reply; below, who wrote last and what."""
-    names = [each.get("name") or each["email"] for each in (row.get("requesters") or {}).values()]
+    names = {id: str(each.get("name") or each["email"]) for id, each in (row.get("requesters") or {}).items()}
     latest = more.latest.get(row["id"])
     is_unanswered = latest is not None and not latest.worker_id and row["status"] == "open"
     link = ui.link(more.paths.get(row["id"], paths.ticket(row["mask"])), str(row["subject"]))
@@ -154,7 +154,7 @@ def _ticket(visit: Visit, row: Mapping[str, Any], more: TicketRows) -> str:
     there = escape(here(visit, row["id"]))
     return Markup(  # format() of Markup takes 4 % of the page
         f'<span class="first{" unanswered" if is_unanswered else ""}">'
-        f'<span class="who">{_requesters(names)}</span> {link}{mark}'
+        f'<span class="who">{_requesters(list(names.values()))}</span> {link}{mark}'
         f' <span class="here" data-here="{row["id"]}">{there}</span>{_time_left(visit, row)}</span>'
         f'<span class="words">{_words(visit, names, latest)} <span class="mask">{escape(row["mask"])}</span></span>'
     )
@@ -175,14 +175,16 @@ def _requesters(names: Sequence[str]) -> Markup:
     return ui.name(names[0]) + others if names else Markup()
 
 
-def _words(visit: Visit, requesters: Sequence[str], latest: LatestWords | None) -> Markup:
-    """Who wrote the newest message, unless it was the requester, and its beginning."""
+def _words(visit: Visit, requesters: Mapping[str, str], latest: LatestWords | None) -> Markup:
+    """Who wrote the newest message, unless it was the first requester, and its beginning. requesters: the name of each
+    address by id."""
     if latest is None:
         return Markup()
     if latest.worker_id:
         who = pgettext("author", "You") if latest.worker_id == visit.actor.worker_id else latest.who
     else:
-        who = latest.who if latest.who not in requesters[:1] else ""
+        sender = str(latest.sender_id)
+        who = "" if sender == next(iter(requesters), "") else requesters.get(sender, latest.who)
     files = ui.icon("clip") + _mark(ngettext("{count} file", "{count} files", latest.files)) if latest.files else ""
     by = Markup("<b>{}:</b> ").format(ui.name(who)) if who else ""
     return Markup("{}{}{}").format(files, by, ui.name(latest.words))

@@ -24,11 +24,13 @@ _SALUTATION = re.compile(r"[^\d?]{2,40}[,!:،，]")  # a short first line, in an
 
 @dataclass(frozen=True, slots=True)
 class LatestWords:
-    """The beginning of a message on one line. worker_id: its author; 0 for received mail. who: the given name of this
-    worker, or the name in the mail. files: the number of its files."""
+    """The beginning of a message on one line. worker_id: its author; 0 for mail of others and for automatic replies.
+    who: the given name of this worker; otherwise the name of the sender in the mail, or the address if there is none or
+    it is a worker's, whose name anybody could write there. files: the number of its files."""
 
     words: str
     worker_id: int
+    sender_id: int
     who: str
     files: int
 
@@ -41,12 +43,11 @@ def read(ctx: Context, message_ids: Iterable[int]) -> dict[int, LatestWords]:
 
 def _read(tx: Transaction, ids: str) -> dict[int, LatestWords]:
     rows = tx.rows(_messages, (contexts.MESSAGE, ids))
-    return {
-        ticket_id: LatestWords(
-            beginning(content or ""), worker_id if is_outgoing else 0, (name if is_outgoing else from_name) or "", files
-        )
-        for ticket_id, is_outgoing, worker_id, from_name, content, name, files in rows
-    }
+    latest = {}
+    for ticket_id, worker_id, name, sender_id, email, is_workers, from_name, content, files in rows:
+        who = name if worker_id else email if is_workers else from_name or email
+        latest[ticket_id] = LatestWords(beginning(content or ""), worker_id, sender_id, who or "", files)
+    return latest
 
 
 def beginning(text: str) -> str:
@@ -65,6 +66,7 @@ def beginning(text: str) -> str:
 
 def _messages() -> Any:
     message, worker, attached = table_named("message"), table_named("worker"), ATTACHED.sql
+    address = table_named("address")
     files = attached.select(peewee.fn.COUNT(peewee.SQL("*"))).where(
         attached.context == slot(0),
         attached.record_id == message.c.id,
@@ -73,13 +75,16 @@ def _messages() -> Any:
     return (
         message.select(
             message.c.ticket_id,
-            message.c.is_outgoing,
             message.c.worker_id,
+            worker.c.first_name,
+            message.c.sender_id,
+            address.c.email,
+            address.c.worker_id,
             message.c.from_name,
             peewee.fn.SUBSTR(message.c.content, peewee.SQL("1"), peewee.SQL(str(MAX_READ_CHARS))),
-            worker.c.first_name,
             files,
         )
+        .join(address, peewee.JOIN.LEFT_OUTER, on=(address.c.id == message.c.sender_id))
         .join(worker, peewee.JOIN.LEFT_OUTER, on=(worker.c.id == message.c.worker_id))
         .where(in_list(message.c.id, slot(1)))
     )

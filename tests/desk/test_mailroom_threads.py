@@ -9,7 +9,7 @@ import pytest
 from server.mailroom import Receipt
 from server.record_types.shared.relation_tables import LINK
 from server.records.writing import RecordWriter
-from server.tickets import requesters
+from server.tickets import latest_words, requesters
 from server.tickets.types.ticket_parts import status
 from tests.desk.mailroom import NOW, Desk, mail, multipart
 
@@ -248,6 +248,19 @@ def test_forged_mail_of_a_worker_is_from_a_stranger(
     assert received.ticket_id == boat.ticket_id and desk.requesters(boat.ticket_id) == [ANN]
     notes = [note for note in desk.notes(received) if note != "From names more than one address"]
     assert noted in " ".join(notes) and bool(notes) == bool(noted)
+
+
+def test_forged_mail_of_a_worker_is_listed_by_its_address(desk: Desk, boat: Receipt) -> None:
+    worker = desk.worker(MILO)
+    desk.set(mail_authserv_ids=("MX.desk.example",))
+    for number, (verdict, shown) in enumerate(((FAIL, (0, MILO)), (PASS, (worker, "milo")))):
+        received = desk.receive(
+            mail(
+                f"Hello {number}", From=f"Ann <{MILO}>", In_Reply_To="<a@kite.example>", Authentication_Results=verdict
+            )
+        )
+        listed = latest_words.read(desk.ctx, [desk.message(received)["id"]])[boat.ticket_id]
+        assert (listed.worker_id, listed.who) == shown
 
 
 def test_authentication_results_are_ignored_unless_the_host_is_set(desk: Desk) -> None:
