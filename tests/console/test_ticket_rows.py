@@ -5,12 +5,13 @@ import io
 import re
 from typing import Any
 
+from tests.api.minimal import number
 from tests.console.visitor import Visitor, text_of
 from tests.service import Api
 
 
-def received(nora: Api, body: str, subject: str, sender: str = "Ana Kite <ana@kite.example>") -> dict[str, Any]:
-    raw = f"From: {sender}\nSubject: {subject}\nMessage-Id: <{abs(hash((body, subject)))}@kite.example>\n\n{body}"
+def received(nora: Api, body: str, subject: str, sender: str = "Rosa Row <rosa@rows.example>") -> dict[str, Any]:
+    raw = f"From: {sender}\nSubject: {subject}\nMessage-Id: <{number()}@rows.example>\n\n{body}"
     return nora.parse(raw.encode()).ok().json
 
 
@@ -27,9 +28,9 @@ def row(visitor: Visitor, subject: str) -> str:
 
 
 def test_a_row_shows_the_requester_and_the_first_words(signed_in: Visitor, nora: Api) -> None:
-    received(nora, "Dear team,\n\nthe pump\nleaks.\n\nOn Monday Ida wrote:\n> It runs.\n-- \nAna", "Pump of Monday")
+    received(nora, "Dear team,\n\nthe pump\nleaks.\n\nOn Monday Ida wrote:\n> It runs.\n-- \nRosa", "Pump of Monday")
     shown = row(signed_in, "Pump of Monday")
-    assert "Ana Kite" in text_of(shown) and "the pump leaks." in text_of(shown)
+    assert "Rosa Row" in text_of(shown) and "the pump leaks." in text_of(shown)
     assert not any(each in text_of(shown) for each in ("Dear team", "It runs", "Ida wrote"))
     assert "unanswered" in shown and "waiting for a reply" in text_of(shown)
 
@@ -42,22 +43,22 @@ def test_a_row_names_who_wrote_last(signed_in: Visitor, nora: Api) -> None:
     nora.as_("milo").post("/rest/tickets/reply.json", ticket_id=id, content="It left today.").ok()
     assert "Milo: It left today." in words(row(signed_in, "Pump of Tuesday"))
     mask = nora.record("ticket", id)["mask"]
-    received(nora, "I work with Ana. Thanks!", f"[#{mask}] Pump of Tuesday", "Bo <bo@kite.example>")
+    received(nora, "I work with Rosa. Thanks!", f"[#{mask}] Pump of Tuesday", "Bo <bo@rows.example>")
     answered = row(signed_in, "Pump of Tuesday")
-    assert "Bo: I work with Ana. Thanks!" in words(answered) and "unanswered" in answered
+    assert "Bo: I work with Rosa. Thanks!" in words(answered) and "unanswered" in answered
 
 
 def test_a_row_escapes_what_people_write(signed_in: Visitor, nora: Api) -> None:
-    received(nora, "<script>alert(1)</script> & more", "<b>Pump</b> of Friday", '"<i>Eve</i>" <eve@kite.example>')
+    received(nora, "<script>alert(1)</script> & more", "<b>Pump</b> of Friday", '"<i>Eve</i>" <eve@rows.example>')
     shown = row(signed_in, "<b>Pump</b> of Friday")
     assert "<script" not in shown and "<i>" not in shown and "<b>Pump" not in shown
     assert "&lt;script&gt;alert(1)&lt;/script&gt; &amp; more" in shown
 
 
 def test_columns_without_a_difference_are_left_out(signed_in: Visitor, nora: Api) -> None:
-    for number in (1, 2):
-        received(nora, f"Number {number}.", f"Valve {number}")
-    listed = {"v": "open", "q": "subject:Valve*"}
+    for name in ("Port", "Starboard"):
+        received(nora, "It squeaks.", f"Rowlock {name}")
+    listed = {"v": "open", "q": "subject:Rowlock*"}
 
     def headers(**more: str) -> list[str]:
         page = signed_in.get("/inbox", params={**listed, **more}).text
@@ -65,7 +66,7 @@ def test_columns_without_a_difference_are_left_out(signed_in: Visitor, nora: Api
 
     assert headers() == ["Ticket", "Updated"]
     assert headers(columns="_label,state,owner") == ["Ticket", "Status", "Owner"], "these were asked for"
-    [first, *_] = nora.search("ticket", "subject:Valve*").ok()["results"]
+    [first, *_] = nora.search("ticket", "subject:Rowlock*").ok()["results"]
     nora.update("ticket", first["id"], owner_id=nora.ids["milo"]).ok()
     assert headers() == ["Ticket", "Owner", "Updated"]
     file = signed_in.get("/inbox", params={**listed, "format": "csv"}).text.lstrip("\ufeff")
