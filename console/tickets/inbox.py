@@ -155,8 +155,9 @@ def _ticket(visit: Visit, row: Mapping[str, Any], more: TicketRows) -> str:
     return Markup(  # format() of Markup takes 4 % of the page
         f'<span class="first{" unanswered" if is_unanswered else ""}">'
         f'<span class="who">{_requesters(list(names.values()))}</span> {link}{mark}'
-        f' <span class="here" data-here="{row["id"]}">{there}</span>{_time_left(visit, row)}</span>'
-        f'<span class="words">{_words(visit, names, latest)} <span class="mask">{escape(row["mask"])}</span></span>'
+        f' <span class="here" data-here="{row["id"]}">{there}</span></span>'
+        f'<span class="words">{_words(visit, names, latest)}{_time_left(visit, row)}'
+        f' <span class="mask">{escape(row["mask"])}</span></span>'
     )
 
 

@@ -14,7 +14,7 @@ PICTURES = {
     "automation": (1120, 900), "webhook": (1120, 700), "app": (1120, 700), "mail": (1120, 700),
     "phone": (390, 780),
 }  # fmt: skip
-MAX_BYTES = 160 * 1024  # largest size of a file
+MAX_BYTES = 224 * 1024  # largest size of a file
 IS_ASKED = bool(os.environ.pop("HELPDESK_SCREENSHOTS", ""))  # removed, since servers reject unknown settings
 _STEADY = """() => {
   const steady = text => text.replace(/http:\\/\\/127\\.0\\.0\\.1:\\d+/g, 'https://desk.example')
