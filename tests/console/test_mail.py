@@ -66,10 +66,10 @@ def test_a_transport_is_created_tried_and_removed(signed_in: Visitor, nora: Api,
     page = signed_in.get(path)
     assert "<script>alert" not in page.text and HOSTILE in html.unescape(page.text)
     assert value(page.text, "recipient") == "nora@desk.example"
-    smtp.forget()
     answer = signed_in.send(f"{path}/test", {"recipient": "ana@customer.example"}, page=path)
     assert (answer.status_code, place(answer)) == (303, path)
-    sender, recipients, raw = smtp.take()
+    # Notifications of other tests may leave through it, too.
+    sender, recipients, raw = next(each for each in iter(smtp.take, None) if "ana@customer.example" in each[1])
     assert (sender, recipients) == ("support@localhost", ("ana@customer.example",)) and b"To: ana@customer" in raw
     assert "accepted the email from support@localhost to ana@customer.example" in text_of(signed_in.get(path).text)
     assert place(signed_in.send(f"{path}/delete", {}, page=path)) == "/admin/mail"
