@@ -28,11 +28,11 @@ class Collecting:
         self._is_usual = config.getoption("markexpr") == USUAL
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_collect_file(self, file_path: Path) -> object:
+    def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> object:
         collectors = yield
         if file_path.suffix != ".py" or not collectors:
             return collectors
         source = file_path.read_text("utf-8")
         if self._is_usual and EXHAUSTIVE.search(source):
-            return [Unread.from_parent(collector.parent, path=file_path) for collector in collectors[:1]]
+            return [Unread.from_parent(parent, path=file_path)]
         return [each for each in collectors if EXAMPLE in source or not isinstance(each, DoctestModule)]

@@ -48,7 +48,8 @@ def _compared(get: Any) -> Any:
         place = f"{code.co_filename}:{code.co_firstlineno}"
         if count == 1:
             _require_no_values(build, kept, place)
-        if count == 1 or len(kept.sql) > MAX_COMPARED or (count > FIRST and count & (count - 1)):
+            return kept
+        if len(kept.sql) > MAX_COMPARED or (count > FIRST and count & (count - 1)):
             return kept
         _state.is_anew = True
         try:

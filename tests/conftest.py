@@ -130,8 +130,8 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 
 def _end_logs() -> None:
-    """Removes the logs that commands have started in this process. They write to the stderr that was captured for their
-    test; once that is closed, its file descriptor may be that of a database."""
+    """Removes the log handlers of commands that ran in this process. Each writes to the captured stderr of its test;
+    when that is closed, a database may get the same file descriptor."""
     root = logging.getLogger()
     root.handlers[:] = [each for each in root.handlers if not isinstance(each, log.LineHandler)]
 

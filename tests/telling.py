@@ -22,8 +22,8 @@ def telling(cases: Mapping[str, Any] | Sequence[str], names: Collection[str], re
     return [pytest.param(case, id=id, marks=() if id in names else mark) for id, case in cases.items()]
 
 
-def telling_types(types: Mapping[str, Any]) -> list[Any]:
-    """Parameters of a test of record types, which are given by their URIs."""
+def telling_types(types: Mapping[str, Any] | Sequence[str]) -> list[Any]:
+    """Parameters of a test of record types, which are given by their URIs, or are URIs."""
     return telling(types, [each for each in TYPES if each in types], "every record type")
 
 

@@ -204,13 +204,12 @@ class TableView(ABC):
         self.shown_columns = [each for each in self.columns if not self._is_alike(each)]
 
     def _is_alike(self, column: ListColumn) -> bool:
-        """Whether a column that nobody asked for says the same in each of several rows, and nothing sorts by it."""
-        if not self.of.hides_alike or not self._is_default or len(self.rows) < 2 or column.value is None:
-            return False
-        if column is self.columns[0] or self.header(column)[1]:
+        """Whether several rows have the same value in a default column, which is neither the first nor sorted by."""
+        if not (self.of.hides_alike and self._has_default_columns and len(self.rows) > 1 and column.value):
             return False
         first, *others = (column.value(row, self.more) for row in self.rows)
-        return all(each == first for each in others)
+        is_sorted = bool(self.header(column)[1])
+        return column is not self.columns[0] and not is_sorted and all(each == first for each in others)
 
     def batches(self) -> Iterator[list[dict[str, Any]]]:
         """All rows, PART at a time, at most MAX_EXPORTED. Raises `error`."""
@@ -235,9 +234,9 @@ class TableView(ABC):
                 raise Invalid(
                     f"columns: there is no column '{name[:60]}'{nearest(name, self.available)}", field="columns"
                 )
-        kept = requested or [name for name in saved if name in self.available]
-        self._is_default = not kept
-        names = kept or list(self.of.columns)
+        chosen = requested or [name for name in saved if name in self.available]
+        self._has_default_columns = not chosen
+        names = chosen or list(self.of.columns)
         return [self.available[name] for name in dict.fromkeys(names[:MAX_COLUMNS]) if name in self.available]
 
     def link(self, **changes: str) -> str:
@@ -346,9 +345,10 @@ class ListView(TableView):
 
     @cached_property
     def own_chips(self) -> list[tuple[Chip, str]]:
-        """The terms that the list itself searches for, and the list of all records without each."""
+        """While somebody searches, the terms that the list itself searches for, and the list of all records without
+        each."""
         own = self.of.own_query
-        if not own:
+        if not own or not self.q:
             return []
         base = f"/search/{self.type.uri}"
         return [

@@ -45,6 +45,16 @@ def parts(text: str) -> list[tuple[Kind, str]]:
     return [(kind, "\n".join(line for _, line in group)) for kind, group in groups]
 
 
+def beginning(text: str, most: int) -> str:
+    """Returns the first characters of a text on one line.
+
+    >>> beginning("Yes,\\nit is.", 20), beginning("Yes, it is.", 5)
+    ('Yes, it is.', 'Yes,…')
+    """
+    words = " ".join(text.split())
+    return words if len(words) <= most else f"{words[:most].rstrip()}…"
+
+
 def _kinds(lines: list[str]) -> list[Kind]:
     below = next((place for place in range(len(lines)) if _begins_mail(lines, place)), len(lines))
     kinds: list[Kind] = ["quote" if place >= below or _is_quoted(line) else "said" for place, line in enumerate(lines)]

@@ -72,8 +72,7 @@ class Entry:
     def excerpt(self) -> str:
         """The beginning of the text, on one line."""
         text = next((text for kind, text in self.parts if kind == "said" and text.strip()), "")
-        words = " ".join((text or str(self.keys.get("content") or "")).split())
-        return words if len(words) <= EXCERPT_CHARS else f"{words[:EXCERPT_CHARS].rstrip()}…"
+        return quoted.beginning(text or str(self.keys.get("content") or ""), EXCERPT_CHARS)
 
 
 @dataclass(frozen=True, slots=True)

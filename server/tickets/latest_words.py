@@ -1,4 +1,4 @@
-"""The beginning of the newest message of tickets, and who wrote it: what a list shows of a conversation."""
+"""The author and the first words of the newest message of each ticket in a list."""
 
 import json
 import re
@@ -24,9 +24,9 @@ _SALUTATION = re.compile(r"[^\d?]{2,40}[,!:،，]")  # a short first line, in an
 
 @dataclass(frozen=True, slots=True)
 class LatestWords:
-    """The beginning of a message on one line. worker_id: its author; 0 for mail of others and for automatic replies.
-    who: the given name of this worker; otherwise the name of the sender in the mail, or the address if there is none or
-    it is a worker's, whose name anybody could write there. files: the number of its files."""
+    """The first words of a message and its author. worker_id: 0 for received mail and automatic replies. who: the given
+    name of the worker, or the sender's name in the mail. It is the address if the mail has no name, or if the address
+    is a worker's: anybody could write that worker's name. files: the number of attachments."""
 
     words: str
     worker_id: int
@@ -37,7 +37,7 @@ class LatestWords:
 
 def read(ctx: Context, message_ids: Iterable[int]) -> dict[int, LatestWords]:
     """Reads these messages, of tickets that the caller may read; returns them by the id of their ticket."""
-    ids = json.dumps([each for each in message_ids if each])
+    ids = json.dumps(list(message_ids))
     return records.reading(ctx, lambda tx: _read(tx, ids))
 
 
@@ -46,22 +46,21 @@ def _read(tx: Transaction, ids: str) -> dict[int, LatestWords]:
     latest = {}
     for ticket_id, worker_id, name, sender_id, email, is_workers, from_name, content, files in rows:
         who = name if worker_id else email if is_workers else from_name or email
-        latest[ticket_id] = LatestWords(beginning(content or ""), worker_id, sender_id, who or "", files)
+        latest[ticket_id] = LatestWords(first_words(content or ""), worker_id, sender_id, who or "", files)
     return latest
 
 
-def beginning(text: str) -> str:
-    """The first words of a mail on one line, without salutation, quotations and signature.
+def first_words(text: str) -> str:
+    """Returns the first words of a mail on one line, without salutation, quotations and signature.
 
-    >>> beginning("> Is it?\\n\\nDear Ida,\\n\\nyes,\\nit is.\\n-- \\nAnn")
+    >>> first_words("> Is it?\\n\\nDear Ida,\\n\\nyes,\\nit is.\\n-- \\nAnn")
     'yes, it is.'
     """
     said = "\n".join(words for kind, words in quoted.parts(text) if kind == "said").strip()
     first, _, rest = said.partition("\n")
     if _SALUTATION.fullmatch(first.strip()) and rest.strip():
         said = rest
-    words = " ".join((said or text).split())
-    return words if len(words) <= MAX_CHARS else f"{words[:MAX_CHARS].rstrip()}…"
+    return quoted.beginning(said or text, MAX_CHARS)
 
 
 def _messages() -> Any:

@@ -11,7 +11,7 @@ from tests.service import Api, Reply
 from tests.telling import telling_types
 
 TYPES = load()
-READABLE = telling_types({uri: uri for uri in sorted(MINIMAL) if TYPES.type(uri).operations["retrieve"]})
+READABLE = telling_types([uri for uri in sorted(MINIMAL) if TYPES.type(uri).operations["retrieve"]])
 
 
 @pytest.fixture

@@ -6,10 +6,9 @@ import pytest
 
 from server.fields import Structure
 from server.record_types import registry
+from tests import telling
 from tests.api.minimal import MINIMAL, made, number
 from tests.service import Api
-from tests.telling import TYPES as TYPES_TOLD
-from tests.telling import telling
 
 TYPES = registry.load()
 LISTS = sorted(
@@ -19,9 +18,9 @@ LISTS = sorted(
     if field.takes_lists and not field.immutable and (not isinstance(field, Structure) or field.is_list)
 )
 # Every type has links; the other lists are of one type each.
-EACH_LIST = telling(
+EACH_LIST = telling.telling(
     {f"{uri} {name}": (uri, name) for uri, name in LISTS},
-    [f"{uri} {name}" for uri, name in LISTS if name != "links" or uri in TYPES_TOLD],
+    [f"{uri} {name}" for uri, name in LISTS if name != "links" or uri in telling.TYPES],
     "links of every record type",
 )
 

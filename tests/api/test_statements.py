@@ -25,7 +25,7 @@ SIZES = (1, 10, 50)
 ROWS = 51  # one more than the largest page, so that each page is full and its total is counted
 FEW = 12  # custom record types, each of which adds a table
 REGISTRY = load()
-SEARCHED = telling_types({each.uri: each.uri for each in REGISTRY if each.operations["search"]})
+SEARCHED = telling_types([each.uri for each in REGISTRY if each.operations["search"]])
 FEWER = ("org", "task", *telling.TYPES)  # filled unless every type is tested
 
 

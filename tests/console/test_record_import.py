@@ -55,7 +55,7 @@ def test_a_file_is_uploaded_mapped_checked_and_imported(signed_in: Visitor, nora
     assert signed_in.get(path).status_code == 404
 
 
-@pytest.mark.parametrize("uri", telling_types({uri: uri for uri in sorted(MINIMAL)}))
+@pytest.mark.parametrize("uri", telling_types(sorted(MINIMAL)))
 def test_records_of_every_type_come_from_a_file(uri: str, signed_in: Visitor, nora: Api, desk: Desk) -> None:
     """A check leaves no trace; an import creates what the API would create from the same values."""
     fields = MINIMAL[uri](nora)

@@ -1,4 +1,4 @@
-"""The rows of tickets in a list: who asks, who wrote last, and what they say."""
+"""Rows of tickets: the requester, the subject, the latest author and the first words of the message."""
 
 import csv
 import io
@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from tests.api.minimal import number
+from tests.console.test_worklist import headers
 from tests.console.visitor import Visitor, text_of
 from tests.service import Api
 
@@ -60,14 +61,13 @@ def test_columns_without_a_difference_are_left_out(signed_in: Visitor, nora: Api
         received(nora, "It squeaks.", f"Rowlock {name}")
     listed = {"v": "open", "q": "subject:Rowlock*"}
 
-    def headers(**more: str) -> list[str]:
-        page = signed_in.get("/inbox", params={**listed, **more}).text
-        return [text_of(each).strip(" ↑↓") for each in re.findall(r'<th scope="col"[^>]*>(.*?)</th>', page, re.DOTALL)]
+    def shown(**more: str) -> list[str]:
+        return headers(signed_in.get("/inbox", params={**listed, **more}).text)
 
-    assert headers() == ["Ticket", "Updated"]
-    assert headers(columns="_label,state,owner") == ["Ticket", "Status", "Owner"], "these were asked for"
+    assert shown() == ["Ticket", "Updated"]
+    assert shown(columns="_label,state,owner") == ["Ticket", "Status", "Owner"], "these were asked for"
     [first, *_] = nora.search("ticket", "subject:Rowlock*").ok()["results"]
     nora.update("ticket", first["id"], owner_id=nora.ids["milo"]).ok()
-    assert headers() == ["Ticket", "Owner", "Updated"]
+    assert shown() == ["Ticket", "Owner", "Updated"]
     file = signed_in.get("/inbox", params={**listed, "format": "csv"}).text.lstrip("\ufeff")
     assert next(csv.reader(io.StringIO(file))) == ["id", "_label", "state", "place", "owner", "updated"]

@@ -57,16 +57,13 @@ class Desk:
     def __init__(self, folder: Path, copied: bytes | None = None, **settings: Any) -> None:
         """copied: the file of a desk with its first records, b"" for a file without any."""
         copied = _new_desk() if copied is None else copied
-        self.registry = opening.borrow()
+        registry = opening.borrow()
         folder.mkdir(exist_ok=True)
-        is_new = not (folder / databases.FILE).exists()
-        store = opening.opened(folder, self.registry, copied)
+        store = opening.opened(folder, registry, copied)
         chosen = load({}, {}, folder).replace(base_url="https://desk.example", **settings)
-        self.service = Service(
-            store, self.registry, chosen, chosen.base_url, "0" * 32, automations=ServiceAutomations()
-        )
+        self.service = Service(store, registry, chosen, chosen.base_url, "0" * 32, automations=ServiceAutomations())
         self.now = NOW
-        if not (copied and is_new):
+        if not copied:
             setup.prepare(self.ctx)
 
     def set(self, **settings: Any) -> None:
@@ -74,7 +71,7 @@ class Desk:
 
     def close(self) -> None:
         self.service.store.close()
-        opening.give_back(self.registry)
+        opening.give_back(self.service.registry)
 
     @property
     def ctx(self) -> Context:

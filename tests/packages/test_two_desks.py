@@ -14,7 +14,7 @@ from tests.telling import telling
 
 IMPORT, EXPORT = "/rest/packages/import.json", "/rest/packages/export.json"
 SECRET = "sk-hush-7Kq2"
-TOLD = ("automation", "bucket", "custom_field", "workspace_page")  # with a script, a parent, a choice, and parts
+DIFFERENT = ("automation", "bucket", "custom_field", "workspace_page")  # a script, a parent, choices, nested records
 SCRIPT = f"""start:
   http.request/call:
     output: response
@@ -156,7 +156,7 @@ def create(desk: Api, uri: str, made: dict[str, int]) -> int:
     return made[uri]
 
 
-@pytest.mark.parametrize("uri", telling(sorted(SAMPLES), TOLD, "every record type"))
+@pytest.mark.parametrize("uri", telling(sorted(SAMPLES), DIFFERENT, "every record type"))
 def test_a_record_of_each_type_moves(uri, desks, samples):
     first, second = desks
     named = [f"{each}:{id}" for each, id in samples[uri].items()]
