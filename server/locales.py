@@ -77,6 +77,28 @@ class Locale:
         days = (at.date() - now.date()).days
         return f"{shown(WEEKDAYS[at.weekday()])} {clock}" if 0 < days < 7 else self.moment(at)
 
+    def brief(self, at: datetime, now: datetime) -> str:
+        """A past time in the least room.
+
+        >>> now = datetime(2026, 11, 20, 14, 5)
+        >>> times = [datetime(2026, 11, 20, 14), datetime(2026, 11, 20, 9), datetime(2026, 11, 17, 9)]
+        >>> [of("en_GB").brief(each, now) for each in (*times, datetime(2026, 3, 1), datetime(2024, 3, 1))]
+        ['5 min', '5 h', 'Tue', '1 Mar', 'Mar 2024']
+        """
+        minutes = int((now - at).total_seconds()) // 60
+        if minutes < 1:
+            return _("now")
+        if minutes < 60:
+            return _("{count} min", count=minutes)
+        if minutes < 24 * 60:
+            return _("{count} h", count=minutes // 60)
+        if (now.date() - at.date()).days < 7:
+            return shown(WEEKDAYS[at.weekday()])
+        month = shown(MONTHS[at.month - 1])
+        if at.year == now.year:
+            return f"{month} {at.day}" if self.order == "mdy" else _("{day} {month}", day=at.day, month=month)
+        return f"{month} {at.year}"
+
     def _clock(self, at: datetime) -> str:
         return f"{at.hour % 12 or 12}:{at:%M} {'AM' if at.hour < 12 else 'PM'}" if self.has_noon else f"{at:%H:%M}"
 

@@ -39,6 +39,7 @@ from server.quantities import bytes_text as bytes_text
 from server.quantities import distance as distance
 from server.quantities import duration as duration
 from server.records.pictures import drawn
+from server.times import instants
 from server.translation import N_, Words, _, shown
 from server.translation import in_sentence as in_sentence
 from server.web.json_text import as_json as as_json
@@ -67,7 +68,7 @@ KEYS = (
 MACROS = {
     "fields": "token hidden summary field time_field zone_field area editor choice chooser ticks tick control_field",
     "buttons": "button undo asks draft copy",
-    "texts": "badge state when due breakable code_parts copied avatar snippet secret diff",
+    "texts": "badge state when short_time due breakable code_parts copied avatar snippet secret diff",
     "lists": "empty pager tabs findings",
     "charts": "bars columns rows",
     "records": "fact files delivery folded hidden_address",
@@ -295,6 +296,24 @@ def soon(visit: Visit, at: int) -> str:
     """A time as in a sentence: Mon 09:00 within a week, otherwise with its date. at: Unix seconds."""
     zone = times.zone((visit.session.actor.timezone if visit.session is not None else "") or "UTC")
     return _locale(visit).soon(datetime.fromtimestamp(at, zone), datetime.fromtimestamp(visit.now, zone))
+
+
+def brief(visit: Visit, at: int) -> str:
+    """A past time in the least room: 5 min, 2 h, Mon, 3 Oct. at: Unix seconds."""
+    zone = times.zone((visit.session.actor.timezone if visit.session is not None else "") or "UTC")
+    return _locale(visit).brief(datetime.fromtimestamp(at, zone), datetime.fromtimestamp(visit.now, zone))
+
+
+def snoozes(visit: Visit) -> list[tuple[int, str]]:
+    """The times offered for a ticket that waits: (Unix seconds, label), in the time zone of the worker."""
+    in_hours, tomorrow, monday = (
+        instants.ahead(text, visit.now, visit.ctx.tz) for text in ("+3 hours", "tomorrow 9am", "mon 9am")
+    )
+    return [
+        (in_hours, _("In three hours")),
+        (tomorrow, _("Tomorrow")),
+        (monday if monday != tomorrow else instants.ahead("mon 9am", monday, visit.ctx.tz), _("Next Monday")),
+    ]
 
 
 def time_text(visit: Visit, at: int) -> str:

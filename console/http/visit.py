@@ -36,6 +36,7 @@ from server.web.streams import wants_events
 FORM_TOKEN = "_xsrf"
 MAX_NEXT_CHARS = 4000  # authorization requests of apps are long
 PART = "X-Part"  # a header of requests by swap.js
+AHEAD = "X-Ahead"  # a header of requests for a page that may never be shown
 LOCATION = "X-Location"  # a header of responses to swap.js: the page that follows a form
 BY_ITSELF = "X-Live"  # a header of requests by live.js
 TOAST_SECONDS = 60  # lifetime of the cookie with a message
@@ -246,6 +247,11 @@ class Visit:
         """The groups of the rail that are collapsed in this browser."""
         return cookies.read(self.request.headers.get("Cookie", ""), cookies.RAIL, False).split(".")
 
+    @property
+    def hides_list(self) -> bool:
+        """Whether the worker wants a ticket without its list beside it, in this browser."""
+        return cookies.read(self.request.headers.get("Cookie", ""), cookies.PANES, False) == "ticket"
+
     def _cookie(self, kind: str) -> str:
         return cookies.read(self.request.headers.get("Cookie", ""), kind, self.is_secure)
 
@@ -294,7 +300,7 @@ class Visit:
     def toast(self) -> dict[str, Any] | None:
         """The message from the previous page, {text, undo, fields: pairs}; it is shown once."""
         signed = self._cookie(cookies.TOAST)
-        if not signed:
+        if not signed or AHEAD in self.request.headers:
             return None
         self._set_cookie(cookies.TOAST, "", 0)
         tag, payload = signed[:_TAG_CHARS], signed[_TAG_CHARS:]

@@ -63,6 +63,7 @@ function mark(form, key) {
   }
   addEventListener("visibilitychange", () => document.hidden && timer && now());
   addEventListener("put", (event) => event.target.contains(form) && timer && now()); // another form takes its place
+  addEventListener("leave", () => form.isConnected && timer && now());
   form.addEventListener("submit", (event) => {
     clearTimeout(timer);
     timer = 0;

@@ -1,5 +1,5 @@
 // What is not needed at once on a ticket: more than the mask on its key, and the button that prints.
-import { all } from "./page.js";
+import { all, enhance } from "./page.js";
 
 // The key of the mask copies it; at once again, with the subject; and again, with the address.
 let presses = [];
@@ -11,7 +11,9 @@ addEventListener("click", (event) => {
   const address = `${location.origin}${location.pathname}`;
   event.target.dataset.copy = [mask, `${mask} ${more}`, `${mask} ${more} ${address}`][(presses.length - 1) % 3];
 }, true);
-for (const button of all("[data-print]")) {
-  button.hidden = false;
-  button.addEventListener("click", () => print());
-}
+enhance((root) => {
+  for (const button of all("[data-print]", root)) {
+    button.hidden = false;
+    button.addEventListener("click", () => print());
+  }
+});

@@ -66,7 +66,7 @@ async function bring(part, address, form = null, isStaying = false) {
   try {
     let answer = await fetch(address, form ? { method: "POST", body: form, headers } : { headers });
     const next = answer.headers.get("X-Location");
-    if (next && new URL(next, location.href).pathname !== location.pathname) return (location.assign(next), false);
+    if (next && new URL(next, location.href).pathname !== location.pathname) return (load(next), false);
     if (next) answer = await fetch(next, { headers });
     if (answer.status >= 500) return failed(t("Something went wrong. Reload the page to see what was done."));
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
@@ -77,7 +77,7 @@ async function bring(part, address, form = null, isStaying = false) {
     if (form && !next) return shows(page); // a question, or what is wrong
     const fresh = page.getElementById(part.id);
     const arrived = new URL(answer.url);
-    if (!fresh || arrived.pathname !== location.pathname) return (location.assign(answer.url), false);
+    if (!fresh || arrived.pathname !== location.pathname) return (load(answer.url), false);
     put(part, fresh, active?.value === sent);
     for (const each of all("[data-along]")) { // parts that change with it
       const now = page.getElementById(each.id);
@@ -93,6 +93,11 @@ async function bring(part, address, form = null, isStaying = false) {
     clearTimeout(busy);
     if (mine === asked) part.removeAttribute("aria-busy");
   }
+}
+
+// Goes to another page, unless a script shows it in this one.
+function load(address) {
+  if (dispatchEvent(new CustomEvent("load-page", { detail: address, cancelable: true }))) location.assign(address);
 }
 
 function failed(text) {

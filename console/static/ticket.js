@@ -8,7 +8,7 @@ import "./writing.js";
 
 const BEAT = 20_000; // milliseconds between two signs of life
 const QUIET = 4000; // after an act of ours, in which a change is no news
-const ticket = document.querySelector("[data-ticket]");
+let ticket = document.querySelector("[data-ticket]");
 let acted = 0;
 
 // -- frames ------------------------------------------------------------------------------------------------------------
@@ -80,6 +80,19 @@ if (ticket) {
   setInterval(() => document.hidden || sign(), BEAT);
   document.addEventListener("visibilitychange", attend);
   addEventListener("pagehide", () => sign("left"));
+  // Another ticket takes the place of this one; see panes.js.
+  addEventListener("leave", () => {
+    sign("left");
+    stream?.close();
+    changes = [];
+    typed = -Infinity;
+  });
+  addEventListener("arrive", () => {
+    ticket = document.querySelector("[data-ticket]");
+    attend();
+    scrollTo({ top: 0, behavior: "instant" });
+    reveal();
+  });
 }
 
 // -- what was seen ----------------------------------------------------------------------------------------------------------
@@ -89,7 +102,8 @@ if (ticket) {
 const LOOK = 1000; // milliseconds in view
 const PLACES = { message: 1, comment: 2, draft: 3 }; // in the mark; the first is the number of messages
 const seenField = (root) => root.querySelector("form[data-writing] [name=seen]");
-const seen = seenField(document)?.value.split(".").map(Number);
+const readSeen = () => seenField(document)?.value.split(".").map(Number);
+let seen = readSeen();
 function see(item) {
   const [, kind, id] = /^(message|comment|draft)(\d+)$/.exec(item.id);
   if (kind === "message" && !("mine" in item.dataset)) seen[0] += 1;
@@ -109,9 +123,10 @@ const inView = new IntersectionObserver((changed) => {
     }, LOOK));
   }
 }, { threshold: [0, 0.25, 0.5] });
-if (seen) {
+if (ticket) {
+  addEventListener("arrive", () => (seen = readSeen()));
   enhance((root) => {
-    if (root === document) return;
+    if (root === document || root === ticket || !seen) return;
     for (const item of root.matches("li[id]") ? [root] : all(".said-list > li[id]", root)) {
       const [, kind, id] = /^(message|comment|draft)(\d+)$/.exec(item.id) ?? [];
       if (kind && Number(id) > seen[PLACES[kind]]) inView.observe(item);
@@ -119,7 +134,7 @@ if (seen) {
   });
   addEventListener("put", ({ detail }) => {
     const field = seenField(detail);
-    if (field) field.value = seen.join(".");
+    if (field && seen) field.value = seen.join(".");
   });
 }
 
@@ -164,20 +179,21 @@ addEventListener("click", (event) => {
 }, true);
 
 // A conversation opens at its newest entry, and stays there while frames above grow, until somebody moves.
-const newest = all(".said-list > li:not(.event)").slice(1).at(-1);
-const arrival = performance.getEntriesByType("navigation")[0]?.type;
 function reveal() {
-  if (newest.getBoundingClientRect().bottom > innerHeight || scrollY) newest.scrollIntoView({ block: "start", behavior: "instant" });
-}
-if (newest && arrival === "navigate" && !location.hash && !/[?&](message|comment|draft|back)=/.test(location.search)) {
+  const newest = all(".said-list > li:not(.event)").slice(1).at(-1);
+  if (!newest || location.hash || /[?&](message|comment|draft|back)=/.test(location.search)) return;
+  const show = () => {
+    if (newest.getBoundingClientRect().bottom > innerHeight || scrollY) newest.scrollIntoView({ block: "start", behavior: "instant" });
+  };
   const moved = new AbortController();
-  const grown = new ResizeObserver(reveal);
+  const grown = new ResizeObserver(show);
   grown.observe(newest.parentElement);
   moved.signal.addEventListener("abort", () => grown.disconnect());
-  for (const name of ["wheel", "pointerdown", "keydown", "touchstart", "focusin"]) {
+  for (const name of ["wheel", "pointerdown", "keydown", "touchstart", "focusin", "leave"]) {
     addEventListener(name, () => moved.abort(), { signal: moved.signal, passive: true });
   }
 }
+if (performance.getEntriesByType("navigation")[0]?.type === "navigate") reveal();
 
 // The browser goes to the place first, which takes the focus away.
 if (location.hash === "#answer") {
@@ -186,10 +202,5 @@ if (location.hash === "#answer") {
   else addEventListener("load", go);
 }
 
-// On a wide screen the list that one came from stands beside the ticket.
-const beside = document.querySelector("[data-beside]");
-const wide = matchMedia("(min-width: 1600px)");
-const fill = async () => wide.matches && (await import("./beside.js")).fill(beside);
-if (beside) fill();
-if (beside) wide.addEventListener("change", fill);
+if (document.querySelector("[data-beside]")) import("./panes.js").then((each) => each.begin());
 import("./masks.js");

@@ -50,16 +50,19 @@ def rows(visit: Visit) -> PageResponse:
     """Renders the part of the list with the ticket, as a fragment. Raises BadQuery."""
     q, at = visit.query.text("in", ""), visit.query.integer("at", 1, 1, LAST_PLACE)
     number = (at - 1) // ROWS
-    result = records.search(visit.ctx, TICKET, SearchRequest(q, ROWS, number + 1, "requesters"))
+    result = records.search(visit.ctx, TICKET, SearchRequest(q, ROWS, number + 1, "requesters,owner_"))
     listed = list_neighbours.in_order([str(each["mask"]) for each in result["results"]], number * ROWS + 1)
+    more = inbox.TicketRows(visit, result["results"])
     rows_beside = [
-        (_path(visit, q, each), row, each.place == at) for each, row in zip(listed, result["results"], strict=True)
+        (_path(visit, q, each), row, inbox.row_lines(visit, row, more, ui.name(row["subject"])))
+        for each, row in zip(listed, result["results"], strict=True)
     ]
     html = fragment(
         "parts/beside.html",
         visit=visit,
         rows=rows_beside,
-        badges=inbox.STATUS_BADGES,
+        shown=at,
+        first=number * ROWS + 1,
         total=result["total"],
         back=_back(visit, q),
     )

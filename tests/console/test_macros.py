@@ -138,7 +138,7 @@ def test_inputs_are_requested_and_mistakes_are_reported(signed_in: Visitor, nora
     asked = "inputs:\n  text/days:\n    type: number\n    required@bool: yes\n    description: How many\n"
     id = made(nora, "reply: In {{inputs.days}} days", "Promise", before=asked)
     form = f"{ticket['page']}/macros?macro={id}"
-    assert f'href="{form}">Promise…</a>' in signed_in.get(ticket["page"]).text
+    assert f'href="{form}">' in signed_in.get(ticket["page"]).text
     assert place(run(signed_in, ticket, "Promise")) == form
     assert 'name="input:days"' in signed_in.get(form).text and "How many" in signed_in.get(form).text
     blank = run(signed_in, ticket, id, asked="1")
@@ -156,7 +156,7 @@ def test_many_macros_are_searched_by_name(signed_in: Visitor, nora: Api, ticket:
     for number in range(8):
         made(nora, CLOSE, f"Step {number}")
     page = signed_in.get(ticket["page"]).text
-    assert f'<a class="button" href="{ticket["page"]}/macros" data-hotkey="R">Macros</a>' in page
+    assert f'href="{ticket["page"]}/macros" data-hotkey="R"' in page and "Step 1" not in page
     listed = signed_in.get(f"{ticket['page']}/macros").text
     assert listed.count("<option") == 8 and 'list="macro-names"' in listed
 
@@ -184,7 +184,7 @@ def test_in_a_browser_changes_come_in_place_and_texts_with_the_page(
     with chromium.page(nora_in_a_browser.url, cookies=nora_in_a_browser.cookies) as page:
         page.goto(ticket["page"])
         page.evaluate("window.stays = true")
-        page.locator("summary", has_text="Macros").click()
+        page.get_by_label("More actions").click()
         page.get_by_role("button", name="Close as done").click()
         expect(page.locator("#ticket-head .badge")).to_contain_text("closed")
         assert page.evaluate("window.stays")
