@@ -206,11 +206,18 @@ enhance((root) => {
 const jump = document.getElementById("jump");
 if (jump) {
   const input = jump.querySelector("input");
-  const look = combobox(
-    input,
-    async (text) => (await asked("/-/jump", text))?.hits.map((each) => ({ ...each, note: each.kind })) ?? null,
-    (chosen) => location.assign(chosen.path),
-  );
+  async function find(text) {
+    const acts = import("./acts.js").then((each) => each.acts(text), () => []);
+    const places = (await asked("/-/jump", text))?.hits.map((each) => ({ ...each, note: each.kind }));
+    return places ? [...(await acts), ...places] : null;
+  }
+  function take(chosen) {
+    if (!chosen.run) return location.assign(chosen.path);
+    input.value = "";
+    jump.close();
+    chosen.run();
+  }
+  const look = combobox(input, find, take);
   const open = () => {
     if (document.querySelector("dialog[open]")) return;
     jump.showModal();

@@ -15,6 +15,7 @@ EXAMPLES = "write for example 'tomorrow 8am', '+2 hours', '2026-12-25 10:30' or 
 _UNIX = re.compile(r"@?([0-9]+)|@([0-9]+)\.[0-9]+|([0-9]{5,12})\.[0-9]+")
 
 _WEEKDAY = re.compile(r"\s*(?:mon|tue|wed|thu|fri|sat|sun)", re.IGNORECASE)
+_HOUR = re.compile(r"\s*([a-z]+)\s+([01]?[0-9]|2[0-3])\s*", re.IGNORECASE)  # mon 9
 _CLOCK = re.compile(r"[0-9]{1,2}(?:[:.][0-9]{2})?\s*(?:am|pm)?", re.IGNORECASE)
 
 
@@ -55,14 +56,19 @@ def after(text: str, now: int, tz: tzinfo) -> int:
 
 def ahead(text: str, now: int, tz: tzinfo) -> int:
     """Returns the next instant that `text` means: on a Monday evening `mon 9am` is in a week, at noon `9am` is
-    tomorrow.
+    tomorrow. An hour may stand alone after a day: `mon 9`, `tomorrow 14`.
 
     For plans. Raises Invalid if the instant has passed nevertheless.
 
     >>> from datetime import timezone
     >>> ahead("9am", 1795187045, timezone.utc) - ahead("9pm", 1795187045, timezone.utc)
     43200
+    >>> ahead("mon 9", 1795187045, timezone.utc) == ahead("mon 9am", 1795187045, timezone.utc)
+    True
     """
+    hour = _HOUR.fullmatch(text)
+    if hour and (_WEEKDAY.match(text) or hour[1].lower() in ("today", "tomorrow")):
+        text = f"{hour[1]} {hour[2]}:00"
     seconds = instant(text, now, tz)
     if not seconds or seconds > now:
         return seconds

@@ -1,0 +1,64 @@
+// What can be done with the ticket that is open, or with the rows of a list, found by its words: the jump dialog lists it
+// above the places. "close" presses a button; "assign tom" and "snooze mon 9" fill in the field that the words lead to.
+import { all } from "./page.js";
+import { t } from "./say.js";
+
+const MOST = 6; // acts that are listed
+const PLAIN = "#ticket-head .actions :is(button[type=submit], .items > a), #ticket-head .actions [data-print], #answer .tabs a, .bulk :not(.pick) > button";
+const wordsOf = (text) => text.toLowerCase().split(/\s+/).filter(Boolean);
+
+// The text of a button or link without what stands beside it in grey.
+function label(element) {
+  const copy = element.cloneNode(true);
+  all(".muted, .unseen, kbd", copy).forEach((each) => each.remove());
+  return copy.textContent.replace(/\s+/g, " ").replace("…", "").trim();
+}
+
+const fits = (typed, text) => typed.every((word) => wordsOf(text).some((each) => each.startsWith(word)));
+
+// What was typed after the words of an act, which may be shortened; null if it is another act.
+function after(typed, act) {
+  let count = 0;
+  for (const word of wordsOf(act)) if (typed[count] && word.startsWith(typed[count])) count += 1;
+  return count && wordsOf(act)[0].startsWith(typed[0]) ? typed.slice(count).join(" ") : null;
+}
+
+function submit(field) {
+  const button = field.parentElement.matches(".pick") && field.nextElementSibling;
+  if (button) button.click();
+  else if (!field.form.matches("[data-auto]")) field.form.requestSubmit(field.form.querySelector("[data-quiet]"));
+}
+
+function fill(field, value) {
+  field.value = value;
+  field.dispatchEvent(new Event("change", { bubbles: true }));
+  submit(field);
+}
+
+// The acts of a field that fit what was typed after its verb: the options of a choice, or a time as it was typed.
+async function ofField(field, verb, rest) {
+  if (field.matches("select")) {
+    const options = [...field.options].filter((each) => !each.disabled && fits(wordsOf(rest), each.text));
+    return options.map((each) => ({ label: `${verb}: ${each.text.trim()}`, run: () => fill(field, each.value) }));
+  }
+  if (field.dataset.chooser) {
+    const response = await fetch(`${field.dataset.chooser}?q=${encodeURIComponent(rest)}`).catch(() => null);
+    const results = response?.ok ? (await response.json()).results : [];
+    return results.map((each) => ({ label: `${verb}: ${each.label}`, run: () => fill(field, `${each.label} #${each.id}`) }));
+  }
+  return [{ label: `${verb}: ${rest}`, run: () => fill(field, rest) }];
+}
+
+export async function acts(text) {
+  const typed = wordsOf(text);
+  if (!typed.length) return [];
+  const plain = all(PLAIN).filter((each) => fits(typed, label(each))).map((each) => ({ label: label(each), run: () => each.click() }));
+  const fields = all("[data-takes]").map((each) => [each, each.dataset.takes]);
+  const picked = all(".bulk .pick > :is(select, input)").map((each) => [each, label(each.nextElementSibling)]);
+  const filled = [];
+  for (const [field, verb] of [...fields, ...picked]) {
+    const rest = after(typed, verb);
+    if (rest) filled.push(...(await ofField(field, verb, rest)));
+  }
+  return [...plain, ...filled].slice(0, MOST).map((each) => ({ ...each, note: t("Action") }));
+}
