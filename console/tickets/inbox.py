@@ -25,7 +25,7 @@ from server.record_types.shared import paths
 from server.records import records
 from server.records.records import SearchRequest
 from server.search.query_texts import sorted_query
-from server.tickets import latest_words, list_neighbours, passing_counts, target_alerts, undo
+from server.tickets import latest_words, list_neighbours, passing_counts, reply_drafts, target_alerts, undo
 from server.tickets.latest_words import LatestWords
 from server.translation import N_, N_ngettext, N_pgettext, _, ngettext, pgettext, shown
 
@@ -143,6 +143,11 @@ class TicketRows:
         """The beginning of the newest message of each ticket by id."""
         return latest_words.read(self._visit.ctx, [row["latest_message_id"] for row in self._rows])
 
+    @cached_property
+    def drafts(self) -> set[int]:
+        """The ids of the tickets on which the worker has an unsent draft."""
+        return reply_drafts.tickets_with_own(self._visit.ctx, [row["id"] for row in self._rows])
+
 
 def _ticket(visit: Visit, row: Mapping[str, Any], more: TicketRows) -> str:
     """The requester and the subject, bold while the requester waits for a reply; below, who wrote last and what."""
@@ -156,13 +161,24 @@ def row_lines(visit: Visit, row: Mapping[str, Any], more: TicketRows, subject: M
     is_unanswered = latest is not None and not latest.worker_id and row["status"] == "open"
     mark = _mark(_("waiting for a reply")) if is_unanswered else ""
     there = escape(here(visit, row["id"]))
+    marks = _marks(row, row["id"] in more.drafts)
     return Markup(  # format() of Markup takes 4 % of the page
         f'<span class="first{" unanswered" if is_unanswered else ""}">'
-        f'<span class="who">{_requesters(names)}</span> {subject}{mark}'
+        f'<span class="who">{_requesters(names)}</span> {subject}{mark}{marks}'
         f' <span class="here" data-here="{row["id"]}">{there}</span></span>'
         f'<span class="words">{_words(visit, names, latest)}{_time_left(visit, row)}'
         f' <span class="mask">{escape(row["mask"])}</span></span>'
     )
+
+
+def _marks(row: Mapping[str, Any], has_draft: bool) -> Markup:
+    """The number of messages if there are several, and whether the worker has begun a reply."""
+    messages = row["num_messages_in"] + row["num_messages_out"]
+    marks = Markup()
+    if messages > 1:
+        label = ngettext("{count} message", "{count} messages", messages)
+        marks += Markup(' <span class="count" title="{}">{}</span>{}').format(label, messages, _mark(label))
+    return marks + Markup(' <span class="draft">{}</span>').format(_("Draft")) if has_draft else marks
 
 
 def _time_left(visit: Visit, row: Mapping[str, Any]) -> Markup:
@@ -217,7 +233,14 @@ def _place(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
 
 
 def _owner(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
-    return ui.name(str(row.get("owner__label") or "")) if row["owner_id"] else ui.muted(_("nobody"))
+    if not row["owner_id"]:
+        return ui.muted(_("Nobody"))
+    name = str(row.get("owner__label") or "")
+    return Markup('<span class="owner">{}{}</span>').format(ui.avatar(name or "?", row["owner_id"]), ui.name(name))
+
+
+def _updated(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
+    return ui.short_time(visit, row["updated"])
 
 
 # -- actions on selected tickets ---------------------------------------------------------------------------------------
@@ -278,6 +301,7 @@ TICKETS = declare(Worklist(
                    value=lambda row, more: row.get("bucket__label") or ""),
         ListColumn("owner", N_("Owner"), _owner, expand="owner_",
                    value=lambda row, more: row.get("owner__label") or ""),
+        ListColumn("updated", N_("Updated"), _updated, "updated", is_time=True),
     ),
     load=TicketRows, expand="requesters,org_", by=("group.id", "owner.id", "org.id", "status", "bucket.id"),
     actions=ACTIONS,

@@ -1,8 +1,11 @@
 """Drafts of replies while they are being written: saved during typing, never over a version that another tab or worker
 saved, and taken back from the queue."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping
 from typing import Any
+
+import peewee
 
 from server.context import Context
 from server.dataclass import dataclass
@@ -12,6 +15,8 @@ from server.record_types.record_type import Record
 from server.record_types.shared.sending_addresses import COMPOSE, FORWARD, REPLY
 from server.records.reading import RecordReader
 from server.records.writing import RecordWriter
+from server.store.statements import in_list, slot
+from server.store.tables import table_named
 from server.store.transaction import Transaction
 from server.translation import N_
 
@@ -64,6 +69,18 @@ def list_own(ctx: Context, ticket_id: int, kind: str = "") -> list[ReplyDraft]:
         return [_draft(each) for each in fitting]
 
     return ctx.service.store.read(read)
+
+
+def tickets_with_own(ctx: Context, ticket_ids: Iterable[int]) -> set[int]:
+    """Returns those of the tickets on which the caller has an unsent draft."""
+    params = (ctx.actor.worker_id, json.dumps(list(ticket_ids)))
+    return {ticket_id for (ticket_id,) in ctx.service.store.read(lambda tx: tx.rows(_own_on_tickets, params))}
+
+
+def _own_on_tickets() -> Any:
+    draft = table_named("draft").c
+    is_own = (draft.worker_id == slot(0)) & (draft.is_queued == peewee.SQL("0"))
+    return table_named("draft").select(draft.ticket_id).where(is_own & in_list(draft.ticket_id, slot(1)))
 
 
 def find_unsent(ctx: Context, id: int) -> ReplyDraft | None:

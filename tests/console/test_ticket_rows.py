@@ -71,3 +71,16 @@ def test_columns_without_a_difference_are_left_out(signed_in: Visitor, nora: Api
     assert shown() == ["Ticket", "Owner", "Updated"]
     file = signed_in.get("/inbox", params={**listed, "format": "csv"}).text.lstrip("\ufeff")
     assert next(csv.reader(io.StringIO(file))) == ["id", "_label", "state", "place", "owner", "updated"]
+
+
+def test_a_row_counts_messages_and_marks_a_draft(signed_in: Visitor, nora: Api) -> None:
+    ticket = received(nora, "It drips.", "Pump of Sunday")
+    assert 'class="count"' not in row(signed_in, "Pump of Sunday")
+    nora.post("/rest/tickets/reply.json", ticket_id=ticket["id"], content="Since when?").ok()
+    shown = row(signed_in, "Pump of Sunday")
+    assert "2 messages" in text_of(shown) and "Draft" not in text_of(shown)
+    page = f"/tickets/{ticket['mask']}"
+    [message, *_] = nora.found("message", f"ticket.id:{ticket['id']}")
+    form = {"kind": "reply", "message": str(message), "content": "Half a sen", "_xsrf": signed_in.token(page)}
+    assert signed_in.post(f"{page}/draft", form).status_code == 200
+    assert "Draft" in text_of(row(signed_in, "Pump of Sunday"))
