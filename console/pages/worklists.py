@@ -22,7 +22,7 @@ from console.lists.selection import (
 )
 from console.lists.worklist import MAX_MATCHING, BulkAction, Key, Worklist
 from console.pages.jump import place_of
-from console.tickets import inbox
+from console.tickets import inbox, present
 from server.context import Context
 from server.digits import id_in
 from server.errors import AdminOnly, Invalid, NotFound, NotOffered, nearest
@@ -205,7 +205,7 @@ def show_news(visit: Visit) -> PageResponse:
     ids = [each for each in visit.query.text("ids", "").split(",") if id_in(each)][:MAX_SELECTED]
     search = SearchRequest(f"id:[{','.join(ids)}]", MAX_SELECTED)
     tickets = records.search(visit.ctx, inbox.URI, search)["results"] if ids else []
-    here = {each["id"]: inbox.here(visit, each["id"]) for each in tickets}
+    here = {each["id"]: present.on_row(visit, each["id"]) for each in tickets}
     news = {"new": new, "total": records.count(visit.ctx, inbox.URI, query), "here": here}
     if visit.query.flag("views"):
         counts = ((each.name, each.count) for each in inbox.views(visit))

@@ -43,14 +43,20 @@ addEventListener("submit", () => (acted = Date.now()), true);
 
 const STILL = 60_000; // milliseconds without a key, after which nobody is writing any more
 let typed = -Infinity;
-const doing = () => (performance.now() - typed < STILL ? "writing" : "viewing");
+let writing = "writing"; // a reply, or "noting"
+const doing = () => (performance.now() - typed < STILL ? writing : "viewing");
 function sign(now = doing()) {
   const body = new URLSearchParams({ doing: now, _xsrf: formToken() });
   fetch(`${ticket.dataset.ticket}/presence`, { method: "POST", body, keepalive: true, headers: { "X-Live": "1" } }).catch(() => {});
 }
 function showPeople(people) {
   const place = document.querySelector("[data-present]");
-  const texts = people.map((each) => each.doing === "writing" ? t("{name} is writing", each) : t("{name} is viewing", each));
+  const says = {
+    writing: (who) => t("{name} is writing a reply", who),
+    noting: (who) => t("{name} is writing a note", who),
+    viewing: (who) => t("{name} is viewing", who),
+  };
+  const texts = people.map((each) => says[each.doing](each));
   if (place && place.textContent !== texts.join(" · ")) place.textContent = texts.join(" · ");
 }
 let changes = [];
@@ -69,7 +75,11 @@ function attend() {
     },
   });
 }
-addEventListener("input", (event) => event.target.closest?.(".note-form") && dispatchEvent(new Event("writing")));
+addEventListener("input", ({ target }) => {
+  if (!target.closest?.("#answer")) return;
+  writing = target.closest(".note-form") ? "noting" : "writing";
+  if (writing === "noting") dispatchEvent(new Event("writing"));
+}, true);
 let said = 0;
 addEventListener("writing", () => {
   typed = performance.now();

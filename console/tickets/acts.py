@@ -3,14 +3,14 @@ that returns to the page, with an undo if possible."""
 
 from typing import Any
 
-from console.html import ui
+from console.html import confirmation, ui
 from console.html.form import Form
 from console.html.rendering import render
 from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit, own_path
 from console.lists import lookup
-from console.tickets import inbox, reply_form
+from console.tickets import inbox, present, reply_form
 from console.tickets.show import TICKET, Ticket, ticket_of_mask
 from server import tickets
 from server.digits import id_in
@@ -45,6 +45,10 @@ def set_property(visit: Visit) -> PageResponse:
     if name not in PROPERTIES:
         raise Invalid(_("This property does not exist."), field="name")
     fields = _fields(visit, name)
+    if name == "owner" and visit.form.text(confirmation.ANSWER, "") != "1":
+        writers = [each for each in present.writers(visit, ticket["id"]) if str(each.worker_id) != fields["owner_id"]]
+        if writers:
+            return _ask_while_writing(visit, present.sentence(writers[0]))
     expected = {column: visit.form.text(f"was_{column}", "") for column in PROPERTIES[name][1]}
     try:
         before = properties.change(visit.ctx, ticket["id"], fields, expected)
@@ -127,6 +131,21 @@ def _clash(visit: Visit, ticket_id: int, name: str) -> PageResponse:
         wanted=_wanted(visit, name),
         fields=[*fields, *((f"was_{column}", str(ticket[column])) for column in columns)],
         back=paths.ticket(ticket["mask"]),
+    )
+
+
+def _ask_while_writing(visit: Visit, sentence: str) -> PageResponse:
+    """Shows the question before the owner changes while a colleague writes on the ticket."""
+    return render(
+        visit,
+        "sure.html",
+        409,
+        question=_("{sentence}. Change the owner anyway?", sentence=sentence),
+        target=visit.path,
+        fields=[(each, visit.form.text(each, "")) for each in ("name", "value", "was_owner_id", "back")],
+        verb=_("Change the owner"),
+        answer=confirmation.ANSWER,
+        back=visit.path.removesuffix("/set"),
     )
 
 

@@ -73,7 +73,7 @@ def source(visit: Visit) -> PageResponse:
 
 @page("POST", "/tickets/{mask}/presence")
 def be_present(visit: Visit) -> PageResponse:
-    """Records that the worker views the ticket, writes on it, or has left. doing: viewing, writing or left."""
+    """Records what the worker does on the ticket, or that they have left. doing: of presence.DOING, or left."""
     id, doing = ticket_of_mask(visit)["id"], visit.form.text("doing", "")
     presence.note(visit.ctx, id, doing if doing in presence.DOING else "")
     return json_response({"people": _people(visit.ctx, id)})

@@ -15,12 +15,12 @@ from console.http.visit import Visit
 from console.lists import lookup
 from console.lists.worklist import BulkAction, Worklist, declare
 from console.lists.worklist_columns import ListColumn
-from console.tickets import list_place
+from console.tickets import list_place, present
 from console.tickets.reply_choices import buckets
 from server.automation import macros
 from server.automation.macros.running import UNDONE
 from server.dataclass import dataclass
-from server.people import presence, saved_searches
+from server.people import saved_searches
 from server.record_types.shared import paths
 from server.records import records
 from server.records.records import SearchRequest
@@ -31,7 +31,6 @@ from server.translation import N_, N_ngettext, N_pgettext, _, ngettext, pgettext
 
 PATH, URI = "/inbox", "ticket"
 FIRST = "mine"
-MOST_HERE = 3  # people shown on a row
 GROUPS = 12  # groups in the menu, with the most open tickets
 STATUS_BADGES = {
     "open": ("ok", N_("open")),
@@ -160,7 +159,7 @@ def row_lines(visit: Visit, row: Mapping[str, Any], more: TicketRows, subject: M
     latest = more.latest.get(row["id"])
     is_unanswered = latest is not None and not latest.worker_id and row["status"] == "open"
     mark = _mark(_("waiting for a reply")) if is_unanswered else ""
-    there = escape(here(visit, row["id"]))
+    there = escape(present.on_row(visit, row["id"]))
     marks = _marks(row, row["id"] in more.drafts)
     return Markup(  # format() of Markup takes 4 % of the page
         f'<span class="first{" unanswered" if is_unanswered else ""}">'
@@ -214,14 +213,6 @@ def _words(visit: Visit, requesters: Mapping[str, str], latest: LatestWords | No
 def _mark(text: str) -> Markup:
     """Words that only screen readers say."""
     return Markup(' <span class="unseen">{}</span>').format(text)
-
-
-def here(visit: Visit, ticket_id: int) -> str:
-    """Returns a sentence about the other people on a ticket, "" if there are none."""
-    there = presence.others(visit.ctx, ticket_id)
-    sentences = [_("{name} is writing", name=each.name) for each in there if each.doing == "writing"]
-    sentences += [_("{name} is viewing", name=each.name) for each in there if each.doing != "writing"]
-    return ", ".join(sentences[:MOST_HERE])
 
 
 def _status(visit: Visit, row: Mapping[str, Any], more: Any) -> str:

@@ -14,7 +14,7 @@ from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import lookup
 from console.lists.link_types import linkable
-from console.tickets import came_from, inbox, reply_choices, reply_form, reply_samples
+from console.tickets import came_from, inbox, present, reply_choices, reply_form, reply_samples
 from console.tickets.reply_choices import ReplyChoices
 from console.tickets.reply_form import ReplyForm
 from server.automation import macros
@@ -73,7 +73,7 @@ def render_ticket(visit: Visit, ticket: Sheet, form: ReplyForm | None = None) ->
         merge=unmerge.newest(visit.ctx, ticket.id),
         unanswerable="" if written is not None else _why_unanswerable(visit, ticket),
         may_change=records.may(visit.ctx, TICKET, "update", ticket.id),
-        present=presence.others(visit.ctx, ticket.id),
+        present=[present.sentence(each) for each in presence.others(visit.ctx, ticket.id)],
         custom=record_parts.by_fieldset([each for each in ticket.facts if each.key.startswith("custom_")]),
         linkable=linkable(visit),
         relation_form=Form({"to": "task"}),

@@ -1,4 +1,4 @@
-"""The workers who are viewing a ticket or writing on it, held in memory only.
+"""The workers who are viewing a ticket or writing a reply or a note on it, held in memory only.
 
 Browsers report from time to time; a worker without a report for AWAY_SECONDS is gone. If several processes serve a
 database, each announces its reports to the others; a process that starts later receives the next ones."""
@@ -20,7 +20,7 @@ HERE = "here"  # announced to other processes: ticket, worker, act
 AGAIN_SECONDS = AWAY_SECONDS // 3  # interval of announcements of a worker who stays
 MAX_TICKETS = 10_000  # the tickets viewed least recently are dropped first
 MAX_WORKERS = 50  # people displayed on one ticket
-DOING = ("viewing", "writing")
+DOING = ("viewing", "writing", "noting")  # writing: a reply
 GONE = "left"
 
 

@@ -148,11 +148,29 @@ def test_the_other_writer_is_shown_as_long_as_they_write(
     sign = {"doing": "writing", "_xsrf": milo.token(ticket["page"])}
     assert milo.post(f"{ticket['page']}/presence", sign).status_code == 200
     page.goto(ticket["page"])
-    expect(there).to_have_text("Milo Test is writing")
+    expect(there).to_have_text("Milo Test is writing a reply")
     there.evaluate("each => { each.isTheSame = true }")
     nora.update("ticket", ticket["id"], subject="Pump, leaking").ok()
     expect(page.locator("h1")).to_have_text("Pump, leaking")  # the head of the page was replaced
     assert there.evaluate("each => each.isTheSame")  # so that a screen reader continues with the same element
-    expect(there).to_have_text("Milo Test is writing")
+    expect(there).to_have_text("Milo Test is writing a reply")
     milo.post(f"{ticket['page']}/presence", sign | {"doing": "viewing"})
     expect(there).to_have_text("Milo Test is viewing")
+
+
+def test_the_owner_changes_only_on_purpose_while_a_colleague_writes(
+    signed_in: Visitor, nora: Api, milo: Visitor, ticket: dict[str, Any]
+) -> None:
+    page = ticket["page"]
+    sign = {"doing": "noting", "_xsrf": milo.token(page)}
+    assert milo.post(f"{page}/presence", sign).status_code == 200
+    take = {"name": "owner", "value": "me", "was_owner_id": "0", "back": page}
+    question = signed_in.send(f"{page}/set", take, page=page)
+    assert question.status_code == 409
+    assert "Milo Test is writing a note. Change the owner anyway?" in text_of(question.text)
+    assert nora.record("ticket", ticket["id"])["owner_id"] == 0
+    give = take | {"value": str(nora.ids["milo"])}
+    assert signed_in.send(f"{page}/set", give, page=page).status_code == 303, "he is the one who writes"
+    taken = take | {"was_owner_id": str(nora.ids["milo"]), "_sure": "1"}
+    assert signed_in.send(f"{page}/set", taken, page=page).status_code == 303
+    assert nora.found("ticket", f"id:{ticket['id']} owner.id:me") == [ticket["id"]]
