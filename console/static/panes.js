@@ -80,7 +80,8 @@ async function open(address, isBack = false) {
   if (!fresh) return false;
   ahead = null;
   dispatchEvent(new Event("leave"));
-  if (!isBack) history.pushState(null, "", address);
+  const isSame = new URL(address, location.href).pathname === location.pathname;
+  if (!isBack) history[isSame ? "replaceState" : "pushState"](null, "", address);
   const hadFocus = before.contains(document.activeElement) || document.activeElement === document.body;
   before.replaceWith(fresh);
   const pane = page.querySelector("[data-beside]");

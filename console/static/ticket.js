@@ -212,5 +212,6 @@ if (location.hash === "#answer") {
   else addEventListener("load", go);
 }
 
-if (document.querySelector("[data-beside]")) import("./panes.js").then((each) => each.begin());
+if (ticket) import("./panes.js").then((each) => each.begin());
+if (ticket) import("./sheets.js");
 import("./masks.js");

@@ -18,8 +18,9 @@ from server.errors import Conflict, HelpdeskError, Invalid
 from server.people import form_drafts
 from server.record_types.shared import paths
 from server.records import comments, records, relations
-from server.tickets import masks, original_sender, properties, reply_drafts, requester, undo, unmerge
+from server.tickets import latest_words, masks, original_sender, properties, reply_drafts, requester, undo, unmerge
 from server.tickets.by_words import find_similar
+from server.tickets.latest_words import LatestWords
 from server.translation import N_, Words, _, ngettext, shown
 
 MOST_NEAR = 10  # suggested tickets to merge with
@@ -251,8 +252,25 @@ def mark_spam(visit: Visit) -> PageResponse:
 
 @page("GET", "/tickets/{mask}/merge")
 def show_merge(visit: Visit) -> PageResponse:
-    """Shows the form with the ticket to merge with."""
-    return _merge_form(visit, ticket_of_mask(visit), "")
+    """Shows tickets to merge with, and beside this one the ticket that `other` names: by its mask or id, or the best
+    match for words."""
+    ticket, text = ticket_of_mask(visit), visit.query.text("other", "").strip().strip("#[]")
+    if not text:
+        return _merge_form(visit, ticket, find_similar(visit.ctx, ticket, "", MOST_NEAR))
+    other = masks.ticket_id(visit.ctx, text) or id_in(text)
+    if other == ticket["id"]:
+        return _merge_form(visit, ticket, [], text, _("This is the ticket itself. Enter another one."))
+    near = [{"id": other}] if other else find_similar(visit.ctx, ticket, text, MOST_NEAR)
+    near = [each for each in near if each["id"] != ticket["id"]]
+    if not near:
+        return _merge_form(
+            visit, ticket, [], text, _("No ticket contains these words. Enter a ticket number or other words.")
+        )
+    try:
+        sides = _side_by_side(visit, [ticket["id"], near[0]["id"]])
+    except HelpdeskError as error:
+        return _merge_form(visit, ticket, [], text, error.message)
+    return _merge_form(visit, ticket, near[1:], text, sides=sides)
 
 
 @page("POST", "/tickets/{mask}/merge", creates=True)
@@ -260,14 +278,12 @@ def merge(visit: Visit) -> PageResponse:
     """Merges another ticket with this one; the older one stays. Raises Forbidden."""
     ticket, text = ticket_of_mask(visit), visit.form.text("other", "").strip().strip("#[]")
     other = masks.ticket_id(visit.ctx, text) or id_in(text)
-    if not other and text:
-        return _merge_form(visit, ticket, text, words=text)
     if not other or other == ticket["id"]:
-        return _merge_form(visit, ticket, text, _("Enter the number of another ticket, or words from it."))
+        return _merge_form(visit, ticket, [], text, _("Enter the number of another ticket, or words from it."))
     try:
         ticket_id = tickets.merge(visit.ctx, [ticket["id"], other])
     except HelpdeskError as error:
-        return _merge_form(visit, ticket, text, error.message)
+        return _merge_form(visit, ticket, [], text, error.message)
     return see(flash_merged(visit, ticket_id))
 
 
@@ -307,12 +323,23 @@ def undo_merge(visit: Visit) -> PageResponse:
     return see(paths.ticket(ticket["mask"]))
 
 
-def _merge_form(visit: Visit, ticket: Ticket, other: str, wrong: str = "", words: str = "") -> PageResponse:
-    """Renders the form with tickets to choose from: the ones with these words, else other tickets of the same
-    requesters."""
-    near = find_similar(visit.ctx, ticket, words, MOST_NEAR + 1)
-    if words:
-        wrong = "" if near else _("No ticket contains these words. Enter a ticket number or other words.")
+def _side_by_side(visit: Visit, ids: list[int]) -> list[tuple[Ticket, LatestWords | None]]:
+    """Returns tickets with the first words of their newest messages, the oldest first. Raises NotFound, Forbidden."""
+    found = [records.retrieve(visit.ctx, TICKET, id, "requesters,group_,owner_") for id in ids]
+    latest = latest_words.read(visit.ctx, [each["latest_message_id"] for each in found])
+    return [(each, latest.get(each["id"])) for each in sorted(found, key=lambda each: (each["created"], each["id"]))]
+
+
+def _merge_form(
+    visit: Visit,
+    ticket: Ticket,
+    near: list[dict[str, Any]],
+    other: str = "",
+    wrong: str = "",
+    sides: list[tuple[Ticket, LatestWords | None]] | None = None,
+) -> PageResponse:
+    """Renders the form. near: tickets to choose from. sides: both tickets once one is chosen, the one that stays
+    first."""
     form = Form({"other": other})
     if wrong:
         form.fail("other", wrong)
@@ -323,7 +350,8 @@ def _merge_form(visit: Visit, ticket: Ticket, other: str, wrong: str = "", words
         ticket=ticket,
         merge_form=form,
         near=[each for each in near if each["id"] != ticket["id"]],
-        is_found=bool(words),
+        sides=sides,
+        badges=inbox.STATUS_BADGES,
         back=paths.ticket(ticket["mask"]),
     )
 

@@ -138,7 +138,7 @@ def test_inputs_are_requested_and_mistakes_are_reported(signed_in: Visitor, nora
     asked = "inputs:\n  text/days:\n    type: number\n    required@bool: yes\n    description: How many\n"
     id = made(nora, "reply: In {{inputs.days}} days", "Promise", before=asked)
     form = f"{ticket['page']}/macros?macro={id}"
-    assert f'href="{form}">' in signed_in.get(ticket["page"]).text
+    assert f'href="{form}"' in signed_in.get(ticket["page"]).text
     assert place(run(signed_in, ticket, "Promise")) == form
     assert 'name="input:days"' in signed_in.get(form).text and "How many" in signed_in.get(form).text
     blank = run(signed_in, ticket, id, asked="1")
