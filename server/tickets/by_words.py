@@ -29,16 +29,13 @@ def find_by_words(ctx: Context, text: str, limit: int) -> list[tuple[str, str]]:
 
 
 def find_similar(ctx: Context, ticket: dict[str, Any], words: str, limit: int) -> list[dict[str, Any]]:
-    """Returns tickets that are not deleted: those whose names have these words, or for "" those of the same requesters.
-    The ticket itself may be among them. ticket: with `requesters`."""
+    """Returns tickets that are not deleted: those whose names have these words, the ones of the same requesters first,
+    or for "" all of the same requesters. The ticket itself may be among them. ticket: with `requesters`."""
     q = "status:![deleted] sort:-updated"
-    if words:
-        page = records.search_names(ctx, "ticket", words, limit, q)
-    else:
-        ids = [each["id"] for each in (ticket["requesters"] or {}).values()][:MAX_REQUESTERS]
-        if not ids:
-            return []
-        participants = " OR ".join(f"participant.id:{id}" for id in ids)
-        page = records.search(ctx, "ticket", SearchRequest(f"({participants}) {q}", limit, 1, LABEL))
-    similar: list[dict[str, Any]] = page["results"]
-    return similar
+    ids = [each["id"] for each in (ticket["requesters"] or {}).values()][:MAX_REQUESTERS]
+    theirs = f"({' OR '.join(f'participant.id:{id}' for id in ids)}) {q}"
+    if not words:
+        return list(records.search(ctx, "ticket", SearchRequest(theirs, limit, 1, LABEL))["results"]) if ids else []
+    similar = records.search_names(ctx, "ticket", words, limit, theirs)["results"] if ids else []
+    similar += records.search_names(ctx, "ticket", words, limit, q)["results"]
+    return list({each["id"]: each for each in similar}.values())[:limit]

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.console.test_list_place import five
+from tests.console.test_ticket_trials import mailed
 from tests.console.visitor import Visitor, place, text_of
 from tests.service import Api
 
@@ -58,3 +59,13 @@ def test_a_sheet_closes_and_gives_the_focus_back(page: Page, five: list[dict[str
     page.keyboard.press("Escape")
     expect(page.locator("#sheet")).to_be_hidden()
     expect(page.locator(".said-list article").first).to_be_focused()
+
+
+def test_tickets_of_the_same_requester_are_found_first(
+    signed_in: Visitor, nora: Api, five: list[dict[str, Any]]
+) -> None:
+    word = f"{five[0]['word']} strange"
+    own = mailed(nora, word)
+    nora.parse(f"From: Bo <bo@elsewhere.example>\nTo: support@desk.example\nSubject: {word}\n\nHi.\n").ok()
+    shown = text_of(signed_in.get(f"{five[0]['page']}/merge", params={"other": word}).text)
+    assert own["mask"] in shown.partition("Other matches")[0]
