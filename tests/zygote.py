@@ -18,7 +18,8 @@ import secrets
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -87,25 +88,35 @@ def _prepare() -> None:
     from console.html.environment import TEMPLATES
     from console.http import routes
     from server import app
-    from server.cli.commands import parser
-    from server.discovery import load_all
+    from server.cli import commands
     from server.record_types import registry
     from server.times.zones import zone
 
-    parser()
+    commands.parser()
     routes.load()
     app.endpoints()
-    for room in app.ROOMS:
-        load_all(room.__name__, room.__path__, is_deep=True)
+    app.tables_of(*app.ROOMS)
     for name in IMPORTED_LATE:
         importlib.import_module(name)
     for template in TEMPLATES.rglob("*.html"):
         templates.template(template.relative_to(TEMPLATES).as_posix())
-    registry.load()
+    registry.load = _ready(registry.load)
+    commands.parser = _ready(commands.parser, "serve")  # type: ignore[assignment]
     zone("UTC")  # scans the system for all time zones
     gc.collect()
     gc.freeze()  # otherwise each process would collect all of it, and copy its pages
-    gc.unfreeze = int  # type: ignore[assignment]  # a service does that when it starts, for one before it
+    gc.get_freeze_count = int  # type: ignore[assignment]  # a service counts and unfreezes those of one before it
+
+
+def _ready(create: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
+    """The same function, whose first call with these arguments returns a result that was created here: each process
+    has a copy of its own."""
+    results = [create(*arguments)]
+
+    def created(*given: Any) -> Any:
+        return results.pop() if results and given == arguments else create(*given)
+
+    return created
 
 
 def _serve(line: socket.socket) -> dict[str, Any] | None:
@@ -142,7 +153,22 @@ def _become(request: dict[str, Any]) -> None:
     os.environ.clear()
     os.environ.update(request["env"])
     os.chdir(request["cwd"])
-    runpy.run_module(module, run_name="__main__", alter_sys=True)
+    try:
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+    except SystemExit as end:
+        if end.code is None or isinstance(end.code, int):
+            _end(end.code or 0)
+        raise
+
+
+def _end(code: int) -> None:
+    """Ends the process as the interpreter does, without the destruction of all objects: that would copy their pages,
+    which takes longer than most commands."""
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code & 0xFF)
 
 
 if __name__ == "__main__":
