@@ -19,6 +19,7 @@ from tests import databases
 from tests.cheap import cheap_hashes
 from tests.collecting import Collecting
 from tests.composed_anew import composed_anew
+from tests.in_memory import use_memory
 from tests.records.desk import Desk
 from tests.scheduling import FileByFile
 from tests.service import Api, Server, people
@@ -31,6 +32,7 @@ sys.dont_write_bytecode = False
 os.environ["SSL_CERT_FILE"] = os.environ["SSL_CERT_DIR"] = os.devnull
 cheap_hashes()
 composed_anew()
+use_memory()
 
 # The scope of `make test ARGS=--store=postgresql`: tests that store something. Some are marked as specific to SQLite.
 KEEPING = (
