@@ -137,6 +137,7 @@ PLACES = (
         NavigationItem("/notifications", N_("Notifications"), N_("bell unread mentions")),
         NavigationItem("/reminders", N_("Reminders"), N_("remind me snooze follow up")),
         NavigationItem("/account", N_("Account"), N_("profile password time zone"), key="c"),
+        NavigationItem("/account#tickets", N_("After closing or sending"), N_("next ticket list stay advance")),
         NavigationItem("/account#appearance", N_("Appearance and keys"), N_("dark theme density")),
         NavigationItem("/account#absence", N_("Absence"), N_("vacation holiday stand-in out of office")),
         NavigationItem("/account#notifications", N_("Email notifications"), N_("mail browser notification choose")),

@@ -2,6 +2,7 @@
 own."""
 
 import re
+from dataclasses import replace
 
 import segno
 from markupsafe import Markup
@@ -17,7 +18,6 @@ from console.pages.login import new_password
 from server.access import totp
 from server.errors import HelpdeskError, Invalid, NotAuthenticated, NotFound, TooMany
 from server.people import login_address, password_change, preferences, profile, security, sign_in
-from server.people.preferences import Preferences
 from server.record_types.shared import absence
 from server.records import notification_mail
 from server.translation import N_, _, ngettext
@@ -70,12 +70,26 @@ def save_appearance(visit: Visit) -> PageResponse:
     """Change how the console looks."""
     form, before = Form.sent(visit.form, ("theme", "density", "has_keys")), visit.preferences
     try:
-        preferences.choose(visit.ctx, Preferences(form.get("theme"), form.get("density"), form.get("has_keys") == "1"))
+        has_keys = form.get("has_keys") == "1"
+        chosen = replace(before, theme=form.get("theme"), density=form.get("density"), has_keys=has_keys)
+        preferences.choose(visit.ctx, chosen)
     except Invalid as error:
         return show(visit, appearance=form.refuse(error))
     was = {"theme": before.theme, "density": before.density, "has_keys": "1" if before.has_keys else ""}
     visit.flash(_("Appearance saved."), "/account/appearance", **was)
     return see("/account#appearance")
+
+
+@page("POST", "/account/tickets")
+def save_destination(visit: Visit) -> PageResponse:
+    """Change the page that follows a closed ticket or a sent reply."""
+    form, before = Form.sent(visit.form, ("destination",)), visit.preferences
+    try:
+        preferences.choose(visit.ctx, replace(before, destination=form.get("destination")))
+    except Invalid as error:
+        return show(visit, tickets=form.refuse(error))
+    visit.flash(_("Saved."), visit.path, destination=before.destination)
+    return see("/account#tickets")
 
 
 @page("POST", "/account/notifications")
@@ -174,6 +188,7 @@ def show(visit: Visit, **given: Form) -> PageResponse:
     forms = {
         "profile": Form.from_values(profile.own_record(visit.ctx)),
         "appearance": Form.from_values({"theme": look.theme, "density": look.density, "has_keys": keys}),
+        "tickets": Form.from_values({"destination": look.destination}),
         "notifications": _notifications(visit),
         "absence": _absence(visit),
         "password": Form(),
@@ -194,6 +209,11 @@ def show(visit: Visit, **given: Form) -> PageResponse:
         has_code=own.has_code,
         codes_left=own.codes_left,
         themes=[("system", N_("Same as system")), ("light", N_("Light")), ("dark", N_("Dark"))],
+        destinations=[
+            ("next", N_("Open the next ticket of the list")),
+            ("list", N_("Go back to the list")),
+            ("stay", N_("Stay on the ticket")),
+        ],
         stand_ins=lookup.choosable(visit, "worker", f"isDisabled:no id:!={worker_id}", forms["absence"].get(STAND_IN)),
         away=profile.absence_of(visit.ctx, worker_id),
         mailed=notification_mail.LABELS,

@@ -10,7 +10,7 @@ from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit, own_path
 from console.lists import lookup
-from console.tickets import inbox, present, reply_form
+from console.tickets import came_from, inbox, present, reply_form
 from console.tickets.show import TICKET, Ticket, ticket_of_mask
 from server import tickets
 from server.digits import id_in
@@ -57,7 +57,10 @@ def set_property(visit: Visit) -> PageResponse:
         if "now" not in error.details:
             raise
         return _clash(visit, ticket["id"], name)
-    _flash_undoable(visit, ticket, _sentence(visit, ticket["id"], name), before)
+    sentence = _sentence(visit, ticket["id"], name)
+    if name == "status" and fields["status"] != "open":
+        return _go_on(visit, ticket, sentence, before)
+    _flash_undoable(visit, ticket, sentence, before)
     return back_to(visit, ticket)
 
 
@@ -88,7 +91,15 @@ def _fields(visit: Visit, name: str) -> dict[str, Any]:
 
 def _flash_undoable(visit: Visit, ticket: Ticket, text: Words, before: dict[str, str]) -> None:
     """Flashes a message with an undo that restores stored columns. before: these columns with their former values."""
-    visit.flash(text, f"{paths.ticket(ticket['mask'])}/restore", back=visit.form.text("back", ""), **before)
+    here = paths.ticket(ticket["mask"])
+    visit.flash(text, f"{here}/restore", back=came_from.path_with_list(visit, here), **before)
+
+
+def _go_on(visit: Visit, ticket: Ticket, text: Words, before: dict[str, str]) -> PageResponse:
+    """Redirects to the page after a finished ticket. text, before: as in _flash_undoable."""
+    path, sentence = came_from.next_page(visit, ticket["mask"])
+    _flash_undoable(visit, ticket, f"{shown(text)} {sentence}".strip(), before)
+    return see(path)
 
 
 def _sentence(visit: Visit, ticket_id: int, name: str) -> str:
@@ -246,6 +257,8 @@ def mark_spam(visit: Visit) -> PageResponse:
     before = {name: str(ticket[name] or 0) for name in inbox.STATE} | {"spam_training": ticket["spam_training"] or ""}
     records.update(visit.ctx, TICKET, ticket["id"], fields)
     text = ngettext(*inbox.SAYS["spam"], 1) if is_spam else _("Marked as not spam. The ticket is open.")
+    if is_spam:
+        return _go_on(visit, ticket, text, before)
     _flash_undoable(visit, ticket, text, before)
     return back_to(visit, ticket)
 

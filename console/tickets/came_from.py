@@ -1,6 +1,7 @@
 """The list that a ticket was opened from: the previous and the next ticket, and on a wide screen the list next to the
 ticket."""
 
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
@@ -10,11 +11,15 @@ from console.http.page_response import PageResponse
 from console.http.routes import page
 from console.http.visit import Visit, own_path
 from console.tickets import inbox, list_place
+from server.context import Context
+from server.dataclass import dataclass
 from server.errors import BadQuery
+from server.record_types.shared import paths
 from server.records import records
 from server.records.records import SearchRequest
 from server.tickets import list_neighbours
-from server.tickets.list_neighbours import ListedTicket
+from server.tickets.list_neighbours import ListedTicket, ListPlace
+from server.translation import _
 
 TICKET = "ticket"
 PATH = "/-/beside"
@@ -23,26 +28,70 @@ LAST_PLACE = 10**6
 LIST = ("in", "at", "from", "before", "after")  # parameters that describe the list
 
 
+@dataclass(frozen=True, slots=True)
+class TicketList:
+    """The list in the address of a ticket. q: its search. at: the place of the ticket, from 1. come_from: its path.
+    before, after: the masks of the tickets around it, as the worker saw the list."""
+
+    q: str
+    at: int
+    come_from: str
+    before: str
+    after: list[str]
+
+    @property
+    def path(self) -> str:
+        back = self.come_from or f"/search/{TICKET}?{urlencode({'q': self.q})}"
+        return back if back.startswith((inbox.PATH, "/search/")) else inbox.PATH
+
+    def find_place(self, ctx: Context, mask: str) -> ListPlace:
+        """Returns the current place of the ticket in the list. Raises BadQuery."""
+        return list_neighbours.find_place(ctx, self.q, self.at, mask, self.before, self.after)
+
+    def path_of(self, ticket: ListedTicket) -> str:
+        """Returns the path of a ticket in this list."""
+        return list_place.path(ticket, self.q, self.come_from)
+
+
 def neighbours(visit: Visit, mask: str) -> dict[str, Any] | None:
     """Returns the neighbours of the ticket in the list in the address, None without a list. at, total: its position,
     from 1, and the length of the list. before, after: the paths of its neighbours, "" for none. back: the path of the
     list. rows: the path of the list for a wide screen."""
-    q, at = visit.query.text("in", ""), visit.query.integer("at", 0, 0, LAST_PLACE)
-    if not at:
+    listed = _list_in({name: visit.query.text(name, "") for name in LIST})
+    if listed is None:
         return None
     try:
-        seen = visit.query.text("before", ""), visit.query.text("after", "")
-        found = list_neighbours.find_place(visit.ctx, q, at, mask, seen)
+        found = listed.find_place(visit.ctx, mask)
     except BadQuery:
         return None
     return {
         "at": found.place,
         "total": found.total,
-        "before": _path(visit, q, found.before) if found.before else "",
-        "after": _path(visit, q, found.after) if found.after else "",
-        "back": _back(visit, q),
-        "rows": ui.address(PATH, **{"in": q, "at": at, "from": visit.query.text("from", "")}),
+        "before": listed.path_of(found.before) if found.before else "",
+        "after": listed.path_of(found.after) if found.after else "",
+        "back": listed.path,
+        "rows": ui.address(PATH, **{"in": listed.q, "at": listed.at, "from": listed.come_from}),
     }
+
+
+def next_page(visit: Visit, mask: str, destination: str = "") -> tuple[str, str]:
+    """Returns the page after a ticket was closed or a reply was sent, and a sentence about it for its message, "" for
+    none. Without a list, the next page is the ticket again. mask: of the ticket. destination: of
+    preferences.DESTINATIONS, "" for the one that the worker has chosen."""
+    here, destination = paths.ticket(mask), destination or visit.preferences.destination
+    path, params = _submitted(visit)
+    listed = _list_in(params) if path == here else None
+    if destination == "list":
+        return listed.path if listed is not None else inbox.PATH, ""
+    if destination == "stay" or listed is None:
+        return path_with_list(visit, here), ""
+    try:
+        after = listed.find_place(visit.ctx, mask).after
+    except BadQuery:
+        return path_with_list(visit, here), ""
+    if after is None:
+        return listed.path, _("That was the last ticket of this list.")
+    return listed.path_of(after), ""
 
 
 @page("GET", PATH)
@@ -53,8 +102,9 @@ def rows(visit: Visit) -> PageResponse:
     result = records.search(visit.ctx, TICKET, SearchRequest(q, ROWS, number + 1, "requesters,owner_"))
     listed = list_neighbours.in_order([str(each["mask"]) for each in result["results"]], number * ROWS + 1)
     more = inbox.TicketRows(visit, result["results"])
+    ticket_list = TicketList(q, at, visit.query.text("from", ""), "", [])
     rows_beside = [
-        (_path(visit, q, each), row, inbox.row_lines(visit, row, more, ui.name(row["subject"])))
+        (ticket_list.path_of(each), row, inbox.row_lines(visit, row, more, ui.name(row["subject"])))
         for each, row in zip(listed, result["results"], strict=True)
     ]
     html = fragment(
@@ -64,25 +114,31 @@ def rows(visit: Visit) -> PageResponse:
         shown=at,
         first=number * ROWS + 1,
         total=result["total"],
-        back=_back(visit, q),
+        back=ticket_list.path,
     )
     return PageResponse(html)
 
 
 def path_with_list(visit: Visit, here: str, **more: str) -> str:
-    """Returns the path of a ticket with the list it was opened from, as in the form field `back`. more: further
+    """Returns the path of a ticket with the list it was opened from, as in the submitted form. more: further
     parameters."""
-    path, _mark, query = own_path(visit.form.text("back", "")).partition("?")
-    list_params = [(name, value) for name, value in parse_qsl(query) if name in LIST] if path == here else []
-    params = urlencode([*list_params, *more.items()])
+    path, sent = _submitted(visit)
+    params = urlencode({name: sent[name] for name in LIST if name in sent and path == here} | more)
     return f"{here}?{params}" if params else here
 
 
-def _path(visit: Visit, q: str, ticket: ListedTicket) -> str:
-    return list_place.path(ticket, q, visit.query.text("from", ""))
+def _submitted(visit: Visit) -> tuple[str, dict[str, str]]:
+    """Returns the path and the parameters of the page with the submitted form: its field `back`, else the page that the
+    request came from."""
+    back = own_path(visit.form.text("back", "")) if "back" in visit.form else visit.referring_path
+    path, _mark, query = back.partition("?")
+    return path, dict(parse_qsl(query, keep_blank_values=True))
 
 
-def _back(visit: Visit, q: str) -> str:
-    """Returns the path of the list."""
-    back = visit.query.text("from", "") or f"/search/{TICKET}?{urlencode({'q': q})}"
-    return back if back.startswith((inbox.PATH, "/search/")) else inbox.PATH
+def _list_in(params: Mapping[str, str]) -> TicketList | None:
+    """Returns the list that parameters of a ticket describe, None for none."""
+    at = params.get("at", "")
+    if not (at.isdecimal() and 0 < int(at[:9]) <= LAST_PLACE):
+        return None
+    after = [mask for mask in params.get("after", "").split(",") if mask]
+    return TicketList(params.get("in", ""), int(at[:9]), params.get("from", ""), params.get("before", ""), after)

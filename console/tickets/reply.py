@@ -20,6 +20,7 @@ from console.tickets.show import (
 )
 from server import tickets
 from server.errors import Conflict, HelpdeskError, Invalid, NotFound, Required
+from server.people import preferences
 from server.record_types.shared import paths
 from server.records import records, stored_files
 from server.tickets import preview, reply_drafts, snippets, unseen
@@ -61,11 +62,16 @@ def _send(visit: Visit) -> PageResponse:
             return _again(visit, replace(written, is_stopped=True))
         return _again(visit, written.refused(error))
     reply_draft.forget(visit, written.draft)
+    button = visit.form.text("do", "send")
+    preferences.remember_button(visit.ctx, visit.preferences, button)
+    destination = {"save": "stay", "next": "next"}.get(button, "")
+    path, sentence = came_from.next_page(visit, ticket["mask"], destination)
     is_later = bool(written.form.text("send_at"))
-    reply_draft.flash_sent(visit, mail, here, is_later, changed_by_sending(visit.ctx, ticket))
+    back = {"back": came_from.path_with_list(visit, here)}
+    reply_draft.flash_sent(visit, mail, here, is_later, changed_by_sending(visit.ctx, ticket) | back, sentence)
     ids = (("message", mail.message_id), ("draft", mail.draft_id))
     place = next((f"{kind}{id}" for kind, id in ids if id), "thread")
-    return see(f"{came_from.path_with_list(visit, here)}#{place}")
+    return see(f"{path}#{place}" if path.partition("?")[0] == here else path)
 
 
 def _again(visit: Visit, written: ReplyForm) -> PageResponse:
@@ -96,7 +102,7 @@ def take_back(visit: Visit) -> PageResponse:
     here = paths.ticket(ticket["mask"])
     draft = reply_draft.take_back(visit, f"{here}/answer")
     put_back(visit.ctx, ticket, {name: visit.form.text(name, "") for name in visit.form.names()})
-    return see(f"{here}?answer={draft.kind}#answer")
+    return see(f"{came_from.path_with_list(visit, here, answer=draft.kind)}#answer")
 
 
 @page("GET", "/drafts/{id}/preview")
@@ -179,6 +185,7 @@ def _create(visit: Visit) -> PageResponse:
     except HelpdeskError as error:
         return _compose(visit, written.refused(error))
     reply_draft.forget(visit, written.draft)
+    preferences.remember_button(visit.ctx, visit.preferences, visit.form.text("do", "send"))
     reply_draft.flash_sent(visit, done.delivery, COMPOSE, bool(written.form.text("send_at")), {})
     if done.uri == TICKET:
         return see(paths.ticket(records.retrieve(visit.ctx, TICKET, done.id)["mask"]))

@@ -15,10 +15,11 @@ from server.outbox.delivery import Delivery
 from server.people import accepted_forms
 from server.tickets import reply_drafts, snippets
 from server.tickets.reply_drafts import ReplyDraft
-from server.translation import N_, _, ngettext, shown
+from server.translation import N_, _, shown
 
 DISCARD = "discard"
 KEPT = ("draft", "preview", "snippet", DISCARD)  # buttons that do not send
+STATUS_OF = {"close": "2", "wait": "1"}  # {button that sends: the status it sets}
 UNSENT = ("parked", "held", "partly", "failing", "failed")  # states of mail that needs attention
 
 
@@ -99,29 +100,39 @@ def leaves_at(visit: Visit) -> int:
 def values_of(visit: Visit, written: ReplyForm) -> dict[str, Any]:
     """Returns the parameters of a reply or a new ticket. The button `save` sends nothing, any other sends at the time
     in the form, or at leaves_at(). Raises Invalid for a time that cannot be read."""
+    button = visit.form.text("do", "")
+    if button in STATUS_OF:
+        written.form.values["status"] = STATUS_OF[button]
     values = written.values()
-    if visit.form.text("do", "") == "save":
+    if button == "save":
         values |= {"dont_send": "1", "send_at": ""}
     elif not values["send_at"].strip():
         values["send_at"] = str(leaves_at(visit) or "")
     return values | {name: reply_form.ahead(visit, name, values[name]) for name in ("reopen_at", "send_at")}
 
 
-def flash_sent(visit: Visit, delivery: Delivery, here: str, is_later: bool, before: dict[str, str]) -> None:
+def flash_sent(
+    visit: Visit, delivery: Delivery, here: str, is_later: bool, before: dict[str, str], more: str = ""
+) -> None:
     """Flashes what happened to a mail, with an undo. here: the path of the ticket. is_later: whether it is sent at a
-    chosen time. before: from sending_changes."""
+    chosen time. before: fields of the undo: from sending_changes, and the page to go back to. more: a further
+    sentence."""
     if delivery.draft_id and delivery.state in UNSENT:
         is_partly = delivery.state == "partly"
         words = N_("Not sent to everyone: {reason}") if is_partly else N_("Not sent yet: {reason}")
         visit.flash(_(words, reason=delivery.reason))
         return
     if not delivery.draft_id or delivery.state not in ("later", "queued"):
-        visit.flash(_("Saved without sending.") if delivery.state == "kept" else _("Sent."))
+        text = _("Saved without sending.") if delivery.state == "kept" else _("Sent.")
+        visit.flash(f"{text} {more}".strip())
         return
-    seconds = visit.service.settings.undo_send_seconds
-    now = ngettext("Sending in {count} second…", "Sending in {count} seconds…", seconds)
-    text = _("It will be sent at the time you chose.") if is_later else now
-    visit.flash(text, f"{here}/take-back", draft=str(delivery.draft_id), **before)
+    fields = {"draft": str(delivery.draft_id), **before}
+    if is_later:
+        text = _("It will be sent at the time you chose.")
+    else:
+        seconds = visit.service.settings.undo_send_seconds
+        text, fields["seconds"] = _("Sending in {seconds} s", seconds=seconds), str(seconds)
+    visit.flash(f"{text} · {more}" if more else text, f"{here}/take-back", **fields)
 
 
 def take_back(visit: Visit, here: str) -> ReplyDraft:

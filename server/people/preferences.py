@@ -1,5 +1,7 @@
 """Preferences of a worker for the console."""
 
+from dataclasses import replace
+
 from server.context import Context
 from server.dataclass import dataclass
 from server.errors import Invalid, Mistakes
@@ -9,6 +11,8 @@ from server.translation import _
 
 THEMES = ("system", "light", "dark")
 DENSITIES = ("normal", "compact")
+DESTINATIONS = ("next", "list", "stay")
+SEND_BUTTONS = ("next", "close", "wait", "send")
 
 PREFERENCE = Table(
     "console_preference",
@@ -17,6 +21,8 @@ PREFERENCE = Table(
         Column("theme", "TEXT"),
         Column("density", "TEXT"),
         Column("has_keys", default=1),
+        Column("destination", "TEXT"),
+        Column("send_button", "TEXT"),
     ],
     key=("worker_id",),
 )
@@ -25,11 +31,14 @@ PREFERENCE = Table(
 @dataclass(frozen=True, slots=True)
 class Preferences:
     """Preferences of a worker. theme: of THEMES. density: of DENSITIES. has_keys: whether keyboard shortcuts of single
-    keys are on."""
+    keys are on. destination: of DESTINATIONS, the page after a ticket was closed or a reply was sent. send_button: of
+    SEND_BUTTONS, the one that was pressed last; "" for none."""
 
     theme: str = "system"
     density: str = "normal"
     has_keys: bool = True
+    destination: str = "next"
+    send_button: str = ""
 
 
 def load(tx: Transaction, worker_id: int) -> Preferences:
@@ -38,7 +47,13 @@ def load(tx: Transaction, worker_id: int) -> Preferences:
     if row is None:
         return Preferences()
     at = PREFERENCE.position
-    return Preferences(row[at["theme"]] or "system", row[at["density"]] or "normal", bool(row[at["has_keys"]]))
+    return Preferences(
+        row[at["theme"]] or "system",
+        row[at["density"]] or "normal",
+        bool(row[at["has_keys"]]),
+        row[at["destination"]] or "next",
+        row[at["send_button"]] or "",
+    )
 
 
 def put(tx: Transaction, worker_id: int, chosen: Preferences) -> None:
@@ -50,12 +65,14 @@ def put(tx: Transaction, worker_id: int, chosen: Preferences) -> None:
             "theme": chosen.theme,
             "density": chosen.density,
             "has_keys": int(chosen.has_keys),
+            "destination": chosen.destination,
+            "send_button": chosen.send_button,
         },
     )
 
 
 def choose(ctx: Context, chosen: Preferences) -> None:
-    """Stores the preferences of the caller. Raises Invalid for an unknown theme and density."""
+    """Stores the preferences of the caller. Raises Invalid for unknown values."""
     mistakes = Mistakes()
     with mistakes.collect():
         if chosen.theme not in THEMES:
@@ -63,5 +80,15 @@ def choose(ctx: Context, chosen: Preferences) -> None:
     with mistakes.collect():
         if chosen.density not in DENSITIES:
             raise Invalid(_("Choose one of {DENSITIES}.", DENSITIES=", ".join(DENSITIES)), field="density")
+    with mistakes.collect():
+        if chosen.destination not in DESTINATIONS:
+            raise Invalid(_("Choose the next ticket, the list, or to stay."), field="destination")
     mistakes.require_none()
     ctx.service.store.write(lambda tx: put(tx, ctx.actor.worker_id, chosen))
+
+
+def remember_button(ctx: Context, preferences: Preferences, button: str) -> None:
+    """Stores the button that the caller sent a reply with. preferences: those of the caller."""
+    if button in SEND_BUTTONS and button != preferences.send_button:
+        chosen = replace(preferences, send_button=button)
+        ctx.service.store.write(lambda tx: put(tx, ctx.actor.worker_id, chosen))

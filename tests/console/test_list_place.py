@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.console.test_ticket_trials import mailed
+from tests.console.test_tickets import answer_to
 from tests.console.visitor import Visitor, place
 from tests.service import Api
 
@@ -51,6 +52,7 @@ def act(visitor: Visitor, path: str, fields: dict[str, str]) -> str:
 
 
 CLOSE = {"name": "status", "value": "closed"}
+FINISHING = ("close", "wait")  # acts that the next ticket follows
 ACTS = {
     "close": ("status:open", CLOSE),
     "take": ("owner.id:none", {"name": "owner", "value": "me"}),
@@ -67,10 +69,12 @@ def test_the_next_ticket_is_the_following_one_of_the_list(
     path = opened(signed_in, f"subject:{five[0]['word']}* {q}", 0)
     shown = [mask(path)]
     for _ in five[1:]:
-        path = beside(signed_in.get(act(signed_in, path, fields)).text, "next")
+        follows = act(signed_in, path, fields)
+        path = follows if kind in FINISHING else beside(signed_in.get(follows).text, "next")
         shown.append(mask(path))
     assert shown == [each["mask"] for each in five], "each once, and none skipped"
-    assert beside(signed_in.get(act(signed_in, path, fields)).text, "next") == ""
+    last = act(signed_in, path, fields)
+    assert last.startswith("/search/ticket?") if kind in FINISHING else beside(signed_in.get(last).text, "next") == ""
     assert mask(beside(signed_in.get(path).text, "prev")) == five[3]["mask"]
 
 
@@ -80,10 +84,80 @@ def test_tickets_closed_by_a_colleague_are_skipped(signed_in: Visitor, nora: Api
     page = signed_in.get(path).text
     assert mask(beside(page, "next")) == five[3]["mask"] and "2 of 4" in page
     assert mask(beside(page, "prev")) == five[0]["mask"]
-    page = signed_in.get(act(signed_in, path, CLOSE)).text
-    assert mask(beside(page, "next")) == five[3]["mask"]
-    path = beside(page, "next")
+    path = act(signed_in, path, CLOSE)
+    assert mask(path) == five[3]["mask"]
     assert mask(beside(signed_in.get(path).text, "prev")) == five[1]["mask"], "back to what was just done"
+
+
+def test_a_ticket_that_moved_in_the_list_is_not_skipped(
+    signed_in: Visitor, nora: Api, five: list[dict[str, Any]]
+) -> None:
+    """The default order puts a ticket first when its customer writes."""
+    q = f"subject:{five[0]['word']}* status:open"
+    page = signed_in.get(f"/search/ticket?q={quote(q)}").text
+    path = html.unescape(re.findall(r'<td class="main"[^>]*>.*?<a [^>]*href="([^"]+)"', page)[0])
+    seen = [mask(path), *re.findall(r"after=([^&]*)", path)[0].split("%2C")]
+    nora.update("ticket", five[2]["id"], importance=70).ok()
+    shown = [mask(path)]
+    for _ in five[1:]:
+        path = act(signed_in, path, CLOSE)
+        shown.append(mask(path))
+    assert shown == seen and sorted(shown) == sorted(each["mask"] for each in five)
+
+
+FINISHED = {
+    "close": ("set", CLOSE),
+    "delete": ("set", {"name": "status", "value": "deleted"}),
+    "snooze": ("set", {"name": "status", "value": "waiting", "reopen_at": "+2 days"}),
+    "spam": ("spam", {"is": "1"}),
+    "send and close": ("answer", {"do": "close"}),
+    "send and wait": ("answer", {"do": "wait"}),
+    "reply": ("answer", {"do": "send"}),
+}
+
+
+@names("kind", list(FINISHED))
+def test_after_a_ticket_is_finished_comes_what_the_worker_chose(
+    visitor: Visitor, nora: Api, five: list[dict[str, Any]], kind: str
+) -> None:
+    visitor.sign_in("milo@desk.example")
+    where, fields = FINISHED[kind]
+    shown = {}
+    for number, destination in enumerate(("next", "list", "stay")):
+        saved = visitor.send("/account/tickets", {"destination": destination}, page="/account")
+        assert saved.status_code == 303
+        path = opened(visitor, f"subject:{five[0]['word']}* status:open", 0)
+        page = path.partition("?")[0]
+        form = answer_to(five[number], to="ann@kite.example") if where == "answer" else {}
+        seen = dict(re.findall(r'name="(was_[^"]+)" value="([^"]*)"', visitor.get(page).text))
+        led = place(visitor.send(f"{page}/{where}", form | seen | fields | {"back": path}, page=path))
+        assert "Undo" in visitor.get(led).text
+        shown[destination] = led.partition("?")[0].partition("#")[0]
+        nora.update("ticket", five[number]["id"], status="closed").ok()
+    assert shown == {"next": five[1]["page"], "list": "/search/ticket", "stay": five[2]["page"]}
+    visitor.send("/account/tickets", {"destination": "next"}, page="/account")
+
+
+def test_after_the_last_ticket_comes_the_list(signed_in: Visitor, nora: Api, five: list[dict[str, Any]]) -> None:
+    path = opened(signed_in, f"subject:{five[0]['word']}* status:open", 4)
+    led = act(signed_in, path, CLOSE)
+    assert led.startswith("/search/ticket?")
+    assert "Ticket closed. That was the last ticket of this list." in signed_in.get(led).text
+
+
+def test_undo_on_the_next_ticket_leads_back(page: Page, nora: Api, five: list[dict[str, Any]]) -> None:
+    q = f"subject:{five[0]['word']}* status:open"
+    page.goto(f"/search/ticket?sort=created&q={quote(q)}")
+    page.get_by_role("link", name=f"{five[0]['word']} 0").click()
+    page.wait_for_url("**/tickets/**")
+    page.keyboard.press("e")
+    expect(page.locator("h1")).to_have_text(f"{five[0]['word']} 1")
+    expect(page.locator("#toasts")).to_contain_text("Ticket closed.")
+    page.keyboard.press("z")
+    expect(page.locator("h1")).to_have_text(f"{five[0]['word']} 0")
+    expect(page.locator("#ticket-head .badge").first).to_contain_text("open")
+    page.keyboard.press("]")
+    expect(page.locator("h1")).to_have_text(f"{five[0]['word']} 1")
 
 
 def test_new_tickets_do_not_change_the_next_one(signed_in: Visitor, nora: Api, five: list[dict[str, Any]]) -> None:
