@@ -152,6 +152,7 @@ if (ticket) {
 
 // Words that are there already are gone on with, before the signature; above what is quoted one begins.
 function first() {
+  document.querySelector("#answer > .line")?.remove();
   const text = document.querySelector("[data-first-field]");
   if (!text) return;
   text.focus();
@@ -160,19 +161,24 @@ function first() {
   const place = end < 0 ? text.value.length : end;
   text.setSelectionRange(place, place);
 }
-async function answerBy(link) {
-  const [part, address] = [document.getElementById("answer"), new URL(link.href)];
-  if (link.ariaCurrent === "page") return first();
+async function formOf(part, address) {
   await part.querySelector("form[data-writing]")?.keepNow();
   const answer = await fetch(`${address.pathname}/answer${address.search}`, { headers: { "X-Part": "answer" } }).catch(() => null);
-  const fresh = answer?.ok && new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("answer");
+  return answer?.ok && new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("answer");
+}
+async function answerBy(link) {
+  const [part, address] = [document.getElementById("answer"), new URL(link.href)];
+  const isShown = link.ariaCurrent === "page";
+  const fresh = isShown || (await formOf(part, address));
   if (!fresh) return location.assign(link.href);
   const shown = new URL(location.href);
   for (const [name, value] of address.searchParams) shown.searchParams.set(name, value);
   if (!address.searchParams.has("to")) shown.searchParams.delete("to");
   history.replaceState(null, "", shown.pathname + shown.search);
-  document.activeElement?.blur();
-  put(part, fresh, true);
+  if (!isShown) {
+    document.activeElement?.blur();
+    put(part, fresh, true);
+  }
   first();
   part.scrollIntoView({ block: "nearest" });
 }
@@ -184,6 +190,8 @@ addEventListener("click", (event) => {
   event.preventDefault();
   event.stopImmediatePropagation();
   link.closest("details.menu")?.removeAttribute("open");
+  const { opens } = link.dataset; // from one line
+  if (opens) return answerBy(document.querySelector(`#answer .tabs [data-hotkey="${opens}"]`));
   if (isAnswer) answerBy(link);
   else import("./thread.js").then(({ older }) => older(link));
 }, true);

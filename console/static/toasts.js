@@ -7,9 +7,33 @@ let before = null;
 // What stands there when the page opens is put in once more: screen readers tell what changes, not what was there.
 const first = all(".toast", toasts);
 first.forEach((each) => each.remove());
-requestAnimationFrame(() => first.forEach((each) => show(each, each.querySelector("form") ? 10000 : 6000)));
+requestAnimationFrame(() => first.forEach((each) => present(each)));
 
-first.forEach(closable);
+// How long a message stays. One about an email that can still be taken back goes just before it is sent.
+function milliseconds(toast) {
+  const seconds = toast.querySelector("[name=seconds]")?.value;
+  return seconds ? Math.max(seconds - 1, 1) * 1000 : toast.querySelector("form") ? 10000 : 6000;
+}
+
+// Counts the seconds down in such a message, but not for screen readers, which would say each of them.
+function count(toast) {
+  const seconds = toast.querySelector("[name=seconds]")?.value;
+  if (!seconds) return;
+  const [told, shown] = [toast.querySelector("span"), document.createElement("span")];
+  const text = toast.dataset.text ??= told.textContent;
+  const heard = Object.assign(document.createElement("span"), { className: "unseen", textContent: text });
+  shown.ariaHidden = "true";
+  told.replaceChildren(shown, heard);
+  const tick = () => {
+    const left = Math.ceil((toast.dataset.until - Date.now()) / 1000);
+    shown.textContent = text.replace(seconds, Math.max(left, 0));
+    if (left > 0 && toast.isConnected) return;
+    clearInterval(timer);
+    toast.remove();
+  };
+  const timer = setInterval(tick, 250);
+  tick();
+}
 
 function closable(toast) {
   for (const close of all("[data-dismiss]", toast)) {
@@ -23,8 +47,12 @@ function closable(toast) {
 
 // A message that came with a part of a page.
 export function present(toast) {
+  place(toast, milliseconds(toast));
+}
+function place(toast, left) {
   closable(toast);
-  show(toast, toast.querySelector("form") ? 10000 : 6000);
+  show(toast, left);
+  count(toast);
 }
 
 // What can still be taken back goes along to the next page.
@@ -36,7 +64,7 @@ addEventListener("pagehide", () => {
 toasts.addEventListener("submit", (event) => (event.target.closest(".toast").dataset.done = ""));
 for (const [html, until] of JSON.parse(sessionStorage.getItem(KEPT) ?? "[]")) {
   const toast = new DOMParser().parseFromString(html, "text/html").querySelector(".toast");
-  if (until > Date.now()) (closable(toast), show(toast, until - Date.now()));
+  if (until > Date.now()) place(toast, until - Date.now());
 }
 sessionStorage.removeItem(KEPT);
 

@@ -74,6 +74,13 @@ def neighbours(visit: Visit, mask: str) -> dict[str, Any] | None:
     }
 
 
+def has_list(visit: Visit) -> bool:
+    """Whether the ticket of this page, or of the submitted form, was opened from a list."""
+    if visit.is_post:
+        return _list_in(_submitted(visit)[1]) is not None
+    return _list_in({name: visit.query.text(name, "") for name in LIST}) is not None
+
+
 def next_page(visit: Visit, mask: str, destination: str = "") -> tuple[str, str]:
     """Returns the page after a ticket was closed or a reply was sent, and a sentence about it for its message, "" for
     none. Without a list, the next page is the ticket again. mask: of the ticket. destination: of

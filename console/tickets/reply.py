@@ -10,6 +10,7 @@ from console.http.visit import Visit
 from console.tickets import came_from, inbox, reply_choices, reply_draft, reply_form, reply_samples
 from console.tickets.frames import document_of, framed
 from console.tickets.reply_form import ReplyForm
+from console.tickets.send_buttons import send_buttons
 from console.tickets.show import (
     TICKET,
     of_mask,
@@ -226,6 +227,7 @@ def _compose(visit: Visit, written: ReplyForm) -> PageResponse:
         here=COMPOSE,
         sample=sample,
         answer_statuses=reply_form.STATUSES,
+        send_buttons=send_buttons(visit, written.kind),
     )
 
 

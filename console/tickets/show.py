@@ -17,6 +17,7 @@ from console.lists.link_types import linkable
 from console.tickets import came_from, inbox, present, reply_choices, reply_form, reply_samples
 from console.tickets.reply_choices import ReplyChoices
 from console.tickets.reply_form import ReplyForm
+from console.tickets.send_buttons import send_buttons
 from server.automation import macros
 from server.digits import id_in
 from server.errors import Forbidden, NotFound
@@ -64,6 +65,7 @@ def render_ticket(visit: Visit, ticket: Sheet, form: ReplyForm | None = None) ->
         badge=inbox.STATUS_BADGES[keys["status"]],
         written=written,
         answer_statuses=reply_form.STATUSES,
+        send_buttons=send_buttons(visit, written.kind) if written is not None else [],
         # Only callers who may change the ticket get macros, as for the reply.
         macros=macros.usable(visit.ctx, ticket.id) if written is not None else [],
         parts=record_parts,
@@ -130,6 +132,7 @@ def render_reply_form(visit: Visit, ticket: Sheet) -> PageResponse:
         written=written,
         here=paths.ticket(ticket.keys["mask"]),
         answer_statuses=reply_form.STATUSES,
+        send_buttons=send_buttons(visit, written.kind),
     )
 
 

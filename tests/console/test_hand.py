@@ -1,7 +1,9 @@
 """Keyboard focus: where it is after an action, the caret in existing text, and keys without meaning."""
 
+import re
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.console.browser import Browser
@@ -74,3 +76,83 @@ def test_a_key_without_meaning_says_so(
     page.keyboard.type("rc")
     expect(page.locator("#toasts")).to_contain_text("Select a row first")
     assert "/inbox" in page.url
+
+
+def test_the_reply_is_one_line_until_it_is_used(page: Page, nora: Api, ticket: dict[str, Any]) -> None:
+    page.goto(ticket["page"])
+    line, text = page.locator("#answer .line"), page.locator("#content")
+    expect(line).to_contain_text("Reply to Ana Lund")
+    expect(text).to_be_hidden()
+    assert line.bounding_box()["height"] <= 48
+    page.get_by_role("link", name="Reply to Ana Lund").click()
+    expect(text).to_be_focused()
+    expect(line).to_have_count(0)
+    small = text.bounding_box()["height"]
+    page.keyboard.type("It is on its way.\n" * 12)
+    assert text.bounding_box()["height"] > small + 100
+    expect(page.locator("[data-kept]")).to_have_text("Draft stored.")
+    page.goto(ticket["page"])
+    expect(page.locator("#content")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("key", "field", "kind"), [("r", "#content", "Reply"), ("f", "#content", "Forward"), ("n", "#note", "Note")]
+)
+def test_a_key_opens_the_reply(page: Page, nora: Api, ticket: dict[str, Any], key: str, field: str, kind: str) -> None:
+    page.goto(ticket["page"])
+    expect(page.locator("#answer .line")).to_be_visible()
+    page.keyboard.press(key)
+    expect(page.locator(field)).to_be_focused()
+    expect(page.locator("#answer .tabs [aria-current]")).to_have_text(kind)
+
+
+def test_without_scripts_the_reply_is_open(
+    chromium: Browser, nora_in_a_browser: Visitor, ticket: dict[str, Any]
+) -> None:
+    cookies = nora_in_a_browser.cookies
+    with chromium.page(nora_in_a_browser.url, cookies=cookies, java_script_enabled=False) as page:
+        page.goto(ticket["page"])
+        expect(page.locator("#content")).to_be_visible()
+        expect(page.locator("#answer .line")).to_be_hidden()
+
+
+def test_the_last_button_is_the_first_next_time(
+    chromium: Browser, visitor: Visitor, five: list[dict[str, Any]]
+) -> None:
+    """Also without scripts."""
+    visitor.sign_in("milo@desk.example")
+    buttons, more = "#answer .sends button[value]", "More ways to send"
+    with chromium.page(visitor.url, cookies=visitor.cookies, java_script_enabled=False) as page:
+        page.goto(f"/search/ticket?sort=created&q=subject:{five[0]['word']}*")
+        page.get_by_role("link", name=f"{five[0]['word']} 0").click()
+        expect(page.locator(buttons).first).to_have_text("Send and next")
+        page.locator("#content").fill("Closed for you.")
+        page.get_by_label(more).click()
+        page.get_by_role("button", name="Send and close").click()
+        expect(page.locator("h1")).to_have_text(f"{five[0]['word']} 1")
+        expect(page.locator(buttons).first).to_have_text("Send and close")
+    with chromium.page(visitor.url, cookies=visitor.cookies) as page:
+        page.goto(f"{five[1]['page']}?answer=reply#answer")
+        expect(page.locator("#content")).to_be_focused()
+        expect(page.locator(buttons).first).to_have_text("Send and close")
+        page.keyboard.type("It is on its way.")
+        page.get_by_label(more).click()
+        assert page.locator("#answer .joined .item").all_inner_texts() == [
+            "Send and wait",
+            "Send",
+            "Save without sending",
+        ]
+        page.locator("#content").press("Control+Enter")
+        expect(page.locator("#ticket-head .badge").first).to_contain_text("closed")
+
+
+def test_the_seconds_until_sending_are_counted_down(page: Page, nora: Api, ticket: dict[str, Any]) -> None:
+    page.goto(f"{ticket['page']}?answer=reply#answer")
+    expect(page.locator("#content")).to_be_focused()
+    page.keyboard.type("Too early")
+    page.keyboard.press("Control+Enter")
+    toast = page.locator("#toasts .toast")
+    expect(toast.locator("[aria-hidden]")).to_have_text(re.compile("^Sending in [1-8] s$"))
+    expect(toast.get_by_role("button", name="Undo")).to_be_visible()
+    toast.evaluate("each => (each.dataset.until = Date.now())")
+    expect(toast).to_have_count(0)

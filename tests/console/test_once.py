@@ -197,7 +197,7 @@ def press_twice(page: Page) -> None:
 def test_two_clicks_send_one_reply(
     page: Page, nora: Api, ticket: dict[str, Any], do: Callable[[Page], None], is_kept: bool
 ) -> None:
-    page.goto(ticket["page"])
+    page.goto(f"{ticket['page']}?answer=reply")
     page.locator("#content").fill("It is on its way.")
     if is_kept:
         expect(page.locator("[data-kept]")).to_have_text("Draft stored.")
@@ -213,7 +213,7 @@ def test_going_back_and_sending_again(
 ) -> None:
     cookies = nora_in_a_browser.cookies
     with chromium.page(nora_in_a_browser.url, cookies=cookies, java_script_enabled=scripts) as page:
-        page.goto(ticket["page"])
+        page.goto(f"{ticket['page']}?answer=reply")
         page.locator("#content").fill("It is on its way.")
         page.get_by_role("button", name="Send", exact=True).click()
         expect(page.locator(".said-list")).to_contain_text("It is on its way.")

@@ -35,7 +35,7 @@ WRITE = """([text, html, picture]) => {
 @pytest.fixture
 def answer(same_page: Page, nora: Api, request: pytest.FixtureRequest) -> Page:
     raw = f"From: ana@kite.example\nTo: support@desk.example\nSubject: Paste\n\n{request.node.name}\n"
-    same_page.goto(f"/tickets/{nora.parse(raw).ok()['mask']}")
+    same_page.goto(f"/tickets/{nora.parse(raw).ok()['mask']}?answer=reply")
     expect(same_page.locator("[data-tools]")).to_be_visible()
     same_page.locator("#content").fill("")
     return same_page

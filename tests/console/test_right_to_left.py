@@ -25,7 +25,7 @@ def ticket(nora: Api, request: pytest.FixtureRequest) -> dict[str, Any]:
 
 
 def test_a_ticket_is_read_and_answered_from_right_to_left(page: Page, ticket: dict[str, Any]) -> None:
-    page.goto(ticket["page"])
+    page.goto(f"{ticket['page']}?answer=reply")
     for place in ("h1", "#thread .said-text"):
         assert page.locator(place).first.evaluate(DIRECTION) == "rtl", place
     assert (

@@ -412,6 +412,7 @@ def test_two_workers_on_one_ticket_see_each_other_and_lose_nothing(
         other.goto(f"/tickets/{mask}")
         expect(page.locator("[data-present]")).to_contain_text("Nora")
         expect(other.locator("[data-present]")).to_contain_text("Milo")
+        page.get_by_role("link", name="Reply to").click()
         page.locator("#content").fill("My words stay.")
         expect(other.locator("[data-present]")).to_contain_text("writing")
         expect(page.locator("[data-kept]")).to_have_text("Draft stored.")

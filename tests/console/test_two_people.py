@@ -113,7 +113,7 @@ def test_before_a_reply_the_colleagues_reply_is_shown(
 ) -> None:
     for number in range(6):  # taller than the window
         nora.create("comment", target__context="ticket", target_id=ticket["id"], comment=f"{number}\n" * 30).ok()
-    page.goto(ticket["page"])
+    page.goto(f"{ticket['page']}?answer=reply")
     page.locator("#content").fill("It is on its way.")
     words = a_waiting_reply(nora, milo, ticket)
     page.get_by_role("button", name="Send", exact=True).click()
@@ -129,7 +129,7 @@ def test_before_a_reply_the_colleagues_reply_is_shown(
 def test_a_message_that_arrived_counts_as_seen_once_it_was_in_view(
     page: Page, nora: Api, milo: Visitor, ticket: dict[str, Any]
 ) -> None:
-    page.goto(ticket["page"])
+    page.goto(f"{ticket['page']}?answer=reply")
     page.locator("#content").fill("It is on its way.")
     seen = page.locator("form[data-writing] [name=seen]")
     before = seen.input_value()
