@@ -25,7 +25,8 @@ export function put(part, fresh, isSettled = false) {
   const trace = active && traces(active);
   const typed = active?.matches("input:not([type=checkbox]):not([type=radio]), textarea") ? active : null;
   const caret = typed && typed.type !== "number" && typed.type !== "email" ? [typed.selectionStart, typed.selectionEnd] : null;
-  const row = active?.closest("tbody tr");
+  const acted = active?.form?.method === "post" ? part.querySelector("tbody tr.current") : null; // by a field beside the list
+  const row = active?.closest("tbody tr") ?? acted;
   const place = row ? [...row.parentElement.children].indexOf(row) : -1;
   const open = all("details[open]", part).map((each) => each.querySelector("summary")?.textContent);
   for (const each of all("[data-own]", part)) fresh.querySelector(`#${CSS.escape(each.id)}`)?.replaceWith(each);
@@ -37,8 +38,8 @@ export function put(part, fresh, isSettled = false) {
   }
   enhanced(part);
   if (!active) return;
-  const again = part.querySelector(trace) ?? rowLink(part, place);
-  if (typed && again) {
+  const again = (acted && rowLink(part, place)) ?? part.querySelector(trace) ?? rowLink(part, place);
+  if (typed && again && !acted) {
     if (!isSettled) again.value = typed.value;
     if (caret) again.setSelectionRange(...caret);
   }

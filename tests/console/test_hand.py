@@ -59,6 +59,21 @@ def test_after_an_action_keys_continue_at_the_next_row(page: Page, nora: Api, fi
     expect(row.get_by_role("link").first).to_be_focused()
 
 
+def test_after_a_time_was_typed_keys_continue_at_the_next_row(
+    page: Page, nora: Api, five: list[dict[str, Any]]
+) -> None:
+    page.goto(f"/inbox?v=open&sort=created&q=subject:{five[0]['word']}*")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("w")
+    page.keyboard.type("+2 days")
+    page.keyboard.press("Enter")
+    expect(page.locator(".list tbody tr")).to_have_count(4)
+    row = page.locator("tr.current")
+    expect(row).to_contain_text(f"{five[0]['word']} 2")
+    expect(row.get_by_role("link").first).to_be_focused()
+
+
 def test_a_key_without_meaning_says_so(
     page: Page, chromium: Browser, visitor: Visitor, nora: Api, ticket: dict[str, Any]
 ) -> None:
