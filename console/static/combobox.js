@@ -72,6 +72,7 @@ export function combobox(input, find, take, isSettled) {
     const mine = ++asked;
     const known = changes;
     const text = isSettled() ? "" : input.value.trim();
+    if (!text && "several" in input.dataset) return close();
     const wait = setTimeout(() => mine === asked && (set("aria-busy", "true"), tell("Looking…")), 150);
     const found = await find(text);
     clearTimeout(wait);
@@ -111,6 +112,7 @@ export function combobox(input, find, take, isSettled) {
 
   // What Enter does in a line without a list.
   function submit() {
+    if ("several" in input.dataset) return; // of the addresses of a mail
     input.form?.requestSubmit([...input.form.elements].find((each) => each.type === "submit"));
   }
 

@@ -1,5 +1,6 @@
 // The answer of a ticket, or a new one: kept while it is typed, with files, snippets and a preview.
 import { all, ask, calmly, enhance } from "./page.js";
+import { chips } from "./chips.js";
 import { t } from "./say.js";
 
 document.documentElement.classList.add("js");
@@ -104,6 +105,7 @@ function write(form) {
     if (words === null) attachAll(files);
     else document.execCommand("insertText", false, words);
   });
+  all("[data-several]", form).forEach(chips);
   const tools = form.querySelector("[data-tools]");
   tools.inert = true;
   tools.hidden = false;

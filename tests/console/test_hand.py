@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.console.browser import Browser
+from tests.console.browser import Browser, violations
 from tests.console.test_list_place import five
 from tests.console.test_tickets import answer_to, ticket
 from tests.console.visitor import Visitor
@@ -129,6 +129,30 @@ def test_without_scripts_the_reply_is_open(
         page.goto(ticket["page"])
         expect(page.locator("#content")).to_be_visible()
         expect(page.locator("#answer .line")).to_be_hidden()
+
+
+def test_recipients_are_chips(page: Page, nora: Api, ticket: dict[str, Any]) -> None:
+    page.goto(f"{ticket['page']}?answer=reply#answer")
+    field, shown = page.locator("#to"), page.locator(".chips:has(#to) .chosen li")
+    expect(shown).to_contain_text(["ana@kite.example"])
+    field.fill('bo@kite.example, "Lund, Eva" <eva@kite.example>;')
+    field.press_sequentially("cy@kite.example")
+    field.press("Enter")
+    expect(shown).to_have_count(4)
+    expect(field).to_have_value("")
+    field.press("ArrowLeft")
+    expect(page.get_by_role("button", name="Remove cy@kite.example")).to_be_focused()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Delete")
+    expect(page.get_by_role("button", name="Remove cy@kite.example")).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Backspace")
+    expect(field).to_have_value("cy@kite.example")
+    field.press("Backspace")
+    page.get_by_role("button", name="Remove bo@kite.example").click()
+    sent = page.evaluate("new FormData(document.querySelector('form[data-writing]')).get('to')")
+    assert sent == "ana@kite.example, cy@kite.exampl"
+    assert violations(page) == []
 
 
 def test_the_last_button_is_the_first_next_time(
