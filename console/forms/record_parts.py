@@ -23,6 +23,29 @@ DELIVERIES: dict[State, tuple[str, str]] = {
     "failing": ("warn", N_("not sent yet")),
     "failed": ("err", N_("not sent")),
 }
+# The icon of a change on a ticket, by the beginning of its activity point.
+EVENT_ICONS = {
+    "ticket.status.closed": "check",
+    "ticket.status.waiting": "clock",
+    "ticket.status": "inbox",
+    "ticket.target": "clock",
+    "ticket.owner": "user",
+    "ticket.participant": "people",
+    "ticket.moved": "group",
+    "ticket.macro": "bolt",
+    "ticket.message": "mail",
+    "ticket.answer": "mail",
+    "task": "task",
+}
+
+
+def event_icon(point: str) -> str:
+    """Returns the name of the icon of a change.
+
+    >>> event_icon("ticket.owner.assigned"), event_icon("record.changed")
+    ('user', 'pencil')
+    """
+    return next((name for start, name in EVENT_ICONS.items() if point.startswith(start)), "pencil")
 
 
 def by_fieldset(facts: Sequence[Fact]) -> list[tuple[str, list[Fact]]]:

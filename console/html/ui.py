@@ -53,7 +53,7 @@ KEYS = (
     ("c", N_("New ticket"), "/compose"),
     ("j", N_("next row or message"), ""),
     ("k", N_("previous row or message"), ""),
-    ("o", N_("open the row"), ""),
+    ("o", N_("open the row or message"), ""),
     ("x", N_("select the row"), ""),
     (N_("Shift x"), N_("select the rows up to this one"), ""),
     ("z", N_("undo the last action"), ""),

@@ -92,7 +92,7 @@ const single = {
   "/": () => document.querySelector("[data-search]")?.focus(),
   j: () => step(1),
   k: () => step(-1),
-  o: () => document.querySelector("tr.current a")?.click(),
+  o: () => (document.querySelector("tr.current a") ?? document.activeElement.querySelector(":scope > .turn > summary"))?.click(),
   z: () => undo(),
   g: () => (waitsForPlace = Date.now()),
 };

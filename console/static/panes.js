@@ -79,7 +79,7 @@ async function open(address, isBack = false) {
   const fresh = page?.getElementById("ticket");
   if (!fresh) return false;
   ahead = null;
-  dispatchEvent(new Event("leave"));
+  dispatchEvent(new CustomEvent("leave", { detail: { isBack } }));
   const isSame = new URL(address, location.href).pathname === location.pathname;
   if (!isBack) history[isSame ? "replaceState" : "pushState"](null, "", address);
   const hadFocus = before.contains(document.activeElement) || document.activeElement === document.body;
@@ -88,7 +88,7 @@ async function open(address, isBack = false) {
   if (pane && box()) box().dataset.beside = pane.dataset.beside;
   document.title = page.title;
   if (hadFocus) fresh.focus({ preventScroll: true });
-  dispatchEvent(new Event("arrive"));
+  dispatchEvent(new CustomEvent("arrive", { detail: { isBack } }));
   enhanced(fresh);
   all("#toasts .toast", page).forEach(present);
   if (!mark()) listSoon();

@@ -1,6 +1,6 @@
 // The conversation of a ticket: what is new is put among what stands there, and so is what is older; what stays the same
 // stays, with the mail in its frame and what was unfolded.
-import { enhanced } from "./page.js";
+import { all, enhanced } from "./page.js";
 import { put } from "./swap.js";
 import { t } from "./say.js";
 
@@ -45,7 +45,11 @@ function merge(list, fresh) {
     const now = known.get(item.id);
     if (now && now === place) {
       place = now.nextElementSibling;
-      if (said(now) !== said(item)) (now.replaceWith(item), enhanced(item));
+      if (said(now) !== said(item)) {
+        for (const [at, each] of all("details:not(.menu)", item).entries()) each.open = all("details:not(.menu)", now)[at]?.open ?? each.open;
+        now.replaceWith(item);
+        enhanced(item);
+      }
     } else {
       now?.remove();
       list.insertBefore(item, place);

@@ -1,35 +1,15 @@
-// A ticket: frames as high as their mail, properties saved when they are chosen, who else is here, what is new, and the
+// A ticket: properties saved when they are chosen, who else is here, what is new, and the
 // list that one came from beside it.
 import { all, calmly, enhance, follow, formToken, isPlain } from "./page.js";
-import { tidy } from "./folding.js";
 import { put } from "./swap.js";
 import { t } from "./say.js";
+import "./turns.js";
 import "./writing.js";
 
 const BEAT = 20_000; // milliseconds between two signs of life
 const QUIET = 4000; // after an act of ours, in which a change is no news
 let ticket = document.querySelector("[data-ticket]");
 let acted = 0;
-
-// -- frames ------------------------------------------------------------------------------------------------------------
-
-function fit(frame) {
-  const inside = frame.contentDocument?.body; // the document itself is never lower than the frame
-  if (inside) frame.style.height = `${Math.min(Math.ceil(inside.getBoundingClientRect().height) + 8, 4000)}px`;
-}
-enhance((root) => {
-  for (const frame of all("[data-fit]", root)) {
-    const now = () => {
-      const body = frame.contentDocument?.body;
-      if (!body) return;
-      if (frame.loading === "lazy") tidy(frame);
-      fit(frame);
-      new ResizeObserver(() => fit(frame)).observe(body);
-    };
-    frame.addEventListener("load", now);
-    if (frame.contentDocument?.readyState === "complete" && frame.contentDocument.body?.childElementCount) now();
-  }
-});
 
 // -- properties --------------------------------------------------------------------------------------------------------
 
@@ -100,8 +80,6 @@ if (ticket) {
   addEventListener("arrive", () => {
     ticket = document.querySelector("[data-ticket]");
     attend();
-    scrollTo({ top: 0, behavior: "instant" });
-    reveal();
   });
 }
 
@@ -195,23 +173,6 @@ addEventListener("click", (event) => {
   if (isAnswer) answerBy(link);
   else import("./thread.js").then(({ older }) => older(link));
 }, true);
-
-// A conversation opens at its newest entry, and stays there while frames above grow, until somebody moves.
-function reveal() {
-  const newest = all(".said-list > li:not(.event)").slice(1).at(-1);
-  if (!newest || location.hash || /[?&](message|comment|draft|back)=/.test(location.search)) return;
-  const show = () => {
-    if (newest.getBoundingClientRect().bottom > innerHeight || scrollY) newest.scrollIntoView({ block: "start", behavior: "instant" });
-  };
-  const moved = new AbortController();
-  const grown = new ResizeObserver(show);
-  grown.observe(newest.parentElement);
-  moved.signal.addEventListener("abort", () => grown.disconnect());
-  for (const name of ["wheel", "pointerdown", "keydown", "touchstart", "focusin", "leave"]) {
-    addEventListener(name, () => moved.abort(), { signal: moved.signal, passive: true });
-  }
-}
-if (performance.getEntriesByType("navigation")[0]?.type === "navigate") reveal();
 
 // The browser goes to the place first, which takes the focus away.
 if (location.hash === "#answer") {

@@ -85,6 +85,8 @@ def render_ticket(visit: Visit, ticket: Sheet, form: ReplyForm | None = None) ->
         later=later,
         has_log=_has_log(visit),
         log_path=_address(visit, log="0" if _has_log(visit) else ""),
+        is_unfolded=_is_unfolded(visit),
+        fold_path=_address(visit, open="" if _is_unfolded(visit) else "all"),
         owner=lookup.choosable(visit, "worker", "isDisabled:no", str(keys["owner_id"] or "")),
         owner_away=_owner_away(visit, keys["owner_id"]),
         org=lookup.choosable(visit, "org", "", str(keys["org_id"] or "")),
@@ -188,7 +190,14 @@ def _id(visit: Visit) -> int:
 
 def _conversation(visit: Visit, ticket: Sheet) -> Conversation:
     back = visit.query.integer("back", 0, 0, conversation.MAX_BACK)
-    return conversation.read_conversation(visit.ctx, ticket, back, _has_log(visit))
+    said = conversation.read_conversation(visit.ctx, ticket, back, _has_log(visit))
+    requested = [f"{uri}{id_in(visit.query.text(uri, ''))}" for uri in ("message", "comment")]
+    return replace(said, unfolded=said.unfolded.union(said.places if _is_unfolded(visit) else requested))
+
+
+def _is_unfolded(visit: Visit) -> bool:
+    """Whether the page shows all its messages in full."""
+    return visit.query.text("open", "") == "all"
 
 
 def _has_log(visit: Visit) -> bool:

@@ -71,7 +71,10 @@ def _is_quoted(line: str) -> bool:
 
 def _begins_mail(lines: list[str], place: int) -> bool:
     """Returns whether the rest from this line is a quoted mail: perhaps a separator, then headers."""
-    first = place + 1 if _SEPARATOR.match(lines[place][:100]) else place
+    line = lines[place]
+    if ":" not in line and "：" not in line and "----" not in line and "____" not in line:
+        return False
+    first = place + 1 if _SEPARATOR.match(line[:100]) else place
     headers = lines[first : first + LEAST_HEADERS + 1]
     matches = takewhile(bool, map(_HEADER.match, (each[:200] for each in headers)))
     names = [match[1].lower() for match in matches if match]

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
+from itertools import groupby
 from typing import Any
 
 from server.context import Context
@@ -17,7 +18,7 @@ from server.record_types.shared.sending_addresses import FORWARD, REPLY
 from server.records import records, sheet
 from server.records.records import SearchRequest
 from server.records.sheet import File, Sheet
-from server.tickets import answered
+from server.tickets import answered, latest_words
 from server.tickets.unseen import Mark
 from server.translation import N_, Words
 
@@ -27,8 +28,13 @@ RECIPIENTS = (("to", N_("to")), ("cc", N_("cc")))
 MAX_EVENTS, MAX_DRAFTS = 100, 20
 MAX_TEXT_CHARS = 12_000  # characters of one text, and of all messages, newest first
 EXCERPT_CHARS = 200
-LEAST_CHARS = 600  # characters of each message in any case
+MAX_OPEN = 4  # messages and notes shown unfolded
+LEAST_CHARS = 400  # characters of each message in any case
 MESSAGE_KEYS = "_label,changes,content,headers,sender_,worker_,attachments~25"
+MAX_WORDS_CHARS = 120  # first words of a folded entry
+FIRST_CHARS = 500  # characters of an HTML mail's text that first words are read from
+PLACES = {"message": "message", "note": "comment", "draft": "draft", "event": "activity"}
+ORDER = ("message", "note", "event", "draft")  # of entries of one second
 MAX_RECIPIENTS_CHARS = 300  # characters shown of To and Cc
 CLOCKS_DIFFER_SECONDS = (
     3600  # seconds between the sender's date and the arrival; if they differ by more, the page shows both
@@ -74,17 +80,50 @@ class Entry:
         text = next((text for kind, text in self.parts if kind == "said" and text.strip()), "")
         return quoted.beginning(text or str(self.keys.get("content") or ""), EXCERPT_CHARS)
 
+    @property
+    def place(self) -> str:
+        """The id of its element on the page, such as `message5`."""
+        return f"{PLACES[self.kind]}{self.id}"
+
+    @property
+    def first_words(self) -> str:
+        """The first words on one line, without salutation and quotations, for a folded entry."""
+        text = str(self.keys.get("content") or "")[:FIRST_CHARS]
+        parts = quoted.parts(text) if self.has_html else self.parts
+        return latest_words.first_of(parts, MAX_WORDS_CHARS) or quoted.beginning(text, MAX_WORDS_CHARS)
+
+    @property
+    def is_reply(self) -> bool:
+        """Whether a worker wrote it to the requester."""
+        return self.is_outgoing and not self.keys.get("is_autoreply") and not self.keys.get("is_notice")
+
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
     """entries: oldest first. earlier, later: the numbers of messages before and after them. total: of all messages.
-    answered: the message that a reply refers to, 0 for none."""
+    answered: the message that a reply refers to, 0 for none. unfolded: the places of the entries that are shown in
+    full."""
 
     entries: tuple[Entry, ...]
     earlier: int
     later: int
     total: int
     answered: int
+    unfolded: frozenset[str] = frozenset()
+
+    @property
+    def runs(self) -> list[list[Entry]]:
+        """The entries, each in a list of its own except for successive changes, which share one."""
+        runs: list[list[Entry]] = []
+        for is_event, entries in groupby(self.entries, key=lambda each: each.kind == "event"):
+            run = list(entries)
+            runs += [run] if is_event else [[each] for each in run]
+        return runs
+
+    @property
+    def places(self) -> list[str]:
+        """The places of the messages and notes, which can be folded."""
+        return [each.place for each in self.entries if each.kind in ("message", "note")]
 
 
 def read_conversation(ctx: Context, ticket: Sheet, back: int = 0, has_events: bool = True) -> Conversation:
@@ -107,11 +146,29 @@ def read_conversation(ctx: Context, ticket: Sheet, back: int = 0, has_events: bo
         entries.append(_message(each, of_message.get(each["id"]), max(chars_left, LEAST_CHARS), ticket))
         chars_left -= sum(len(text) for _kind, text in entries[-1].parts)
     entries += [] if later else _drafts(ctx, ticket_id, waiting)
-    entries.sort(key=lambda each: (each.kind == "draft", each.at, each.kind == "event", each.id))
+    entries.sort(key=lambda each: (each.kind == "draft", each.at, ORDER.index(each.kind), each.id))
     incoming = [each["id"] for each in messages if not (each["is_outgoing"] or each["is_notice"])] if not later else []
     return Conversation(
-        tuple(entries), earlier, later, total, incoming[0] if incoming else answered.newest(ctx, ticket_id)
+        tuple(entries),
+        earlier,
+        later,
+        total,
+        incoming[0] if incoming else answered.newest(ctx, ticket_id),
+        frozenset() if later else unfolded(entries),
     )
+
+
+def unfolded(entries: Sequence[Entry]) -> frozenset[str]:
+    """Returns the places of the entries that a page of the newest messages shows in full: those since the team's last
+    reply, the newest message, and mail that has not left. Automatic messages of the service count only if there are no
+    others."""
+    written = [each for each in reversed(entries) if each.kind in ("message", "note")]
+    by_people = [each for each in written if not each.is_outgoing or each.is_reply] or written[:1]
+    last = next((place for place, each in enumerate(by_people) if each.is_reply), len(by_people))
+    since = by_people[:last]
+    has_message = any(each.kind == "message" for each in since)
+    shown = since[:MAX_OPEN] if has_message else by_people[: last + 1][-MAX_OPEN:]
+    return frozenset(each.place for each in (*shown, *(each for each in written if each.delivery)))
 
 
 def newer(entries: Sequence[Entry], mark: Mark, worker_id: int) -> tuple[Entry, ...]:

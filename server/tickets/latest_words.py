@@ -56,11 +56,16 @@ def first_words(text: str) -> str:
     >>> first_words("> Is it?\\n\\nDear Ida,\\n\\nyes,\\nit is.\\n-- \\nAnn")
     'yes, it is.'
     """
-    said = "\n".join(words for kind, words in quoted.parts(text) if kind == "said").strip()
+    return first_of(quoted.parts(text)) or quoted.beginning(text, MAX_CHARS)
+
+
+def first_of(parts: Iterable[tuple[quoted.Kind, str]], most: int = MAX_CHARS) -> str:
+    """Returns the first words of a text that is divided into parts; "" if all of it is quoted. most: characters."""
+    said = "\n".join(words for kind, words in parts if kind == "said")[:MAX_READ_CHARS].strip()
     first, _, rest = said.partition("\n")
     if _SALUTATION.fullmatch(first.strip()) and rest.strip():
         said = rest
-    return quoted.beginning(said or text, MAX_CHARS)
+    return quoted.beginning(said, most)
 
 
 def _messages() -> Any:

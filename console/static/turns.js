@@ -1,0 +1,83 @@
+// The conversation of a ticket as it is read: opened at its newest entry, older ones folded to a line each.
+import { all, enhance } from "./page.js";
+
+const turns = () => all(".said-list .turn");
+
+// Frames are as high as their mail. Their module comes with the first of them.
+enhance((root) => {
+  const frames = all("[data-fit]", root);
+  if (frames.length) import("./frames.js").then(({ fitted }) => frames.forEach(fitted), () => null);
+});
+
+// -- folding -----------------------------------------------------------------------------------------------------------
+
+function foldAll(link) {
+  const isOpen = turns().some((turn) => !turn.open);
+  for (const turn of turns()) turn.open = isOpen;
+  link.textContent = isOpen ? link.dataset.collapse : link.dataset.expand;
+  document.activeElement?.closest(".said-list > li")?.scrollIntoView({ block: "nearest" });
+}
+addEventListener("click", (event) => {
+  const link = event.target.closest?.("[data-fold]");
+  if (!link || event.button) return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+  foldAll(link);
+}, true);
+
+// A link to an entry unfolds it.
+function unfold() {
+  const turn = /^#[a-z]+\d+$/.test(location.hash) && document.querySelector(`${location.hash} .turn`);
+  if (turn) turn.open = true;
+}
+addEventListener("hashchange", unfold);
+unfold();
+
+// -- the place in it ---------------------------------------------------------------------------------------------------
+
+// What moves the page by itself ends once somebody moves.
+function until(moves, work) {
+  const moved = new AbortController();
+  const grown = new ResizeObserver(work);
+  grown.observe(moves);
+  moved.signal.addEventListener("abort", () => grown.disconnect());
+  for (const name of ["wheel", "pointerdown", "keydown", "touchstart", "focusin", "leave"]) {
+    addEventListener(name, () => moved.abort(), { signal: moved.signal, passive: true });
+  }
+}
+
+// The page as it was left: what was unfolded, how high its frames were, and the place.
+function restore(left) {
+  for (const turn of turns()) {
+    const { id } = turn.closest("li");
+    turn.open = id in left.open;
+    const frame = turn.querySelector("iframe");
+    if (frame && left.open[id]) frame.style.height = `${left.open[id]}px`;
+  }
+  until(document.querySelector(".said-list"), () => scrollTo({ top: left.top, behavior: "instant" }));
+}
+function remember() {
+  const open = turns().filter((turn) => turn.open).map((turn) => [turn.closest("li").id, turn.querySelector("iframe")?.offsetHeight ?? 0]);
+  history.replaceState({ ...history.state, turns: { open: Object.fromEntries(open), top: scrollY } }, "");
+}
+addEventListener("pagehide", remember);
+
+// A conversation opens at its newest entry, and stays there while frames above grow.
+function reveal() {
+  const newest = all(".said-list > li:not(.event)").slice(1).at(-1);
+  if (!newest || location.hash || /[?&](message|comment|draft|back)=/.test(location.search)) return;
+  until(newest.parentElement, () => {
+    if (newest.getBoundingClientRect().bottom > innerHeight || scrollY) newest.scrollIntoView({ block: "start", behavior: "instant" });
+  });
+}
+const arrival = performance.getEntriesByType("navigation")[0]?.type;
+if (arrival !== "navigate" && history.state?.turns) restore(history.state.turns);
+else if (arrival === "navigate") reveal();
+
+// Another ticket takes the place of this one; see panes.js.
+addEventListener("leave", ({ detail }) => detail.isBack || remember());
+addEventListener("arrive", ({ detail }) => {
+  scrollTo({ top: 0, behavior: "instant" });
+  if (detail.isBack && history.state?.turns) restore(history.state.turns);
+  else reveal();
+});

@@ -1,0 +1,144 @@
+"""The conversation of a ticket as it is read: where it opens, what is folded, files, and what workers wrote."""
+
+from typing import Any
+
+from playwright.sync_api import Page, expect
+
+from tests.console.browser import Browser, violations
+from tests.console.test_tickets import ticket
+from tests.console.visitor import Visitor
+from tests.service import Api, Server
+
+__all__ = ["ticket"]
+
+LINES = "A line of the message.\n" * 15
+
+
+def said(nora: Api, ticket: dict[str, Any], content: str) -> int:
+    """Adds a message of the customer; returns its id."""
+    values = {"sender": "ana@kite.example", "headers": "From: ana@kite.example\nTo: support@desk.example"}
+    return int(nora.create("message", ticket_id=ticket["id"], content=content, **values).ok()["id"])
+
+
+def mailed(nora: Api, ticket: dict[str, Any], html: str) -> int:
+    """Adds an HTML mail of the customer; returns its message's id."""
+    head = f"From: Ana Lund <ana@kite.example>\nTo: support@desk.example\nSubject: Re: [#{ticket['mask']}] Pump\n"
+    nora.parse(f"{head}MIME-Version: 1.0\nContent-Type: text/html; charset=utf-8\n\n{html}\n").ok()
+    return max(nora.found("message", f"ticket.id:{ticket['id']}"))
+
+
+def replied(nora: Api, message: int, content: str, **more: Any) -> None:
+    nora.reply(message_id=message, content=content, dont_send=1, **more).ok()
+
+
+# -- folding ----------------------------------------------------------------------------------------------------------
+
+
+def test_what_came_since_the_last_reply_is_open_and_the_rest_is_a_line(
+    signed_in: Visitor, nora: Api, ticket: dict[str, Any]
+) -> None:
+    replied(nora, ticket["message"], "Dear Ana,\n\nwhich pump is it?")
+    since = [said(nora, ticket, f"The {color} one.") for color in ("red", "blue")]
+    page = signed_in.get(ticket["page"]).text
+    unfolded = [each.partition('"')[0] for each in page.split('<li id="')[1:] if 'class="turn" open' in each]
+    assert unfolded == [f"message{each}" for each in since]
+    assert '<span class="muted words" dir="auto">which pump is it?</span>' in page, "without the salutation"
+
+
+def test_the_newest_message_is_open_with_notes_after_it(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
+    said(nora, ticket, "The red one.")
+    replied(nora, ticket["message"], "It is on its way.")
+    nora.create("comment", target__context="ticket", target_id=ticket["id"], comment="I phoned her.").ok()
+    page = signed_in.get(ticket["page"]).text
+    assert page.count('class="turn" open') == 2 and page.count('class="turn"') == 4
+    replied(nora, ticket["message"], "We have it.", is_autoreply=1)
+    page = signed_in.get(ticket["page"]).text
+    assert page.count('class="turn" open') == 2, "an automatic reply is no newest message"
+
+
+def test_an_address_opens_its_message_and_a_link_opens_all(
+    signed_in: Visitor, nora: Api, ticket: dict[str, Any]
+) -> None:
+    for number in range(6):
+        said(nora, ticket, f"Number {number}.")
+    page = signed_in.get(ticket["page"]).text
+    assert (page.count('class="turn" open'), page.count('class="turn"')) == (4, 7)
+    page = signed_in.get(f"{ticket['page']}?message={ticket['message']}").text
+    assert page.count('class="turn" open') == 5
+    page = signed_in.get(f"{ticket['page']}?open=all").text
+    assert page.count('class="turn" open') == 7 and "Collapse all" in page
+
+
+def test_changes_in_a_row_are_one_line(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
+    for status in ("closed", "open"):
+        nora.update("ticket", ticket["id"], status=status).ok()
+    page = signed_in.get(ticket["page"]).text
+    assert "2 changes" in page and page.count('class="event"') == 1
+
+
+def test_folded_mail_is_not_loaded_before_it_is_opened(page: Page, nora: Api, ticket: dict[str, Any]) -> None:
+    folded = mailed(nora, ticket, "<p>Which pump?</p>")
+    replied(nora, ticket["message"], "The red one.")
+    newest = mailed(nora, ticket, "<p>Thank you.</p>")
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
+    page.goto(ticket["page"])
+    expect(page.frame_locator(f"#message{newest} iframe").locator("body")).to_contain_text("Thank you.")
+    assert [each.rpartition("/messages/")[2] for each in requests if "/messages/" in each] == [f"{newest}/body"]
+    page.locator(f"#message{folded} summary").first.click()
+    expect(page.frame_locator(f"#message{folded} iframe").locator("body")).to_contain_text("Which pump?")
+
+
+def test_a_key_unfolds_all_and_folds_them_again(page: Page, nora: Api, ticket: dict[str, Any]) -> None:
+    for number in range(6):
+        said(nora, ticket, f"Number {number}.")
+    page.goto(ticket["page"])
+    expect(page.locator(".turn[open]")).to_have_count(4)
+    page.keyboard.press(";")
+    expect(page.locator(".turn[open]")).to_have_count(7)
+    expect(page.locator("[data-fold]")).to_have_text("Collapse all")
+    assert violations(page) == []
+    page.keyboard.press(";")
+    expect(page.locator(".turn[open]")).to_have_count(0)
+    assert violations(page) == []
+    page.keyboard.press("j")
+    page.keyboard.press("o")
+    expect(page.locator(".turn[open]")).to_have_count(1)
+    page.keyboard.press("?")
+    expect(page.locator("#keys")).to_contain_text("Expand all")
+
+
+def test_a_link_to_a_folded_message_unfolds_it(page: Page, nora: Api, ticket: dict[str, Any]) -> None:
+    replied(nora, ticket["message"], "Which pump?")
+    page.goto(f"{ticket['page']}#message{ticket['message']}")
+    expect(page.locator(f"#message{ticket['message']} .turn")).to_have_attribute("open", "")
+
+
+def test_without_scripts_a_link_leads_to_the_newest_message(
+    chromium: Browser, server: Server, nora_in_a_browser: Visitor, nora: Api, ticket: dict[str, Any]
+) -> None:
+    for number in range(5):
+        newest = said(nora, ticket, f"Number {number}.\n{LINES}")
+    cookies = nora_in_a_browser.cookies
+    with chromium.page(server.url, cookies=cookies, java_script_enabled=False) as page:
+        page.goto(ticket["page"])
+        page.get_by_role("link", name="Newest message").click()
+        expect(page.locator(f"#message{newest}")).to_be_in_viewport()
+        page.locator(f"#message{ticket['message']} summary").first.click()
+        expect(page.locator(".said-text").first).to_be_visible()
+
+
+def test_going_back_returns_to_the_same_place(page: Page, nora: Api, ticket: dict[str, Any]) -> None:
+    replied(nora, ticket["message"], LINES * 3)
+    for number in range(3):
+        said(nora, ticket, f"Number {number}.\n{LINES}")
+    page.goto(ticket["page"])
+    page.keyboard.press(";")
+    place = page.locator(".said-list > li").nth(2)
+    place.evaluate("each => each.scrollIntoView({ block: 'center', behavior: 'instant' })")
+    before = place.bounding_box()
+    page.goto("/help")
+    page.go_back()
+    expect(page.locator(".turn[open]")).to_have_count(5)
+    expect(place).to_be_in_viewport(ratio=0.9)
+    assert place.bounding_box() == before
