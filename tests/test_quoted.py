@@ -5,6 +5,7 @@ import random
 import pytest
 
 from server.markup import quoted
+from tests import quotations
 
 SAID, QUOTE, SIGNATURE = "said", "quote", "signature"
 names = pytest.mark.parametrize
@@ -53,6 +54,8 @@ ALL_SAID = [
     "see --\nand below",
     "--- a/pump.c\n+++ b/pump.c",
     "______ sign here ______",
+    "Hello,\n\nhe wrote at 10:00:\nthat it leaks",
+    "Sent from my office: two boxes.\nPlease confirm.",
 ]
 
 
@@ -70,6 +73,13 @@ def test_the_line_that_says_who_wrote_it_goes_with_the_quote(line: str) -> None:
 @names("head", BELOW)
 def test_a_mail_that_was_put_below_is_one_quote_to_its_end(head: str) -> None:
     assert kinds(f"Yes.\n{head}\n\nIs it?\n\nIda") == [(SAID, "Yes."), (QUOTE, f"{head}\n\nIs it?\n\nIda")]
+
+
+@names("program", list(quotations.TEXT))
+def test_a_reply_of_every_program_is_folded(program: str) -> None:
+    parts = kinds(quotations.TEXT[program])
+    assert [part.strip() for kind, part in parts if kind == SAID] == ["Thank you."]
+    assert parts[-1][0] == QUOTE and parts[-1][1].endswith("Old words")
 
 
 @names("text", ALL_SAID)

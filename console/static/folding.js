@@ -4,6 +4,9 @@ import { t } from "./say.js";
 
 const header = /^([^\s:：][^:：]{0,24}?)\s?[:：]\s*(?=\S|$)/; // `From: Ana`
 const separator = /^\s*(?:-{4,}[^-]{3,60}-{4,}|_{20,})\s*$/; // -----Original Message-----
+const time = /\d{1,2}[:.h]\d{2}/;
+const date = /@|\d{4}|\d{1,2}[./]\d{1,2}[./]\d{2}/;
+const ends = /(?:[:：]|\s-{3,})\s*$/; // of the line above a quotation: `Ida wrote:`, `---- Ida wrote ---`
 const blank = /^[\s\u00a0\u200b]*$/;
 const inline = new Set("A ABBR B BDI BDO BIG CITE CODE EM FONT I KBD MARK Q S SAMP SMALL SPAN STRONG SUB SUP TIME TT U VAR WBR".split(" "));
 const mostHead = 400; // characters of the line above a quotation
@@ -39,10 +42,17 @@ function beginsMail(lines, place, words) {
     if (!found) break;
     names.push(found[1].replace(/^\*|\*$/g, "").trim().toLowerCase());
   }
-  if (names.length < 3 || !words.from.has(names[0])) return false;
+  const isDatedFirst = words.sent.has(names[0]) && names.some((each) => words.from.has(each));
+  if (names.length < 3 || !(words.from.has(names[0]) || isDatedFirst)) return false;
   const isApart = place > 0 && separator.test(lines[place - 1].text);
   const hasAddress = lines.slice(place, place + 3).some(({ text }) => text.includes("@"));
   return isApart || hasAddress || (names.length > 3 && words.sent.has(names[1]));
+}
+
+// Whether a line says who wrote what follows without the marks of a quotation, as Yahoo does; a time, a date and a verb are
+// in it, so that no sentence of the writer is taken for one.
+function isAttribution(text, words) {
+  return text.length <= mostHead && ends.test(text) && time.test(text) && date.test(text) && text.toLowerCase().split(/[\s:：,<>]+/).some((each) => words.wrote.has(each));
 }
 
 // The outermost element that begins with a node.
@@ -70,10 +80,17 @@ function folder(page, label) {
   return folded;
 }
 
-// An email with its headers, put below the reply as Outlook does, up to the end.
+// Whether the next thing after a line is a quotation, which is folded with it.
+function isBeforeQuote(line, next) {
+  const quote = all("blockquote", line.node.ownerDocument.body).find((each) => line.node.compareDocumentPosition(each) & Node.DOCUMENT_POSITION_FOLLOWING);
+  return quote && (!next || quote.compareDocumentPosition(next.node) & Node.DOCUMENT_POSITION_FOLLOWING);
+}
+
+// An email that was put below the reply, with its headers as Outlook does, or below an attribution, up to the end.
 function foldHistory(body, words) {
   const lines = linesOf(body);
-  let place = lines.findIndex((_, at) => at > 0 && beginsMail(lines, at, words));
+  let place = lines.findIndex((line, at) => at > 0 && (beginsMail(lines, at, words)
+    || (at + 1 < lines.length && isAttribution(line.text, words) && !isBeforeQuote(line, lines[at + 1]))));
   if (place > 1 && separator.test(lines[place - 1].text)) place -= 1;
   if (place < 1) return;
   let start = outermost(lines[place].node, body);
@@ -107,7 +124,7 @@ function attribution(quote) {
     if (isBlock) break;
     before = before.previousSibling;
   }
-  const isOne = /[:：]\s*$/.test(text) && text.trim().length <= mostHead && !nodes.some((each) => each.querySelector?.("blockquote, details, img, table"));
+  const isOne = ends.test(text) && text.trim().length <= mostHead && !nodes.some((each) => each.querySelector?.("blockquote, details, img, table"));
   return isOne ? nodes : [];
 }
 
@@ -115,8 +132,22 @@ function foldQuotes(body) {
   for (const quote of all("blockquote:not(blockquote blockquote, details blockquote)", body)) {
     const folded = folder(body.ownerDocument, t("Quoted text"));
     const head = attribution(quote);
+    const line = head.length ? beforeBlanks(head[0]) : null;
+    if (line && separator.test(line.textContent) && !line.querySelector?.("blockquote, details, img, table")) head.unshift(line);
     quote.replaceWith(folded);
     folded.append(...head, quote);
+  }
+}
+
+// Quotations with nothing between them are one, such as an attribution that is quoted by itself.
+function joinQuotes(body) {
+  for (const folded of all("details", body)) {
+    const before = beforeBlanks(folded);
+    const earlier = before?.nodeName === "DETAILS" ? before : before?.querySelector?.(":scope > details:last-of-type");
+    if (!earlier || (earlier !== before && [...before.childNodes].some((each) => each !== earlier && !blank.test(each.textContent)))) continue;
+    folded.querySelector("summary").remove();
+    earlier.append(...folded.childNodes);
+    folded.remove();
   }
 }
 
@@ -133,6 +164,18 @@ function trim(box) {
   if (/^(DIV|P|CENTER)$/.test(last.nodeName)) trim(last);
 }
 
+function trimStart(box) {
+  for (let first = box.firstChild; first && first.nodeName !== "DETAILS"; first = box.firstChild) {
+    const isBlank = first.nodeName === "BR" || (blank.test(first.textContent) && !/^(IMG|HR|TABLE)$/.test(first.nodeName) && !first.querySelector?.("img, hr, table, details"));
+    if (!isBlank) break;
+    first.remove();
+  }
+  const first = box.firstElementChild;
+  if (!first || first !== box.firstChild || inline.has(first.nodeName)) return;
+  first.style.marginTop = "0";
+  if (/^(DIV|P|CENTER)$/.test(first.nodeName)) trimStart(first);
+}
+
 // Files that the email itself shows are not listed below it a second time.
 function listOnce(frame) {
   const shown = new Set(all("img[src]", frame.contentDocument).map((each) => /\/files\/(\d+)/.exec(each.getAttribute("src"))?.[1]));
@@ -142,11 +185,13 @@ function listOnce(frame) {
 // The mail in a frame as it is read.
 export function tidy(frame) {
   const body = frame.contentDocument.body;
-  const words = { from: new Set(body.dataset.from?.split(" ")), sent: new Set(body.dataset.sent?.split(" ")) };
+  const words = Object.fromEntries(["from", "sent", "wrote"].map((name) => [name, new Set(body.dataset[name]?.split(" "))]));
   foldHistory(body, words);
   foldQuotes(body);
+  joinQuotes(body);
   const folded = body.lastElementChild;
   trim(body);
+  trimStart(body);
   if (folded?.nodeName === "DETAILS") folded.style.marginBottom = "0";
   listOnce(frame);
 }

@@ -45,6 +45,7 @@ def document_of(html: str, *, more: str = "", wrong: str = "") -> str:
         wrong=wrong,
         from_words=" ".join(sorted(quoted.FROM_WORDS)),
         sent_words=" ".join(sorted(quoted.SENT_WORDS)),
+        wrote_words=" ".join(sorted(quoted.WROTE_WORDS)),
     )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests import quotations
 from tests.service import Api
 from tests.telling import telling
 
@@ -13,37 +14,12 @@ OUTLOOK_HEAD = "<b>From:</b> Desk &lt;support@desk.example&gt;<br><b>Sent:</b> M
 HEADS_WITHOUT_ADDRESSES = "<b>Von:</b> Helpdesk<br><b>Gesendet:</b> Montag<br><b>An:</b> Ana<br><b>Betreff:</b> Pumpe"
 # {program: (HTML, words above the fold)}; `Old words` are always quoted.
 QUOTING = {
-    "outlook for windows": (
-        (f"<div><p>Thank you.</p><p>&nbsp;</p><div><div style='border:none;border-top:solid #E1E1E1 1.0pt'>"
-        f"<p>{OUTLOOK_HEAD}<b>Subject:</b> Pump</p></div></div><p>Old words</p></div>"),
-        "Thank you.",
-    ),
+    **{program: (html, "Thank you.") for program, html in quotations.HTML.items()},
     "outlook in german, without addresses": (
         f"<div><p>Danke.</p></div><hr><div>{HEADS_WITHOUT_ADDRESSES}</div><div><p>Old words</p></div>", "Danke.",
     ),
-    "outlook on the web": (
-        (f"<div>Thank you.</div><div><br></div><hr style='width:98%'><div dir='ltr'><font face='Calibri'>"
-        f"{OUTLOOK_HEAD}<b>Subject:</b> Pump</font><div>&nbsp;</div></div><div>Old words</div>"),
-        "Thank you.",
-    ),
     "a line of dashes": (
         f"<p>Thank you.</p><p>-----Original Message-----<br>{OUTLOOK_HEAD}</p><p>Old words</p>", "Thank you.",
-    ),
-    "gmail": (
-        ("<div dir='ltr'>Thank you.</div><br><div><div dir='ltr'>On Mon, 23 Nov 2026 Desk "
-        "&lt;<a href='mailto:support@desk.example'>support@desk.example</a>&gt; wrote:<br></div>"
-        "<blockquote>Old words</blockquote></div>"),
-        "Thank you.",
-    ),
-    "thunderbird": (
-        ("<p>Thank you.</p><div>Am 23.11.26 um 10:00 schrieb Desk:<br></div>"
-        "<blockquote type='cite'>Old words</blockquote>"),
-        "Thank you.",
-    ),
-    "apple mail": (
-        ("Thank you.<br><div><br><blockquote type='cite'><div>On 23 Nov 2026, at 10:00, Desk wrote:</div><br>Old words"
-        "</blockquote></div><br>"),
-        "Thank you.",
     ),
     "text above the quotation in the same block": (
         "<div>Thank you.<br>Desk wrote:<br></div><blockquote>Old words</blockquote>", "Thank you. Desk wrote:",
@@ -52,6 +28,7 @@ QUOTING = {
 UNFOLDED = {
     "a contact form": "<p>New enquiry</p><b>Name:</b> Ana<br><b>Email:</b> ana@kite.example<br><b>Topic:</b> Pump",
     "an email that is only a header block": f"<p>{OUTLOOK_HEAD}</p><p>Old words</p>",
+    "a sentence with a time and a verb": "<p>At 10:00 Desk wrote to me</p><p>that it was sent.</p>",
     "a sentence that ends with a colon": "<p>These are broken:</p><ul><li>Pump</li><li>Valve</li></ul>",
 }
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -65,7 +42,11 @@ def mailed(nora: Api, html: str) -> str:
 
 @pytest.mark.parametrize(
     "program",
-    telling(list(QUOTING), ("outlook for windows", "outlook in german, without addresses"), "every mail program"),
+    telling(
+        list(QUOTING),
+        ("outlook for windows", "outlook in german, without addresses", "yahoo", "apple mail on a phone"),
+        "every mail program",
+    ),
 )
 def test_a_quotation_is_folded_with_its_attribution_line(same_page: Page, nora: Api, program: str) -> None:
     html, said = QUOTING[program]
