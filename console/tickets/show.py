@@ -14,7 +14,7 @@ from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import lookup
 from console.lists.link_types import linkable
-from console.tickets import came_from, inbox, present, reply_choices, reply_form, reply_samples
+from console.tickets import came_from, customer_card, inbox, present, reply_choices, reply_form, reply_samples
 from console.tickets.reply_choices import ReplyChoices
 from console.tickets.reply_form import ReplyForm
 from console.tickets.send_buttons import send_buttons
@@ -90,6 +90,8 @@ def render_ticket(visit: Visit, ticket: Sheet, form: ReplyForm | None = None) ->
         owner=lookup.choosable(visit, "worker", "isDisabled:no", str(keys["owner_id"] or "")),
         owner_away=_owner_away(visit, keys["owner_id"]),
         org=lookup.choosable(visit, "org", "", str(keys["org_id"] or "")),
+        card=customer_card.customer_card(visit, ticket),
+        badges=inbox.STATUS_BADGES,
         buckets=reply_choices.buckets(visit),
     )
 

@@ -99,7 +99,7 @@ def sheet(ctx: Context, uri: str, id: int, *more: str) -> Sheet:
         facts=(
             *_pointers(registry, record_type, record),
             *_values(record_type, record),
-            *_customs(ctx, fields, record),
+            *custom_facts(ctx, fields, record),
         ),
         links=tuple(_links(registry, record)),
         files=tuple(files(record)),
@@ -177,7 +177,8 @@ def _is_own_page(name: str, record: dict[str, Any]) -> bool:
     return name == "url" and record[name] == record.get("record_url")
 
 
-def _customs(ctx: Context, fields: tuple[FieldDefinition, ...], record: dict[str, Any]) -> Iterator[Fact]:
+def custom_facts(ctx: Context, fields: tuple[FieldDefinition, ...], record: dict[str, Any]) -> Iterator[Fact]:
+    """Custom fields with values. fields: of the type. record: its keys, with `custom_`."""
     sets = _fieldsets(ctx, fields)
     for field in fields:
         name, fieldset = f"custom_{field.id}", sets.get(field.fieldset_id, "")

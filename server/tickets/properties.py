@@ -1,4 +1,4 @@
-"""Changes one property of a ticket, unless another worker has changed it first."""
+"""Changes one property of a ticket or of its customer, unless another worker has changed it first."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,25 +11,26 @@ from server.store.transaction import Transaction
 from server.translation import N_, about_field
 
 
-def change(ctx: Context, id: int, fields: dict[str, Any], expected: Mapping[str, str]) -> dict[str, str]:
-    """Sets fields of a ticket, and returns the previous values of the columns in `expected`.
+def change(
+    ctx: Context, id: int, fields: dict[str, Any], expected: Mapping[str, str], uri: str = "ticket"
+) -> dict[str, str]:
+    """Sets fields of a record, and returns the previous values of the columns in `expected`.
 
     expected: stored columns with the values that the caller saw. Raises Conflict with the details `field` and `now` if
     one has changed since, NotFound, Forbidden, Invalid; nothing is written then."""
 
     def write(tx: Transaction) -> dict[str, str]:
         writing = RecordWriter(ctx, tx)
-        tickets = writing.registry.type("ticket")
-        before = writing.retrieve("ticket", id)
+        before = writing.retrieve(uri, id)
         require_seen(before, expected)
-        writing.update_sent(tickets, id, fields)
+        writing.update_sent(writing.registry.type(uri), id, fields)
         return {name: str(before[name]) for name in expected}
 
     return ctx.service.store.write(write)
 
 
-def require_seen(ticket: Record, expected: Mapping[str, str]) -> None:
+def require_seen(record: Record, expected: Mapping[str, str]) -> None:
     """Raises Conflict with the details `field` and `now` if a column has changed since it was shown."""
     for name, value in expected.items():
-        if str(ticket[name]) != value:
-            raise Conflict(about_field(name, N_("somebody changed it in the meantime")), field=name, now=ticket[name])
+        if str(record[name]) != value:
+            raise Conflict(about_field(name, N_("somebody changed it in the meantime")), field=name, now=record[name])

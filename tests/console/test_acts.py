@@ -49,6 +49,7 @@ EXCEPTIONS = {
         "/records/{type}/{id}/unlink", "/records/{type}/{id}/remind", "/reminders/{id}/drop",
         "/automations/events/{id}", "/automations/events/{id}/move", "/automations/events/{id}/add",
         "/automations/events/{id}/remove", "/automations/recipes/{name}",
+        "/tickets/{mask}/customer", "/tickets/{mask}/customer/new", "/tickets/{mask}/customer/note",
     ),
     "signing in and out have entries of their own, which are no administrative acts": (
         "/login", "/login/code", "/sign-out", "/confirm",

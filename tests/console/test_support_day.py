@@ -378,7 +378,7 @@ def test_the_tickets_of_a_list_are_worked_through_one_after_another(page: Page, 
 def test_link_targets_are_chosen_while_typing(page: Page, milos: DeskOfMilo) -> None:
     milos.nora.create("task", title="Order a flange").ok()
     opened(page, milos, 4)
-    page.get_by_text("Add a link").press("Enter")
+    page.locator("summary", has_text="Add a link").press("Enter")
     page.locator("#link-type").fill("Task")
     page.get_by_role("option", name="Task", exact=True).click()
     page.locator("#link-record").press_sequentially("flan")

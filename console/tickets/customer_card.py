@@ -1,0 +1,74 @@
+"""The card of a ticket's customer: who they are, their local time, their other tickets and their colleagues."""
+
+from datetime import datetime
+
+from console.html import ui
+from console.html.ui import ChooserOptions
+from console.http.visit import Visit
+from server import locales, times
+from server.dataclass import dataclass
+from server.digits import id_in
+from server.mail.display_names import first_and_last
+from server.record_types.shared import paths
+from server.record_types.traits.avatars import BLOB
+from server.records import records
+from server.records.sheet import Sheet
+from server.tickets import customer
+from server.tickets.customer import Customer
+
+CONTACT = "contact"
+
+
+@dataclass(frozen=True, slots=True)
+class CustomerCard:
+    """What the card shows. path: of the contact, or of an address without one; id: of the same record. picture: of the
+    contact, "" for none. local_time: "" if the time zone is unknown. all_tickets, all_people: of the lists.
+    may_change: the contact; for an address without one, whether the caller may create it. new_name: first and last name
+    for that. org: of the contact."""
+
+    customer: Customer
+    name: str
+    path: str
+    id: int
+    picture: str
+    local_time: str
+    all_tickets: str
+    all_people: str
+    may_change: bool
+    may_comment: bool
+    new_name: tuple[str, str]
+    org: ChooserOptions
+
+
+def customer_card(visit: Visit, ticket: Sheet) -> CustomerCard | None:
+    """Returns the card; None for a ticket without requesters."""
+    address_id = id_in(visit.query.text("requester", "")) or 0
+    found = customer.customer_of_ticket(visit.ctx, ticket.keys, address_id)
+    if found is None:
+        return None
+    contact, org = found.contact, found.org
+    own_org = org if contact and org and contact["org_id"] == org["id"] else None
+    tickets = f"participant:(contact.id:{contact['id']})" if contact else f"participant.id:{found.address_id}"
+    return CustomerCard(
+        customer=found,
+        name=contact["full_name"] if contact else found.name or found.email,
+        path=paths.record(CONTACT, contact["id"]) if contact else paths.record("address", found.address_id),
+        id=contact["id"] if contact else found.address_id,
+        picture=f"/avatars/{CONTACT}/{contact['id']}?v={contact[BLOB]}" if contact and contact[BLOB] else "",
+        local_time=_local_time(visit, contact["timezone"]) if contact and contact["timezone"] else "",
+        all_tickets=ui.address("/search/ticket", q=f"{tickets} status:![deleted]"),
+        all_people=ui.address("/search/contact", q=f"org.id:{org['id']}") if org else "",
+        may_change=_may(visit, "update", contact["id"]) if contact else _may(visit, "create"),
+        may_comment=records.may(visit.ctx, "comment", "create"),
+        new_name=first_and_last(found.name) if found.name and not contact else ("", ""),
+        org=ChooserOptions("org", None, own_org["name"] if own_org else ""),
+    )
+
+
+def _may(visit: Visit, operation: str, id: int = 0) -> bool:
+    return records.may(visit.ctx, CONTACT, operation, id)
+
+
+def _local_time(visit: Visit, timezone: str) -> str:
+    local = datetime.fromtimestamp(visit.now, times.zone(timezone))
+    return locales.of(visit.language).soon(local, local)
