@@ -19,13 +19,15 @@ from console.html.confirmation import VERB as VERB
 from console.html.form import Form
 from console.html.form import sentence as sentence
 from console.html.icons import icon as icon
+from console.html.rail import bar as bar
+from console.html.rail import rail as rail
+from console.html.rail import settings_group as settings_group
 from console.html.samples import Sample as Sample
 from console.html.samples import as_curl as as_curl
 from console.html.samples import as_javascript as as_javascript
 from console.html.samples import as_python as as_python
 from console.html.samples import shell as shell
-from console.http import navigation
-from console.http.navigation import PLACES, NavigationItem, here, open_to, rail
+from console.http.navigation import PLACES, SETTINGS, open_to
 from console.http.visit import FORM_TOKEN as FORM_TOKEN
 from console.http.visit import Visit
 from server import locales, times
@@ -80,8 +82,8 @@ Option = tuple[str, Words]  # value, label
 PAGE_ROWS = 25
 SIGNS = {"ok": "●", "warn": "▲", "err": "✕", "info": "◆", "muted": "·"}
 STATES = {"ok": ("ok", N_("OK")), "warning": ("warn", N_("warning")), "problem": ("err", N_("problem"))}
-# Entries of the rail with a mark when something needs attention, and the part that it is about; "" for all of them.
-MARKED = {"/admin/mail": "mail", "/admin/system": ""}
+# Entries with a mark when something needs attention, and the part that it is about; "" for all of them.
+MARKED = {SETTINGS.path: "", "/admin/mail": "mail", "/admin/system": ""}
 WAITS = {"/admin/system/checkup": N_("Checking the mail servers…")}  # shown while pages load that take their time
 DIFF_SIGNS = {"removed": "−", "added": "+", "same": "", "skipped": ""}
 BAR_STEP, BAR_HEIGHT = 4, 20  # pixels
@@ -104,36 +106,6 @@ def keys(worker: Actor) -> list[tuple[str, str, str]]:
         (str(keys), _("go to {place}", place=shown(does)) if path else shown(does), path) for keys, does, path in KEYS
     )
     return [each for each in shortcuts if each[2] in paths]
-
-
-# Entries with their aria-current: `page`, `true` for a page below it, or "".
-Entries = list[tuple[NavigationItem, str]]
-
-
-def nav(visit: Visit, worker: Actor) -> list[tuple[str, Entries, bool]]:
-    """The rail: (group, its places, whether it is open). Closed ones are named by a cookie that scripts set; the one
-    with the page that is shown is always open."""
-    groups = rail(worker, visit.service.registry.custom)
-    current = here([each for _, places in groups for each in places], visit.path)
-    entries = ((group, _marked(visit, places, current)) for group, places in groups)
-    closed = visit.closed_groups
-    return [(group, each, group_key(group) not in closed or any(state for _, state in each)) for group, each in entries]
-
-
-def bar(visit: Visit, worker: Actor) -> Entries:
-    """The bar of a phone."""
-    current = here([each for _, places in rail(worker) for each in places], visit.path)
-    return _marked(visit, navigation.bar(worker), current)
-
-
-def group_key(group: str) -> str:
-    """The name of a rail group in a cookie."""
-    return group.lower().replace(" ", "-")
-
-
-def _marked(visit: Visit, places: Sequence[NavigationItem], current: str) -> Entries:
-    state = "page" if current == visit.path else "true"
-    return [(each, state if each.path == current else "") for each in places]
 
 
 templates.GLOBALS["ui"] = sys.modules[__name__]
@@ -250,7 +222,7 @@ def bar_heights(values: Sequence[int]) -> list[tuple[int, float]]:
 
 
 def trouble(visit: Visit, path: str) -> tuple[str, str]:
-    """The state and the problem of an entry of the rail; both "" if there is none."""
+    """The state and the problem of an entry of the rail or the settings; both "" if there is none."""
     judged = visit.verdict.about(MARKED[path]) if path in MARKED else None
     if judged is None or judged.state == "ok":
         return "", ""

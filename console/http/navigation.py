@@ -1,4 +1,5 @@
-"""The main pages as data: the rail, the keyboard shortcuts and the jump dialog are built from it."""
+"""The pages of the console as data: the rail, the settings, the keyboard shortcuts and the jump dialog are built from
+it."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,138 +15,318 @@ Who = Literal["worker", "admin", "manager"]
 
 @dataclass(frozen=True)
 class NavigationItem:
-    """A main page.
+    """A page.
 
-    words: further search terms. icon: a name in icons.py; a page without one belongs to another page and is not in the
-    rail. key: the letter after `g` that opens it. is_first: whether it is in the bar of a phone, which has room for
-    four. group: its heading in the rail, "" for the first entries. who: the workers who see it; `manager` stands for
-    those who manage groups without being administrators."""
+    words: further search terms. icon: a name in icons.py. key: the letter after `g` that opens it. group: its group in
+    the settings, "" for a page outside of them. about: what it is for; a page of the settings without it belongs to
+    another one and is not listed there. who: the workers who see it; `manager` stands for those who manage groups
+    without being administrators."""
 
     path: str
     label: Words
     words: Words = ""
     icon: str = ""
     key: str = ""
-    is_first: bool = False
     group: Words = ""
+    about: Words = ""
     who: Who = "worker"
 
 
+SETTINGS = NavigationItem(
+    "/settings", N_("Settings"), N_("administration configuration options"), icon="fields", key=","
+)  # fmt: skip
+DRAFTS = NavigationItem(
+    "/drafts", N_("Drafts and sent later"), N_("unsent scheduled email"), icon="pencil", key="d"
+)  # fmt: skip
+INBOX = NavigationItem("/inbox", N_("Inbox"), N_("tickets queue"), icon="inbox", key="i")
+COMPOSE = NavigationItem("/compose", N_("New ticket"), N_("compose write email"), icon="mail", key="n")
+START = NavigationItem("/", N_("Start"), N_("home overview reports charts"), icon="home", key="h")
+PEOPLE = NavigationItem("/search/contact", N_("People"), N_("contacts customers requesters"), icon="user", key="u")
+ORGANIZATIONS = NavigationItem(
+    "/search/org", N_("Organizations"), N_("companies accounts"), icon="building", key="o"
+)  # fmt: skip
+TASKS = NavigationItem("/search/task", N_("Tasks"), N_("to do due"), icon="task", key="t")
+ARTICLES = NavigationItem("/search/kb_article", N_("Help articles"), N_("knowledge base"), icon="help")
+NOTIFICATIONS = NavigationItem("/notifications", N_("Notifications"), N_("bell unread mentions"), icon="bell")
+SEARCH = NavigationItem("/jump", N_("Search"), icon="search")
+BAR = (INBOX, SEARCH, COMPOSE, NOTIFICATIONS)  # at the bottom of a phone, beside the button that opens the rail
+MAX_CUSTOM = 8  # custom record types in the rail; the others are on the page of all records
+
+TEAM, CHANNELS, PRODUCTIVITY = N_("Team"), N_("Channels"), N_("Productivity")
+CUSTOMERS_DATA, DEVELOPERS, SYSTEM, YOU = N_("Customers' data"), N_("Developers"), N_("System"), N_("You")
+
+
 def _group(heading: Words, who: Who, *items: NavigationItem) -> list[NavigationItem]:
-    """The main pages of a group that the same workers see."""
+    """The pages of a group of the settings that the same workers see."""
     return [replace(each, group=heading, who=who) for each in items]
 
 
-# Headings of the rail.
-RECORDS, AUTOMATION, ADMINISTRATION = N_("Records"), N_("Automation"), N_("Administration")
-HELP, YOU = N_("Help and API"), N_("You")
-MAX_CUSTOM = 8  # custom record types in the rail; the others are on the page of all records
 PLACES = (
+    INBOX,
+    COMPOSE,
+    START,
+    DRAFTS,
+    PEOPLE,
+    ORGANIZATIONS,
+    TASKS,
+    ARTICLES,
+    NOTIFICATIONS,
+    NavigationItem("/reminders", N_("Reminders"), N_("remind me snooze follow up")),
+    NavigationItem("/help", N_("Help"), N_("documentation manual")),
+    SETTINGS,
     *_group(
-        "",
-        "worker",
-        NavigationItem("/inbox", N_("Inbox"), N_("tickets queue"), icon="inbox", key="i", is_first=True),
-        NavigationItem("/compose", N_("New ticket"), N_("compose write email"), icon="mail", key="n", is_first=True),
-        NavigationItem("/", N_("Start"), N_("home overview"), icon="home", key="h", is_first=True),
-    ),
-    *_group(
-        RECORDS,
-        "worker",
-        NavigationItem("/search/org", N_("Organizations"), N_("companies accounts"), icon="building", key="o"),
-        NavigationItem("/search/contact", N_("Contacts"), N_("customers requesters"), icon="user", key="u"),
-        NavigationItem("/search/task", N_("Tasks"), N_("to do due"), icon="task", key="t"),
-        NavigationItem(
-            "/search/snippet", N_("Snippets"), N_("canned replies canned responses text blocks"), icon="clip"
-        ),
-        NavigationItem(
-            "/records", N_("All records"), N_("types snippets knowledge base assets"), icon="records", key="r"
-        ),
-    ),
-    *_group(
-        AUTOMATION,
-        "worker",
-        NavigationItem("/automations", N_("Automations"), N_("scripts"), icon="bolt", key="a"),
-    ),
-    *_group(
-        AUTOMATION,
+        TEAM,
         "admin",
-        NavigationItem("/automations/events", N_("Events"), N_("bindings order triggers"), icon="bolt"),
-        NavigationItem("/automations/webhooks", N_("Webhooks"), N_("calls deliveries"), icon="hook", key="w"),
         NavigationItem(
-            "/automations/outgoing", N_("Outgoing webhooks"), N_("notify subscribe events send"), icon="hook"
+            "/admin/people", N_("Workers"), N_("people users"), icon="people", key="p",
+            about=N_("Invite colleagues, deactivate them, reset how they sign in"),
         ),
-        NavigationItem("/automations/log", N_("Automation log"), N_("errors automations"), icon="list", key="l"),
-        NavigationItem("/automations/new", N_("New automation")),
-        NavigationItem("/automations/recipes", N_("Recipes"), N_("cookbook examples templates")),
-        NavigationItem("/automations/webhooks/new", N_("New webhook")),
-        NavigationItem("/automations/outgoing/new", N_("New outgoing webhook")),
-    ),
-    *_group(
-        ADMINISTRATION,
-        "admin",
-        NavigationItem("/admin/tokens", N_("Tokens"), N_("api access bearer"), icon="key", key="k"),
-        NavigationItem("/admin/tokens/new", N_("New token")),
-        NavigationItem("/admin/apps", N_("OAuth apps"), N_("clients scopes secret"), icon="apps"),
-        NavigationItem("/admin/apps/new", N_("New OAuth app")),
-        NavigationItem("/admin/people", N_("People"), N_("workers users"), icon="people", key="p"),
         NavigationItem("/admin/people/new", N_("New worker"), N_("invite person")),
-        NavigationItem("/admin/people/groups", N_("Groups"), N_("buckets teams")),
-        NavigationItem("/admin/people/rosters", N_("Rosters"), N_("members managers")),
-        NavigationItem("/admin/targets", N_("Service targets"), N_("sla response resolution")),
-        NavigationItem("/search/calendar", N_("Calendars"), N_("opening hours holidays")),
-        NavigationItem("/admin/people/roles", N_("Roles"), N_("privileges permissions")),
-        NavigationItem("/admin/fields", N_("Custom fields"), N_("fieldsets tags"), icon="fields"),
-        NavigationItem("/admin/packages", N_("Packages"), N_("import"), icon="box"),
-        NavigationItem("/admin/packages/export", N_("Export a package")),
         NavigationItem(
-            "/admin/mail", N_("Mail"), N_("smtp imap mailboxes transports"), icon="mail", key="m", is_first=True
+            "/admin/people/groups", N_("Groups"), N_("buckets teams"), icon="group",
+            about=N_("Teams with their buckets, reply addresses and acknowledgements"),
         ),
-        NavigationItem("/admin/mail/dns", N_("Sender DNS"), N_("spf dkim dmarc mx")),
-        NavigationItem("/admin/mail/signing", N_("Mail signing"), N_("dkim keys domains")),
-        NavigationItem("/search/email_signature", N_("Signatures"), N_("email footer")),
-        NavigationItem("/search/html_template", N_("Mail templates"), N_("html layout design")),
-        NavigationItem("/admin/mail/outbox", N_("Outbox"), N_("mail queue")),
-        NavigationItem("/admin/mail/failed", N_("Failed mail"), N_("dead letters")),
-        NavigationItem("/admin/mail/listener", N_("Mail from a mail server"), N_("lmtp listener")),
-        NavigationItem("/admin/jobs", N_("Scheduler"), N_("jobs"), icon="clock", key="j"),
+        NavigationItem(
+            "/admin/people/rosters", N_("Rosters"), N_("members managers"), icon="check",
+            about=N_("Who is a member or a manager of which group"),
+        ),
+        NavigationItem(
+            "/admin/people/roles", N_("Roles"), N_("privileges permissions"), icon="key",
+            about=N_("What workers may do, and a check why"),
+        ),
+    ),
+    *_group(
+        TEAM,
+        "manager",
+        NavigationItem(
+            "/admin/people/rosters", N_("Rosters"), N_("members"), icon="check",
+            about=N_("Who is a member of the groups that you manage"),
+        ),
+    ),
+    *_group(
+        CHANNELS,
+        "admin",
+        NavigationItem(
+            "/admin/mail", N_("Mail"), N_("smtp imap mailboxes transports"), icon="mail", key="m",
+            about=N_("Mailboxes that receive, mail transports that send, sender addresses"),
+        ),
+        NavigationItem(
+            "/admin/mail/dns", N_("Sender DNS"), N_("spf dkim dmarc mx"), icon="check",
+            about=N_("Check SPF, DKIM and DMARC of your domains"),
+        ),
+        NavigationItem(
+            "/admin/mail/signing", N_("Mail signing"), N_("dkim keys domains"), icon="key",
+            about=N_("DKIM keys for the email that you send"),
+        ),
+        NavigationItem(
+            "/search/email_signature", N_("Signatures"), N_("email footer"), icon="pencil",
+            about=N_("Text below replies, for each group"),
+        ),
+        NavigationItem(
+            "/search/html_template", N_("Mail templates"), N_("html layout design"), icon="apps",
+            about=N_("The layout around replies"),
+        ),
+        NavigationItem(
+            "/admin/mail/outbox", N_("Outbox"), N_("mail queue"), icon="upload",
+            about=N_("Email of everybody that is not sent yet, and why"),
+        ),
+        NavigationItem(
+            "/admin/mail/failed", N_("Failed mail"), N_("dead letters"), icon="close",
+            about=N_("Received email that could not be read"),
+        ),
+        NavigationItem(
+            "/admin/mail/listener", N_("Mail from a mail server"), N_("lmtp listener"), icon="inbox",
+            about=N_("Accept email from your own mail server by LMTP"),
+        ),
+    ),
+    *_group(
+        PRODUCTIVITY,
+        "worker",
+        NavigationItem(
+            "/search/snippet", N_("Snippets"), N_("canned replies canned responses text blocks"), icon="clip",
+            about=N_("Texts to insert into replies"),
+        ),
+        NavigationItem(
+            "/search/saved_search", N_("Saved searches"), N_("views filters"), icon="search",
+            about=N_("Lists of the rail: your own, those of groups and those of everyone"),
+        ),
+        NavigationItem(
+            "/automations", N_("Automations"), N_("scripts macros"), icon="bolt", key="a",
+            about=N_("Scripts and macros that do recurring work"),
+        ),
+    ),
+    *_group(
+        PRODUCTIVITY,
+        "admin",
+        NavigationItem("/automations/new", N_("New automation")),
+        NavigationItem(
+            "/automations/recipes", N_("Recipes"), N_("cookbook examples templates"), icon="records",
+            about=N_("Automations that are ready to use"),
+        ),
+        NavigationItem(
+            "/automations/events", N_("Events"), N_("bindings order triggers"), icon="bolt",
+            about=N_("Which automations run when something happens, and in which order"),
+        ),
+        NavigationItem(
+            "/admin/jobs/timers", N_("Timers"), N_("automation recurring"), icon="clock",
+            about=N_("Automations that run at certain times"),
+        ),
+        NavigationItem(
+            "/admin/targets", N_("Service targets"), N_("sla response resolution"), icon="pulse",
+            about=N_("How soon to answer and to close tickets"),
+        ),
+        NavigationItem(
+            "/search/calendar", N_("Calendars"), N_("opening hours holidays"), icon="task",
+            about=N_("Opening hours and holidays for service targets and acknowledgements"),
+        ),
+    ),
+    *_group(
+        CUSTOMERS_DATA,
+        "worker",
+        NavigationItem(
+            "/records", N_("All records"), N_("types snippets knowledge base assets"), icon="records", key="r",
+            about=N_("Every type of record, with its list and its form"),
+        ),
+    ),
+    *_group(
+        CUSTOMERS_DATA,
+        "admin",
+        NavigationItem(
+            "/admin/fields", N_("Custom fields"), N_("fieldsets tags"), icon="fields",
+            about=N_("Fields of your own for tickets, people, organizations and all other records"),
+        ),
+        NavigationItem(
+            "/records/contact/import", N_("Import people"), N_("csv upload contacts customers"), icon="upload",
+            about=N_("Create or update people from a CSV file"),
+        ),
+        NavigationItem(
+            "/records/org/import", N_("Import organizations"), N_("csv upload companies"), icon="upload",
+            about=N_("Create or update organizations from a CSV file"),
+        ),
+    ),
+    *_group(
+        DEVELOPERS,
+        "worker",
+        NavigationItem(
+            "/api", N_("API"), N_("explorer endpoints openapi"), icon="api", key="e",
+            about=N_("Every request with its parameters, to try with your rights"),
+        ),
+        NavigationItem("/api/errors", N_("API errors"), icon="list", about=N_("Error codes and what to do about them")),
+    ),
+    *_group(
+        DEVELOPERS,
+        "admin",
+        NavigationItem(
+            "/admin/tokens", N_("Tokens"), N_("api access bearer"), icon="key", key="k",
+            about=N_("API keys for scripts and integrations"),
+        ),
+        NavigationItem("/admin/tokens/new", N_("New token")),
+        NavigationItem(
+            "/admin/apps", N_("OAuth apps"), N_("clients scopes secret"), icon="apps",
+            about=N_("Programs that act for workers, with scopes"),
+        ),
+        NavigationItem("/admin/apps/new", N_("New OAuth app")),
+        NavigationItem(
+            "/automations/webhooks", N_("Webhooks"), N_("calls deliveries"), icon="hook", key="w",
+            about=N_("Addresses that other programs call"),
+        ),
+        NavigationItem("/automations/webhooks/new", N_("New webhook")),
+        NavigationItem(
+            "/automations/outgoing", N_("Outgoing webhooks"), N_("notify subscribe events send"), icon="hook",
+            about=N_("Notify other programs of changes"),
+        ),
+        NavigationItem("/automations/outgoing/new", N_("New outgoing webhook")),
+        NavigationItem(
+            "/automations/log", N_("Automation log"), N_("errors automations"), icon="list", key="l",
+            about=N_("What automations logged, with their errors"),
+        ),
+        NavigationItem(
+            "/admin/packages", N_("Packages"), N_("import"), icon="box",
+            about=N_("Import automations, fields and searches of others"),
+        ),
+        NavigationItem(
+            "/admin/packages/export", N_("Export a package"), icon="upload",
+            about=N_("Move your configuration to another helpdesk"),
+        ),
+    ),
+    *_group(
+        SYSTEM,
+        "admin",
+        NavigationItem(
+            "/admin/system", N_("System"), N_("health version"), icon="pulse", key="s",
+            about=N_("Health, version, database and what is waiting"),
+        ),
+        NavigationItem(
+            "/admin/system/checkup", N_("Check-up"), N_("problems"), icon="check",
+            about=N_("Check all parts now, including the mail servers"),
+        ),
+        NavigationItem(
+            "/admin/system/settings", N_("Service settings"), N_("configuration options"), icon="fields",
+            about=N_("Limits, addresses and defaults of the service"),
+        ),
+        NavigationItem(
+            "/admin/backups", N_("Backups"), N_("restore"), icon="archive",
+            about=N_("Create, download, upload and restore backups"),
+        ),
+        NavigationItem(
+            "/admin/system/audit", N_("Audit log"), N_("who did what"), icon="list",
+            about=N_("Who changed what, and who signed in"),
+        ),
+        NavigationItem(
+            "/admin/system/log", N_("Service log"), N_("warnings process"), icon="list",
+            about=N_("Newest lines of the log of the service"),
+        ),
+        NavigationItem(
+            "/admin/jobs", N_("Scheduler"), N_("jobs"), icon="clock", key="j",
+            about=N_("Background jobs that are due, running or failed"),
+        ),
         NavigationItem("/admin/jobs/runs", N_("Job history"), N_("runs scheduler")),
         NavigationItem("/admin/jobs/scans", N_("Maintenance tasks"), N_("scans periodic scheduler")),
-        NavigationItem("/admin/jobs/timers", N_("Timers"), N_("automation recurring")),
-        NavigationItem("/admin/backups", N_("Backups"), N_("restore"), icon="archive"),
-        NavigationItem("/admin/system", N_("System"), N_("health version"), icon="pulse", key="s", is_first=True),
-        NavigationItem("/admin/system/checkup", N_("Check-up"), N_("problems")),
-        NavigationItem("/admin/system/settings", N_("Settings"), N_("configuration options")),
-        NavigationItem("/admin/system/log", N_("Service log"), N_("warnings process")),
-        NavigationItem("/setup", N_("Setup"), N_("wizard address demo")),
-        NavigationItem("/admin/system/audit", N_("Audit log"), N_("who did what")),
-    ),
-    *_group(
-        N_("Groups"),
-        "manager",
-        NavigationItem("/admin/people/rosters", N_("Rosters"), N_("members"), icon="group"),
-    ),
-    *_group(
-        HELP,
-        "worker",
-        NavigationItem("/api", N_("API"), N_("explorer endpoints openapi"), icon="api", key="e"),
-        NavigationItem("/api/errors", N_("API errors")),
-        NavigationItem("/help", N_("Help"), N_("documentation manual"), icon="help", is_first=True),
+        NavigationItem(
+            "/setup", N_("Setup"), N_("wizard address demo"), icon="bolt",
+            about=N_("The first steps again: address, email, demo data"),
+        ),
     ),
     *_group(
         YOU,
         "worker",
-        NavigationItem("/notifications", N_("Notifications"), N_("bell unread mentions")),
-        NavigationItem("/reminders", N_("Reminders"), N_("remind me snooze follow up")),
-        NavigationItem("/account", N_("Account"), N_("profile password time zone"), key="c"),
-        NavigationItem("/account#tickets", N_("After closing or sending"), N_("next ticket list stay advance")),
-        NavigationItem("/account#appearance", N_("Appearance and keys"), N_("dark theme density")),
-        NavigationItem("/account#absence", N_("Absence"), N_("vacation holiday stand-in out of office")),
-        NavigationItem("/account#notifications", N_("Email notifications"), N_("mail browser notification choose")),
-        NavigationItem("/account#sessions", N_("Active sessions"), N_("sessions devices")),
-        NavigationItem("/account/apps", N_("Authorized apps"), N_("consent authorized")),
-        NavigationItem("/account/second-factor", N_("Second factor"), N_("totp authenticator 2fa two-factor")),
+        NavigationItem(
+            "/account", N_("Account"), N_("profile password time zone"), icon="user", key="c",
+            about=N_("Your name, picture, password, language and time zone"),
+        ),
+        NavigationItem(
+            "/account#tickets", N_("After closing or sending"), N_("next ticket list stay advance"), icon="ticket",
+            about=N_("The next ticket, the list, or the ticket itself"),
+        ),
+        NavigationItem(
+            "/account#appearance", N_("Appearance and keys"), N_("dark theme density"), icon="keyboard",
+            about=N_("Dark or light, dense or not, single-key shortcuts"),
+        ),
+        NavigationItem(
+            "/account#absence", N_("Absence"), N_("vacation holiday stand-in out of office"), icon="clock",
+            about=N_("When you are away, and who stands in for you"),
+        ),
+        NavigationItem(
+            "/account#notifications", N_("Email notifications"), N_("mail browser notification choose"), icon="bell",
+            about=N_("Which news also reach you by email or in the browser"),
+        ),
+        NavigationItem(
+            "/account#sessions", N_("Active sessions"), N_("sessions devices"), icon="list",
+            about=N_("Where you are signed in"),
+        ),
+        NavigationItem(
+            "/account/apps", N_("Authorized apps"), N_("consent authorized"), icon="apps",
+            about=N_("Programs that act for you"),
+        ),
+        NavigationItem(
+            "/account/second-factor", N_("Second factor"), N_("totp authenticator 2fa two-factor"), icon="key",
+            about=N_("Protect your account with codes of your phone"),
+        ),
     ),
-)
+)  # fmt: skip
+_BY_PATH = {each.path: each for each in PLACES}
+_ALONE = ("/records",)  # a record's pages belong to the list of its type
+_RECORDS, _LISTS = "/records/", "/search/"
 
 
 def open_to(actor: Actor) -> list[NavigationItem]:
@@ -153,32 +334,33 @@ def open_to(actor: Actor) -> list[NavigationItem]:
     return [each for each in PLACES if _may(actor, each)]
 
 
-def rail(actor: Actor, custom: Sequence[RecordType] = ()) -> list[tuple[str, list[NavigationItem]]]:
-    """The rail: pairs of a heading and its entries. custom: custom record types, the first of which are listed among
-    the records."""
+def settings_of(actor: Actor) -> dict[str, list[NavigationItem]]:
+    """The pages behind the settings that a worker may open, by group; those that others belong to."""
     groups: dict[str, list[NavigationItem]] = {}
     for each in open_to(actor):
-        if each.icon:
+        if each.about:
             groups.setdefault(each.group, []).append(each)
+    return groups
+
+
+def custom_types(custom: Sequence[RecordType]) -> list[NavigationItem]:
+    """The first custom record types, for the rail."""
     searchable = [each for each in custom if each.offers("search")][:MAX_CUSTOM]
-    groups[RECORDS][-1:-1] = [
-        NavigationItem(f"/search/{each.uri}", each.label_names[1], icon="box") for each in searchable
-    ]
-    return list(groups.items())
+    return [NavigationItem(f"{_LISTS}{each.uri}", each.label_names[1], icon="box") for each in searchable]
 
 
-def bar(actor: Actor) -> list[NavigationItem]:
-    """The entries in the bar of a phone, beside the button that opens the rail."""
-    return [each for each in open_to(actor) if each.is_first][:4]
-
-
-def here(places: Sequence[NavigationItem], path: str) -> str:
-    """The path of the entry that a page belongs to: the longest prefix of its own path."""
-    return max((each.path for each in places if _holds(each.path, path)), key=len, default="")
-
-
-def _holds(place: str, path: str) -> bool:
-    return path == place or (place != "/" and path.startswith(f"{place}/"))
+def place_of(path: str, further: Sequence[NavigationItem] = ()) -> NavigationItem | None:
+    """The entry that a page belongs to: the one with the longest beginning of its path. further: entries besides
+    PLACES."""
+    by_path = {each.path: each for each in further}
+    list_path = _LISTS + path.removeprefix(_RECORDS).partition("/")[0] if path.startswith(_RECORDS) else ""
+    beginning = path
+    while beginning:
+        place = _BY_PATH.get(beginning) or by_path.get(beginning)
+        if place is not None and (beginning == path or beginning not in _ALONE):
+            return place
+        beginning = beginning.rpartition("/")[0]
+    return place_of(list_path, further) if list_path else None
 
 
 def _may(actor: Actor, place: NavigationItem) -> bool:

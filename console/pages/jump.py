@@ -8,12 +8,11 @@ from urllib.parse import unquote
 from console.forms import owners
 from console.html.rendering import render
 from console.html.samples import Sample
-from console.http import navigation
+from console.http import navigation, ticket_lists
 from console.http.page_response import PageResponse, json_response
 from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import lookup
-from console.tickets import inbox
 from server.automation import macros
 from server.dataclass import dataclass
 from server.help import articles, synonyms
@@ -111,7 +110,7 @@ def found(visit: Visit, q: str) -> list[JumpTarget]:
     first = [each for each in pages if each.label.lower().startswith(start)]
     by_words = find_by_words(visit.ctx, q, MAX_OF_KIND)
     tickets = [JumpTarget(label, _("Ticket"), paths.ticket(mask)) for label, mask in by_words]
-    hits = [*first, *_macros(visit, q), *tickets, *pages, *_saved(visit, q)]
+    hits = [*first, *_macros(visit, q), *tickets, *pages, *_group_lists(visit, q), *_saved(visit, q)]
     hits += [hit for each in queries for hit in (*_records(visit, each), *_settings(visit, each))]
     hits += [hit for each in (*queries[1:], q) for hit in _help(visit, each)]  # a word of others is rarely in our help
     by_path = {each.path: each for each in reversed(hits)}
@@ -140,7 +139,7 @@ def _pages(visit: Visit, q: str) -> list[JumpTarget]:
     ]
     hits += [
         JumpTarget(shown(each.label), _("List"), each.path)
-        for each in inbox.VIEWS.values()
+        for each in ticket_lists.STANDARD.values()
         if words and _fits(words, f"{each.label} {shown(each.label)}")
     ]
     hits += [
@@ -151,6 +150,13 @@ def _pages(visit: Visit, q: str) -> list[JumpTarget]:
     if words:
         hits.sort(key=lambda hit: not hit.label.lower().startswith(words[0]))
     return hits
+
+
+def _group_lists(visit: Visit, q: str) -> list[JumpTarget]:
+    """The tickets of groups, also of those that are not in the rail."""
+    groups = records.search_names(visit.ctx, "group", q, MAX_OF_KIND)["results"]
+    lists = [ticket_lists.of_group(each["id"], str(each[records.LABEL])) for each in groups]
+    return [JumpTarget(each.label, _("List"), each.path) for each in lists]
 
 
 def _saved(visit: Visit, q: str) -> list[JumpTarget]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 from urllib.parse import urlencode
 
-from console.html import confirmation, resume, ui
+from console.html import confirmation, resume
 from console.html.rendering import render
 from console.http.live import latest_cursor, stream
 from console.http.page_response import INVALID, PageResponse, json_response, see
@@ -198,8 +198,7 @@ def follow(visit: Visit) -> PageResponse:
 @page("GET", NEWS)
 def show_news(visit: Visit) -> PageResponse:
     """What a list of tickets does not show yet: {new: how many it finds that were changed since, total: of all it
-    finds, here: {ticket: who is there}, of those with these ids; views: {list: its count} where `views` asks for them}.
-    Raises BadQuery."""
+    finds, here: {ticket: who is there}, of those with these ids}. Raises BadQuery."""
     query, since = visit.query.text("q", ""), visit.query.integer("since", 0, 0, 2**40)
     new = records.count(visit.ctx, inbox.URI, f'{query} updated:"{since} to now"')
     ids = [each for each in visit.query.text("ids", "").split(",") if id_in(each)][:MAX_SELECTED]
@@ -207,9 +206,6 @@ def show_news(visit: Visit) -> PageResponse:
     tickets = records.search(visit.ctx, inbox.URI, search)["results"] if ids else []
     here = {each["id"]: present.on_row(visit, each["id"]) for each in tickets}
     news = {"new": new, "total": records.count(visit.ctx, inbox.URI, query), "here": here}
-    if visit.query.flag("views"):
-        counts = ((each.name, each.count) for each in inbox.views(visit))
-        news["views"] = {name: ui.number(visit, count) for name, count in counts if count is not None}
     return json_response(news)
 
 

@@ -13,6 +13,7 @@ function put({ html }) {
   bell.ariaLabel = fresh.ariaLabel;
   bell.dataset.unread = fresh.dataset.unread;
   const number = bell.querySelector(".number");
+  document.querySelector("[data-unread-number]").textContent = number?.textContent ?? "";
   document.title = (number ? `(${number.textContent}) ` : "") + document.title.replace(MARK, "");
 }
 

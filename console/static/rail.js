@@ -1,10 +1,11 @@
-// Which groups of the rail are closed: the next page comes with them closed.
+// The rail: which of its sections are closed, and its numbers.
 import { all } from "./page.js";
 
-const groups = all(".rail details");
-for (const group of groups) {
-  group.querySelector("summary").addEventListener("click", () => {
-    const closed = groups.filter((each) => (each === group ? each.open : !each.open)); // it turns after this
+// The next page comes with the closed sections closed.
+const sections = all(".rail details");
+for (const section of sections) {
+  section.querySelector("summary").addEventListener("click", () => {
+    const closed = sections.filter((each) => (each === section ? each.open : !each.open)); // it turns after this
     const names = closed.map((each) => each.dataset.group).join(".");
     document.cookie = `rail=${names}; Path=/; SameSite=Lax; Max-Age=31536000`;
   });
@@ -14,3 +15,6 @@ for (const group of groups) {
 addEventListener("keydown", (event) => {
   if (event.key === "Escape" && location.hash === "#rail") location.hash = "#main";
 });
+
+// Nothing that is seen first waits for the numbers to follow.
+if (document.getElementById("rail")) import("./counts.js");

@@ -72,11 +72,9 @@ async function look() {
   asked = Date.now();
   const { newsOf, since, total } = followed.dataset;
   const ids = boxes().map((box) => box.value).join();
-  const views = document.getElementById("views") ? "&views=1" : "";
-  const answer = await fetch(`/-/news?q=${newsOf}&since=${since}&ids=${ids}${views}`, { headers: { "X-Live": "1" } }).then((each) => each.ok ? each.json() : null, () => null);
+  const answer = await fetch(`/-/news?q=${newsOf}&since=${since}&ids=${ids}`, { headers: { "X-Live": "1" } }).then((each) => each.ok ? each.json() : null, () => null);
   if (!answer) return;
   for (const each of all("[data-here]", followed)) each.textContent = answer.here[each.dataset.here] ?? "";
-  for (const each of all("[data-view]")) each.textContent = answer.views?.[each.dataset.view] ?? each.textContent;
   const line = document.querySelector("[data-news]");
   if (!line || (!answer.new && String(answer.total) === total)) return;
   line.querySelector("[data-count]").textContent = answer.new ? t("{count} new or changed.", { count: answer.new }) : t("The list has changed.");
@@ -93,4 +91,3 @@ attend();
 document.addEventListener("visibilitychange", attend);
 
 enhance(told);
-document.querySelector(".views [aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" });

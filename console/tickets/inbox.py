@@ -1,16 +1,16 @@
-"""The inbox: my tickets, unassigned, waiting, tickets of a group, saved searches; and the actions on selected
-tickets."""
+"""The inbox: the rows of its lists, and the actions on selected tickets."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
-from urllib.parse import urlencode
 
 from markupsafe import Markup, escape
 
 from console.html import ui
 from console.html.ui import Option
+from console.http import ticket_lists
+from console.http.ticket_lists import TicketList
 from console.http.visit import Visit
 from console.lists import lookup
 from console.lists.worklist import BulkAction, Worklist, declare
@@ -19,102 +19,35 @@ from console.tickets import list_place, present
 from console.tickets.reply_choices import buckets
 from server.automation import macros
 from server.automation.macros.running import UNDONE
-from server.dataclass import dataclass
-from server.people import saved_searches
 from server.record_types.shared import paths
 from server.records import records
-from server.records.records import SearchRequest
 from server.search.query_texts import sorted_query
-from server.tickets import latest_words, list_neighbours, passing_counts, reply_drafts, target_alerts, undo
+from server.tickets import latest_words, list_neighbours, reply_drafts, undo
 from server.tickets.latest_words import LatestWords
 from server.translation import N_, N_ngettext, N_pgettext, _, ngettext, pgettext, shown
 
-PATH, URI = "/inbox", "ticket"
-FIRST = "mine"
-GROUPS = 12  # groups in the menu, with the most open tickets
+PATH, URI = ticket_lists.PATH, ticket_lists.URI
 STATUS_BADGES = {
     "open": ("ok", N_("open")),
     "waiting": ("warn", N_("waiting")),
     "closed": ("muted", N_("closed")),
     "deleted": ("err", N_("deleted")),
 }
-SORT = "-updated"
+SORT = ticket_lists.SORT
 
 
-@dataclass(frozen=True, slots=True)
-class TicketView:
-    """A list of the inbox. name: the parameter `v`. count: of its tickets, None if it is not counted."""
-
-    name: str
-    label: str
-    icon: str
-    query: str
-    count: int | None = None
-
-    @property
-    def path(self) -> str:
-        return f"{PATH}?{urlencode({'v': self.name})}"
-
-    @property
-    def is_saved(self) -> bool:
-        """Whether it is a saved search."""
-        return self.name.startswith("saved.")
-
-
-VIEWS = {  # the standard lists by name
-    each.name: each
-    for each in (
-        TicketView(FIRST, N_("My open"), "ticket", "status:open owner.id:me"),
-        TicketView("unassigned", N_("Unassigned"), "inbox", "status:open owner.id:none"),
-        TicketView("waiting", N_("Waiting"), "clock", "status:waiting owner.id:me"),
-        TicketView("open", N_("All open"), "list", "status:open"),
-        TicketView("all-waiting", N_("All waiting"), "clock", "status:waiting"),
-    )
-}
-LATE = TicketView("late", N_("Overdue"), "clock", "status:open due:<now")  # shown if there are service targets
-
-
-def views(visit: Visit) -> list[TicketView]:
-    """Returns the lists of a worker, with the number of tickets in each."""
-    ctx = visit.ctx
-    standard = [*VIEWS.values(), *([LATE] if target_alerts.are_there(ctx) else [])]
-    request = SearchRequest("status:open", 1, subtotals=("group.id",), show_results=False)
-    by_group = records.search(ctx, URI, request)["subtotals"]["group.id"][:GROUPS]
-    return [
-        *(replace(each, label=shown(each.label), count=records.count(visit.ctx, URI, each.query)) for each in standard),
-        *(
-            _of_group(each["key"], str(each["label"]), each["hits"])
-            for each in by_group
-            if len(by_group) > 1 and each.get("key")
-        ),
-        *(replace(each, count=passing_counts.count(visit.ctx, each.query)) for each in _saved(visit)),
-    ]
-
-
-def _of_group(id: int | str, label: str, count: int | None = None) -> TicketView:
-    return TicketView(f"group.{id}", label, "group", f"status:open group.id:{id}", count)
-
-
-def view_of(visit: Visit) -> TicketView:
+def list_of(visit: Visit) -> TicketList:
     """Returns the list that the address requests; the first one if there is none or it was deleted."""
     name = visit.query.text("v", "")
     kind, _dot, id = name.partition(".")
-    if kind == "group" and id.isdigit():
+    if kind == ticket_lists.GROUP and id.isdigit():
         for _id, label in lookup.choices(visit, "group", f"id:{id}"):
-            return _of_group(id, label)
-    for each in _saved(visit) if kind == "saved" else ():
+            return ticket_lists.of_group(id, label)
+    for each in ticket_lists.saved(visit.ctx) if kind == ticket_lists.SAVED else ():
         if each.name == name:
             return each
-    standard = LATE if name == LATE.name else VIEWS.get(name, VIEWS[FIRST])
+    standard = ticket_lists.STANDARD.get(name, ticket_lists.STANDARD[ticket_lists.FIRST])
     return replace(standard, label=shown(standard.label))
-
-
-def _saved(visit: Visit) -> list[TicketView]:
-    """The saved searches for tickets that the worker may use."""
-    return [
-        TicketView(f"saved.{each.id}", each.label, "search", each.query)
-        for each in saved_searches.of_type(visit.ctx, URI)
-    ]
 
 
 # -- rows -------------------------------------------------------------------------------------------------------------
@@ -130,7 +63,7 @@ class TicketRows:
     def paths(self) -> dict[int, str]:
         """The path of each ticket by id, with the way back to the list and to its neighbours."""
         visit, rows = self._visit, self._rows
-        own = view_of(visit).query if visit.path == PATH else ""
+        own = list_of(visit).query if visit.path == PATH else ""
         q = sorted_query(SORT, visit.query.text("sort", ""), own, visit.query.text("q", ""))
         size = visit.query.integer("limit", ui.PAGE_ROWS, 1, 100)
         first = (visit.query.integer("page", 1, 1, records.MAX_PAGE) - 1) * size + 1
@@ -294,6 +227,7 @@ TICKETS = declare(Worklist(
                    value=lambda row, more: row.get("owner__label") or ""),
         ListColumn("updated", N_("Updated"), _updated, "updated", is_time=True),
     ),
+    placeholder=N_("Filter: status, owner, words"),
     load=TicketRows, expand="requesters,org_", by=("group.id", "owner.id", "org.id", "status", "bucket.id"),
     actions=ACTIONS,
     changes="worker", none=N_("No ticket matches."), empty=N_("No tickets here."), is_followed=True, hides_alike=True,
@@ -301,10 +235,11 @@ TICKETS = declare(Worklist(
 ))  # fmt: skip
 
 
-def of_view(view: TicketView) -> Worklist:
+def of_list(listed: TicketList) -> Worklist:
     """Returns the list as a page shows it."""
-    empty = N_("Inbox zero: you have no open tickets.") if view.name == FIRST else TICKETS.empty
-    return replace(TICKETS, title=view.label, own_query=view.query, empty=empty)
+    is_first = listed.name == ticket_lists.FIRST
+    empty = N_("Inbox zero: you have no open tickets.") if is_first else TICKETS.empty
+    return replace(TICKETS, title=listed.label, own_query=listed.query, empty=empty)
 
 
 def of_search() -> Worklist:

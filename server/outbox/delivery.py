@@ -79,6 +79,11 @@ def of_ticket(ctx: Context, ticket_id: int) -> list[Delivery]:
     return ctx.service.store.read(lambda tx: _found(tx, "ticket_id", ticket_id, ctx.now))
 
 
+def of_worker(ctx: Context, worker_id: int) -> list[Delivery]:
+    """The states of a worker's unsent mails. The caller checks who may read them."""
+    return ctx.service.store.read(lambda tx: _found(tx, "worker_id", worker_id, ctx.now))
+
+
 def of_record(ctx: Context, uri: str, record: Mapping[str, Any]) -> Delivery | None:
     """The state of the unsent mail of a message or draft; None for another record, and once it was sent. The caller
     checks who may read the record."""

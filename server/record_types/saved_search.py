@@ -10,6 +10,8 @@ from server.search.filters import ContextFilter
 from server.search.query_parser import parse
 from server.store.tables import Index
 
+VERSION = "saved_searches"  # of all saved searches; see Transaction.version
+
 
 class SavedSearch(RecordType):
     """A query on one record type, owned by the service, a group, a role or a worker."""
@@ -47,6 +49,7 @@ class SavedSearch(RecordType):
         ),
     )
     subtotals = Subtotals(search=("context", "fieldset"))
+    bumps = {VERSION: ()}
     has_links_filter = False
 
     def privileged(self, change: Change, writing: Writing) -> None:

@@ -3,24 +3,66 @@
 import time
 
 from server.context import Context
+from server.dataclass import dataclass
 from server.errors import HelpdeskError
 from server.records import records
-from server.store.store_local import TooSlow
+from server.store.store_local import StoreLocal, TooSlow
 
 PASSING_SECONDS = 0.1  # seconds that counting a search may take
+REST = 200  # times the duration of a count before the same one is repeated: 0.5 % of the time
+FRESH_SECONDS = 60  # a count is shown so long after a change, and so long without one, since searches name times
+MAX_COUNTS = 10_000  # remembered counts
 _TOO_SLOW = TooSlow()  # searches
 
 
-def count(ctx: Context, query: str) -> int | None:
+@dataclass(frozen=True, slots=True)
+class PassingCount:
+    """A count of a worker's search. at: the cursor of the changes that it includes. began, seconds: when it was
+    counted, and for how long."""
+
+    number: int
+    at: int
+    began: float
+    seconds: float
+
+    def is_current(self, at: int) -> bool:
+        """Whether it includes all changes, or was counted too recently to be repeated."""
+        age = time.monotonic() - self.began
+        return age < self.seconds * REST or (self.at == at and age < FRESH_SECONDS)
+
+
+_COUNTS: StoreLocal[dict[tuple[int, str], PassingCount]] = StoreLocal()
+
+
+def count(ctx: Context, query: str, at: int) -> int | None:
     """Returns the number of tickets that a search finds; None for an invalid search, and for one that took too long,
-    which is not counted again for a while."""
+    which is not counted again for a while. at: the present cursor of changes."""
     if _TOO_SLOW.has(ctx.service.store, query, ctx.now):
         return None
+    counts, key = _COUNTS.made(ctx.service.store, dict), (ctx.actor.worker_id, query)
+    known = counts.get(key)
+    if known is not None and known.is_current(at):
+        return known.number
     began = time.monotonic()
     try:
-        return records.count(ctx, "ticket", query)
+        number = records.count(ctx, "ticket", query)
     except HelpdeskError:
         return None
     finally:
-        if time.monotonic() - began > PASSING_SECONDS:
+        seconds = time.monotonic() - began
+        if seconds > PASSING_SECONDS:
             _TOO_SLOW.add(ctx.service.store, query, ctx.now)
+    if len(counts) >= MAX_COUNTS:
+        counts.clear()
+    counts[key] = PassingCount(number, at, began, seconds)
+    return number
+
+
+def recall(ctx: Context, query: str, at: int) -> tuple[int | None, bool]:
+    """Returns the last count of a search, None if there is none of the last minute; and whether to count it again."""
+    if _TOO_SLOW.has(ctx.service.store, query, ctx.now):
+        return None, False
+    known = _COUNTS.made(ctx.service.store, dict).get((ctx.actor.worker_id, query))
+    if known is None or time.monotonic() - known.began > FRESH_SECONDS:
+        return None, True
+    return known.number, not known.is_current(at)

@@ -31,7 +31,7 @@ def test_a_search_is_saved_in_the_inbox_shown_and_undone(page: Page, nora: Api) 
     assert violations(page) == []
     page.get_by_role("button", name="Save search").press("Enter")
     page.wait_for_url("**v=saved.*")
-    here = page.get_by_role("navigation", name="Lists").get_by_role("link", name="Pumps that wait")
+    here = page.get_by_role("navigation", name="Main").get_by_role("link", name="Pumps that wait")
     expect(here).to_have_attribute("aria-current", "page")
     expect(here.locator(".number")).to_have_text(re.compile(r"\d"))
     [made] = saved(nora, "Pumps that wait")

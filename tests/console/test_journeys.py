@@ -165,8 +165,8 @@ def test_pictures_for_the_readme(mine: Page, lively: Lively) -> None:
     mine.emulate_media(color_scheme="light")
     mine.goto("/inbox")
     if shots.IS_ASKED:
-        mine.locator("#views").get_by_role("link", name="Orders").click()
-    expect(mine.locator("main")).to_contain_text("Unassigned")
+        mine.locator(".rail").get_by_role("link", name="Orders").click()
+    expect(mine.locator(".rail")).to_contain_text("Unassigned")
     shots.take(mine, "inbox")
     mine.goto(f"/search/ticket?q={DISCUSSED if shots.IS_ASKED else ''}")
     mine.locator("tbody a").first.click()

@@ -149,19 +149,18 @@ def wide(chromium: Browser, server: Server, nora_in_a_browser: Visitor) -> Itera
 
 def test_a_closed_group_stays_closed_except_for_the_current_page(wide: Page) -> None:
     wide.goto("/help")
-    group = wide.locator('.rail [data-group="administration"]')
-    group.locator("summary").click()
-    expect(wide.get_by_role("link", name="Tokens", exact=True)).to_be_hidden()
+    rail = wide.locator(".rail")
+    section, organizations = rail.locator('[data-group="customers"]'), rail.get_by_role("link", name="Organizations")
+    section.locator("summary").click()
+    expect(organizations).to_be_hidden()
     wide.goto("/")
-    expect(wide.get_by_role("link", name="Tokens", exact=True)).to_be_hidden()
-    expect(wide.get_by_role("link", name="Webhooks", exact=True)).to_be_visible()
-    wide.goto("/admin/tokens")
-    expect(wide.locator(".rail").get_by_role("link", name="Tokens", exact=True)).to_have_attribute(
-        "aria-current", "page"
-    )
+    expect(organizations).to_be_hidden()
+    expect(rail.get_by_role("link", name="Tasks")).to_be_visible()
+    wide.goto("/search/org")
+    expect(organizations).to_have_attribute("aria-current", "page")
     wide.goto("/")
-    group.locator("summary").press("Enter")
-    expect(wide.locator(".rail").get_by_role("link", name="Tokens", exact=True)).to_be_visible()
+    section.locator("summary").press("Enter")
+    expect(organizations).to_be_visible()
 
 
 @pytest.mark.parametrize("javascript", WITH_AND_WITHOUT_SCRIPTS)
@@ -169,20 +168,24 @@ def test_the_bar_of_a_phone_leads_to_everything(
     chromium: Browser, server: Server, nora_in_a_browser: Visitor, javascript: bool
 ) -> None:
     with chromium.page(server.url, PHONE, nora_in_a_browser.cookies, java_script_enabled=javascript) as phone:
-        phone.goto("/admin/mail")
-        bar = phone.get_by_role("navigation", name="Most used")
-        assert bar.get_by_role("listitem").count() == 5
-        expect(bar.get_by_role("link", name="Mail")).to_have_attribute("aria-current", "page")
-        expect(phone.get_by_role("link", name="Backups")).to_be_hidden()
+        phone.goto("/inbox")
+        bar, settings = phone.get_by_role("navigation", name="Most used"), phone.get_by_role("link", name="Settings")
+        names = [each.split()[0] for each in bar.get_by_role("listitem").all_inner_texts()]
+        assert names == ["Inbox", "Search", "New", "Notifications", "More"]
+        expect(bar.get_by_role("link", name="Inbox")).to_have_attribute("aria-current", "page")
+        expect(settings).to_be_hidden()
+        phone.get_by_role("link", name="Lists").click()
+        expect(phone.get_by_role("link", name="Unassigned")).to_be_visible()
+        bar.get_by_role("link", name="Close").click()
         bar.get_by_role("link", name="More").click()
-        expect(phone.get_by_role("link", name="Backups")).to_be_visible()
+        expect(settings).to_be_visible()
         if javascript:
             assert violations(phone, part=".bar") == []
         bar.get_by_role("link", name="Close").click()
-        expect(phone.get_by_role("link", name="Backups")).to_be_hidden()
+        expect(settings).to_be_hidden()
         bar.get_by_role("link", name="More").click()
-        phone.get_by_role("link", name="Backups").click()
-        expect(phone.get_by_role("heading", level=1)).to_have_text("Backups")
+        settings.click()
+        expect(phone.get_by_role("heading", level=1)).to_have_text("Settings")
 
 
 # -- charts -----------------------------------------------------------------------------------------------------------

@@ -218,16 +218,16 @@ def test_settings_are_changed_at_run_time(nora: Visitor, api: Api) -> None:
     assert nora.get(f"{SETTINGS}/port").status_code == nora.get(f"{SETTINGS}/bogus").status_code == 404
 
 
-def test_the_rail_shows_when_mail_stalls(server: Server, nora: Visitor) -> None:
-    assert "could not be taken" not in nora.get("/help").text
+def test_the_settings_show_when_mail_stalls(server: Server, nora: Visitor) -> None:
+    assert "could not be processed" not in nora.get("/settings").text
     kept = server.data / "failed-mail" / "mailbox-1.eml"
     kept.parent.mkdir()
     kept.write_bytes(b"broken")
-    told = text_of(nora.get("/help").text)
-    assert "some email could not be processed and is stored" in told[told.index("Mail ▲ : ") : told.index("Scheduler")]
+    told = text_of(nora.get("/settings").text)
+    assert "some email could not be processed and is stored" in told[told.index("Mail ▲ : ") : told.index("Sender DNS")]
     nora.send("/admin/mail/failed/" + re.findall(r"/failed/([0-9a-f]{24})", nora.get("/admin/mail/failed").text)[0] +
               "/discard", {}, page="/admin/mail/failed")  # fmt: skip
-    assert "could not be taken" not in nora.get("/help").text
+    assert "could not be processed" not in nora.get("/settings").text
 
 
 @WALK

@@ -192,7 +192,7 @@ def _take_five_unassigned(page: Page, hands: Hands, milos: DeskOfMilo) -> None:
     assert milos.nora.search("ticket", f"owner.id:{milos.nora.ids['milo']}").ok()["total"] == 5
     hands.press("g", "i")
     page.wait_for_url("**/inbox")
-    expect(page.locator(".views a").first).to_contain_text("5")
+    expect(page.locator(".rail [data-view=mine]")).to_have_text("5")
     assert violations(page) == []
 
 

@@ -1,0 +1,104 @@
+"""The lists of tickets that every worker has: standard ones, those of groups, and saved searches; with the number of
+tickets in each. The rail shows them beside every page."""
+
+from dataclasses import replace
+from urllib.parse import urlencode
+
+from server.context import Context
+from server.dataclass import dataclass
+from server.people import saved_searches
+from server.tickets import list_counts, passing_counts
+from server.tickets.list_counts import ListCounts
+from server.translation import N_, shown
+
+PATH, URI = "/inbox", "ticket"
+SORT = "-updated"
+FIRST, LATE = "mine", "late"
+GROUP, SAVED = "group", "saved"  # what the names of these lists begin with
+
+
+@dataclass(frozen=True, slots=True)
+class TicketList:
+    """A list of tickets. name: the parameter `v` of the inbox. count: of its tickets, None if it is not counted."""
+
+    name: str
+    label: str
+    icon: str
+    query: str
+    count: int | None = None
+
+    @property
+    def path(self) -> str:
+        return f"{PATH}?{urlencode({'v': self.name})}"
+
+
+@dataclass(frozen=True, slots=True)
+class TicketLists:
+    """The lists of a worker. at: the cursor of the changes that their numbers include. is_stale: whether the number of
+    a saved search is missing or old."""
+
+    standard: list[TicketList]
+    groups: list[TicketList]
+    saved: list[TicketList]
+    counts: ListCounts
+    is_stale: bool
+
+    @property
+    def all(self) -> list[TicketList]:
+        return [*self.standard, *self.groups, *self.saved]
+
+
+STANDARD = {  # by name
+    each.name: each
+    for each in (
+        TicketList(FIRST, N_("My open"), "ticket", "status:open owner.id:me"),
+        TicketList("waiting", N_("My waiting"), "clock", "status:waiting owner.id:me"),
+        TicketList("unassigned", N_("Unassigned"), "inbox", "status:open owner.id:none"),
+        TicketList("all-waiting", N_("Waiting"), "clock", "status:waiting"),
+        TicketList("open", N_("All open"), "list", "status:open"),
+        TicketList(LATE, N_("Overdue"), "bell", "status:open due:<now"),  # shown if there are service targets
+    )
+}
+
+
+def read(ctx: Context, *, counts_all: bool) -> TicketLists:
+    """Returns the lists of the caller. counts_all: whether saved searches are counted now; if not, they have their last
+    number."""
+    counts = list_counts.read(ctx)
+    numbers = {
+        FIRST: counts.own_open,
+        "waiting": counts.own_waiting,
+        "unassigned": counts.unassigned,
+        "all-waiting": counts.waiting,
+        "open": counts.open,
+    }
+    is_stale = False
+
+    def number(query: str) -> int | None:
+        nonlocal is_stale
+        if counts_all:
+            return passing_counts.count(ctx, query, counts.at)
+        known, is_old = passing_counts.recall(ctx, query, counts.at)
+        is_stale = is_stale or is_old
+        return known
+
+    standard = [
+        replace(each, label=shown(each.label), count=numbers[name] if name in numbers else number(each.query))
+        for name, each in STANDARD.items()
+        if name in numbers or counts.has_targets
+    ]
+    groups = [of_group(id, name, count) for id, (name, count) in counts.groups.items()]
+    searches = [replace(each, count=number(each.query)) for each in saved(ctx)]
+    return TicketLists(standard, groups, searches, counts, is_stale)
+
+
+def of_group(id: int | str, label: str, count: int | None = None) -> TicketList:
+    """Returns the list of a group."""
+    return TicketList(f"{GROUP}.{id}", label, "group", f"status:open group.id:{id}", count)
+
+
+def saved(ctx: Context) -> list[TicketList]:
+    """Returns the saved searches for tickets that the caller may use."""
+    return [
+        TicketList(f"{SAVED}.{each.id}", each.label, "search", each.query) for each in saved_searches.of_type(ctx, URI)
+    ]

@@ -1,0 +1,46 @@
+// The numbers of the rail follow every act: a stream says that one may have changed. Of all pages that a worker has open,
+// one follows it and tells the others; after an act of the worker the page asks at once. Without locks (plain http), pages
+// follow while they are seen.
+import { all, follow } from "./page.js";
+
+const PATH = "/-/lists";
+const REST = 8000; // milliseconds between two questions, however much happens
+const rail = document.getElementById("rail");
+const name = `rail ${document.documentElement.dataset.worker}`;
+const pages = new BroadcastChannel(name);
+let at = Number(rail.dataset.at); // the last change that the numbers include
+let asked = 0;
+let timer = 0;
+let stream = null;
+
+function put(news) {
+  if (news.at < at) return;
+  at = news.at;
+  for (const each of all("[data-view]", rail)) each.textContent = news.counts[each.dataset.view] ?? each.textContent;
+}
+async function look() {
+  clearTimeout(timer);
+  timer = 0;
+  asked = Date.now();
+  const answer = await fetch(PATH, { redirect: "error", headers: { "X-Live": "1" } }).catch(() => null);
+  if (!answer?.ok) return;
+  const news = await answer.json();
+  put(news);
+  pages.postMessage(news);
+}
+function attend() {
+  stream = follow(`${PATH}?since=${at}`, {
+    message(news) {
+      if (news.at > at) timer ||= setTimeout(look, Math.max(500 + Math.random() * 500, asked + REST - Date.now()));
+    },
+  });
+}
+pages.addEventListener("message", ({ data }) => put(data));
+addEventListener("saved", look);
+if ("stale" in rail.dataset) look();
+if (navigator.locks) navigator.locks.request(name, () => new Promise(attend));
+else {
+  const seen = () => (stream?.close(), document.hidden || attend());
+  document.addEventListener("visibilitychange", seen);
+  seen();
+}
