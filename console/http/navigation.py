@@ -36,7 +36,7 @@ SETTINGS = NavigationItem(
     "/settings", N_("Settings"), N_("administration configuration options"), icon="fields", key=","
 )  # fmt: skip
 DRAFTS = NavigationItem(
-    "/drafts", N_("Drafts and sent later"), N_("unsent scheduled email"), icon="pencil", key="d"
+    "/drafts", N_("Drafts"), N_("unsent scheduled email"), icon="pencil", key="d"
 )  # fmt: skip
 INBOX = NavigationItem("/inbox", N_("Inbox"), N_("tickets queue"), icon="inbox", key="i")
 COMPOSE = NavigationItem("/compose", N_("New ticket"), N_("compose write email"), icon="mail", key="n")

@@ -44,7 +44,7 @@ def test_the_rail_begins_with_the_lists_of_the_worker(milo: Visitor, signed_in: 
     sections = rail(milo.get("/account").text)
     assert sections[""] == ["New ticket"]
     assert sections["Inbox"] == [
-        "My open", "My waiting", "Unassigned", "Waiting", "All open", "Drafts and sent later",
+        "My open", "My waiting", "Unassigned", "Waiting", "All open", "Drafts",
     ]  # fmt: skip
     assert sections["Groups"] == ["Support"] and "People" in sections["Customers"]
     assert sections["Team"][0] == "Tasks" and sections["Team"][-1] == "Settings"
