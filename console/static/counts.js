@@ -16,6 +16,7 @@ let stream = null;
 function put(news) {
   if (news.at < at) return;
   at = news.at;
+  dispatchEvent(new Event("lists-changed"));
   for (const each of all("[data-view]", rail)) each.textContent = news.counts[each.dataset.view] ?? each.textContent;
 }
 async function look() {

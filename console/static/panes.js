@@ -11,11 +11,13 @@ const ticket = () => document.getElementById("ticket");
 // -- the list ----------------------------------------------------------------------------------------------------------
 
 let listed = ""; // the address that the rows came from
+let asked = 0;
 
 async function list() {
   const pane = box();
   if (!pane || !WIDE.matches || document.documentElement.dataset.panes === "ticket") return;
   const address = pane.dataset.beside;
+  asked = Date.now();
   const response = await fetch(address, { headers: { "X-Live": "1" } }).catch(() => null);
   if (!response?.ok || pane !== box()) return;
   const page = new DOMParser().parseFromString(await response.text(), "text/html");
@@ -32,6 +34,17 @@ async function list() {
   else pane.scrollTop = top;
 }
 const listSoon = calmly(list, 300);
+
+// After an act of somebody else; seldom, since it is read by every open desk.
+const REST = 30_000; // milliseconds
+let rests = 0;
+function listInTime() {
+  if (document.hidden || rests) return;
+  rests = setTimeout(() => {
+    rests = 0;
+    list();
+  }, Math.max(1000, asked + REST - Date.now()));
+}
 
 // Marks the row of the ticket that is shown; false if the list does not have it.
 function mark() {
@@ -156,4 +169,5 @@ export function begin() {
   document.addEventListener("visibilitychange", () => document.hidden || listSoon());
   addEventListener("put", ({ target }) => target.id === "ticket-head" && (listSoon(), fetchAhead()));
   addEventListener("arrive", fetchAhead);
+  addEventListener("lists-changed", listInTime);
 }
