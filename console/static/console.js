@@ -10,3 +10,4 @@ import "./rail.js";
 import "./swap.js";
 import "./toasts.js";
 import "./waiting.js";
+addEventListener("load", () => import("./offline.js")); // after all others, so that it hears of a form last

@@ -98,5 +98,5 @@ if (worker) {
 }
 addEventListener("submit", (event) => {
   if (event.target.getAttribute("action") !== "/sign-out") return;
-  Object.keys(localStorage).filter((each) => each.startsWith("draft:")).forEach((each) => localStorage.removeItem(each));
+  Object.keys(localStorage).filter((each) => /^(draft|reply):/.test(each)).forEach((each) => localStorage.removeItem(each));
 });

@@ -164,7 +164,7 @@ def test_the_service_is_killed_during_a_reply(chromium: Browser, revived: list[S
         expect(told).to_have_text("Draft stored.")
         first.kill()
         text.press_sequentially(" it is on its way.")
-        expect(told).to_contain_text("Draft not stored")
+        expect(told).to_contain_text("stored in this browser")
         revived.append(Server(tmp_path / "data", "--port", port))
         expect(told).to_have_text("Draft stored.", timeout=30_000)
         expect(text).to_have_value("Dear Ana, it is on its way.")
