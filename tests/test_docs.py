@@ -69,7 +69,7 @@ INTERNAL = {
         automation.bindings.MAX_KEPT automation.bindings.MAX_KEPT_CHARS
         automation.policy.MAX_KEPT automation.policy.MAX_KEPT_CHARS automation.program.MAX_KEPT
         automation.program.MAX_KEPT_CHARS record_types.shared.checks.MAX_KEPT record_types.shared.scopes.MAX_KEPT
-        access.rules.MAX_CACHED records.scoped_types.MAX_CACHED web.heads.MAX_KEPT
+        tickets.passing_counts.MAX_COUNTS access.rules.MAX_CACHED records.scoped_types.MAX_CACHED web.heads.MAX_KEPT
         web.serving.MAX_KEPT_CHARS web.serving.MAX_KEPT_LINES web.serving.MAX_AHEAD_BYTES
         search.query_parser.MAX_CACHED_CHARS search.filters.word_filters.MAX_KEPT_WORDS
         search.filters.word_filters.MAX_KEPT_CHARS
@@ -89,7 +89,7 @@ INTERNAL = {
         mailroom.mailboxes.checking.MAX_IN_A_ROW mailroom.mailboxes.fetch_state.MAX_RETRY_SECONDS
         notifying.notification_mails.MAX_AT_ONCE people.sign_in_administration.MAX_HANDED_OVER people.unread.MAX_AT_ONCE
         people.due_reminders.MAX_BATCHES tickets.target_alerts.MAX_BATCHES
-        tickets.reopening.MAX_BATCHES jobs.job_queue.MAX_RUNS jobs.scheduler.MAX_ROUNDS
+        tickets.list_counts.MAX_CHANGES tickets.reopening.MAX_BATCHES jobs.job_queue.MAX_RUNS jobs.scheduler.MAX_ROUNDS
         counting.combinations.MAX_QUICK_ROWS cli.doctor.MAX_NAMED search.beginning.MAX_ASKED
         store.moving.MAX_ROWS store.postgresql.faults.MAX_REASON store.transaction.MAX_QUICK_VALUES
     """,
@@ -121,7 +121,8 @@ INTERNAL = {
         help.articles.MAX_FOUND help.articles.MAX_WORDS
         people.saved_searches.MAX_OFFERED people.saved_searches.MAX_READ
         people.saved_searches.MAX_GROUPS packages.prompts.MAX_CHOICES tickets.by_words.MAX_REQUESTERS
-        help.synonyms.MAX_FOUND console.http.navigation.MAX_CUSTOM
+        help.synonyms.MAX_FOUND console.http.navigation.MAX_CUSTOM console.html.rail.MAX_SHOWN
+        tickets.list_counts.MAX_GROUPS
         records.search_help.chips.MAX_CHARS records.search_help.chips.MAX_CHIPS
         records.search_help.query_help.MAX_LABELS records.search_help.options.MAX_NAMES
         records.search_help.options.MAX_RECORDS records.search_suggestions.MAX_NAME_WORDS

@@ -13,6 +13,8 @@ from server.search.query_texts import sorted_query
 from server.translation import N_, Words, shown
 
 INBOX, GROUPS, SAVED, CUSTOMERS, TEAM = N_("Inbox"), N_("Groups"), N_("Saved"), N_("Customers"), N_("Team")
+FOLDED = (GROUPS, SAVED)  # long sections
+MAX_SHOWN = 5  # entries of a long section, before those behind a summary
 DRAFTS = "drafts"  # the name of the number of drafts
 
 
@@ -41,6 +43,21 @@ class RailSection:
     def key(self) -> str:
         """Its name in the cookie of the closed sections."""
         return _key(self.heading)
+
+    @property
+    def first(self) -> Sequence[RailEntry]:
+        """The entries that are always shown."""
+        return self.entries[:MAX_SHOWN] if self.heading in FOLDED else self.entries
+
+    @property
+    def more(self) -> Sequence[RailEntry]:
+        """The others, behind a summary."""
+        return self.entries[len(self.first) :]
+
+    @property
+    def shows_more(self) -> bool:
+        """Whether the current page is among the others."""
+        return any(each.state for each in self.more)
 
 
 @dataclass(frozen=True, slots=True)

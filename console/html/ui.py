@@ -74,7 +74,7 @@ MACROS = {
     "lists": "empty pager tabs findings",
     "charts": "bars columns rows",
     "records": "fact files delivery folded hidden_address",
-    "frame": "bell mark api",
+    "frame": "bell mark rail_entries api",
 }
 _FILES = {name: file for file, names in MACROS.items() for name in names.split()}
 DRAFT, RESTORE = drafts.FIELD, drafts.TAKE_UP

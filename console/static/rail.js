@@ -2,7 +2,7 @@
 import { all } from "./page.js";
 
 // The next page comes with the closed sections closed.
-const sections = all(".rail details");
+const sections = all(".rail [data-group]");
 for (const section of sections) {
   section.querySelector("summary").addEventListener("click", () => {
     const closed = sections.filter((each) => (each === section ? each.open : !each.open)); // it turns after this

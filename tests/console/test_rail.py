@@ -23,7 +23,7 @@ def rail(page: str) -> dict[str, list[str]]:
     found = page.partition('<nav class="rail"')[2].partition("</nav>")[0]
     sections: dict[str, list[str]] = {}
     heading = ""
-    for title, entry in re.findall(r"<summary>(.*?)<svg|<span dir=\"auto\">(.*?)</span>", found, re.DOTALL):
+    for title, entry in re.findall(r"<summary>(.*?)<svg|<span dir=\"auto\"[^>]*>(.*?)</span>", found, re.DOTALL):
         heading = title.strip() or heading
         if entry:
             sections.setdefault(heading, []).append(entry)
