@@ -127,7 +127,7 @@ def test_no_page_shows_untranslatable_text(spoken: Lively) -> None:
 @pytest.mark.sqlite("a desk with backups of its file")
 def test_the_rail_and_the_frame_of_a_page_are_translated(spoken: Lively) -> None:
     page = spoken.visitor.get("/account").text
-    assert '<html lang="eo" dir="ltr"' in page and "⟦Customers⟧" in page and "⟦Skip to content⟧" in page
+    assert '<html lang="eo" dir="ltr"' in page and "⟦Organizations⟧" in page and "⟦Skip to content⟧" in page
     assert "⟦Search or jump to…⟧" in page and "⟦Keyboard shortcuts⟧" in page
 
 

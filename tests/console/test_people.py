@@ -283,7 +283,7 @@ def test_managers_change_only_their_own_rosters(visitor: Visitor, nora: Api) -> 
     group = nora.create("group", name="Milos own", members={"manager": str(nora.ids["milo"])}).ok()["id"]
     page = visitor.get(f"{BASE}/rosters")
     assert page.status_code == 200 and "Milos own" in page.text and "Management" not in page.text
-    assert f"{BASE}/rosters" in visitor.get("/account").text and f'"{BASE}"' not in page.text
+    assert f"{BASE}/rosters" in visitor.get("/settings").text and f'"{BASE}"' not in page.text
     olga = nora.ids["olga"]
     assert visitor.send(f"{BASE}/rosters", {f"part[g{group}][w{olga}]": "member"}).status_code == 303
     assert str(olga) in nora.record("group", group, "members")["members"]
