@@ -1,5 +1,5 @@
 // The conversation of a ticket as it is read: opened at its newest entry, older ones folded to a line each.
-import { all, enhance } from "./page.js";
+import { all, enhance, isPlain } from "./page.js";
 
 const turns = () => all(".said-list .turn");
 
@@ -24,6 +24,23 @@ addEventListener("click", (event) => {
   event.stopImmediatePropagation();
   foldAll(link);
 }, true);
+
+// -- files -------------------------------------------------------------------------------------------------------------
+
+// Files are shown in place; the first one of them, if a key asks for all.
+const shownFiles = () => all(".ticket .files [data-preview]").filter((each) => !each.parentElement.hidden);
+const viewAll = document.querySelector("[data-files]");
+enhance(() => viewAll && (viewAll.hidden = !shownFiles().length));
+addEventListener("click", (event) => {
+  const link = event.target.closest?.("[data-files], .ticket .files [data-preview]");
+  if (!link || event.button || !isPlain(event) || link.dataset.preview === "") return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+  const files = shownFiles();
+  import("./viewer.js").then(({ view }) => view(files, Math.max(files.indexOf(link), 0)), () => link.href && location.assign(link.href));
+}, true);
+
+// -- the place of a link ------------------------------------------------------------------------------------------------
 
 // A link to an entry unfolds it.
 function unfold() {

@@ -20,7 +20,7 @@ from server.record_types.traits import Avatars
 from server.records import records
 from server.records.dictionary import Dictionaries
 from server.records.records import SearchRequest
-from server.records.stored_files import IMAGES, plain_type
+from server.records.stored_files import preview_of
 from server.translation import shown
 
 LABEL, FIELDSET = "_label", "custom_fieldset"
@@ -59,7 +59,8 @@ class Fact:
 @dataclass(frozen=True, slots=True)
 class File:
     """A file. size: in bytes. path: of its content. is_image: whether browsers display it inline. is_dropped: whether
-    its content was not stored, so that the path leads nowhere."""
+    its content was not stored, so that the path leads nowhere. preview: `image`, `pdf` or `text` for one that pages can
+    show, else ""."""
 
     id: int
     name: str
@@ -67,6 +68,7 @@ class File:
     path: str
     is_image: bool
     is_dropped: bool = False
+    preview: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +138,8 @@ def file(attachment: Mapping[str, Any]) -> File:
 
 
 def _file(id: int, name: str, size: int, mime_type: str, dropped: str) -> File:
-    is_image = plain_type(mime_type) in IMAGES and not dropped
-    return File(id, name, size, paths.file(id, name), is_image, bool(dropped))
+    preview = "" if dropped else preview_of(mime_type)
+    return File(id, name, size, paths.file(id, name), preview == "image", bool(dropped), preview)
 
 
 def _opened(record_type: RecordType) -> Iterator[str]:

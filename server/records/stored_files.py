@@ -23,6 +23,8 @@ SAFE_TYPES = frozenset(
     "audio/mpeg audio/ogg video/mp4 video/webm message/rfc822 text/calendar".split()
 )
 OCTETS = "application/octet-stream"
+PDF = "application/pdf"
+TEXTS = frozenset("text/plain text/csv application/json message/rfc822 text/calendar".split())
 IMAGES = frozenset(("image/png", "image/jpeg", "image/gif", "image/webp"))  # types that browsers show inline
 
 
@@ -45,9 +47,9 @@ class StoredFile:
         return own if own in SAFE_TYPES else OCTETS
 
     @property
-    def is_image(self) -> bool:
-        """Whether browsers show it inline."""
-        return plain_type(self.mime_type) in IMAGES
+    def preview(self) -> str:
+        """How pages can show it: `image`, `pdf`, `text` or ""."""
+        return preview_of(self.mime_type)
 
 
 def plain_type(mime_type: str) -> str:
@@ -57,6 +59,16 @@ def plain_type(mime_type: str) -> str:
     'image/png'
     """
     return mime_type.partition(";")[0].strip().lower()
+
+
+def preview_of(mime_type: str) -> str:
+    """Returns how pages can show a file of this type: `image`, `pdf`, `text`, or "" for not at all.
+
+    >>> preview_of("image/png"), preview_of("text/csv; charset=utf-8"), preview_of("text/html")
+    ('image', 'text', '')
+    """
+    own = plain_type(mime_type)
+    return "image" if own in IMAGES else "pdf" if own == PDF else "text" if own in TEXTS else ""
 
 
 def find(ctx: Context, id: int) -> StoredFile:

@@ -1,5 +1,6 @@
 """The conversation of a ticket as it is read: where it opens, what is folded, files, and what workers wrote."""
 
+import re
 from typing import Any
 
 from playwright.sync_api import Page, expect
@@ -142,3 +143,59 @@ def test_going_back_returns_to_the_same_place(page: Page, nora: Api, ticket: dic
     expect(page.locator(".turn[open]")).to_have_count(5)
     expect(place).to_be_in_viewport(ratio=0.9)
     assert place.bounding_box() == before
+
+
+# -- files ------------------------------------------------------------------------------------------------------------
+
+
+PARTS = (
+    ("list.csv", "text/csv", "name;city\nAna;Oslo"),
+    ("page.html", "text/html", "<b>x</b>"),
+    ("a.pdf", "application/pdf", "%PDF"),
+)
+
+
+def with_files(nora: Api, ticket: dict[str, Any]) -> None:
+    parts = "".join(
+        f"--b\nContent-Type: {kind}; name={name}\nContent-Disposition: attachment\n\n{content}\n"
+        for name, kind, content in PARTS
+    )
+    head = f"From: ana@kite.example\nTo: support@desk.example\nSubject: Re: [#{ticket['mask']}] Pump\n"
+    nora.parse(f"{head}Content-Type: multipart/mixed; boundary=b\n\n--b\n\nSee them.\n{parts}--b--\n").ok()
+
+
+def test_a_key_shows_the_files_of_a_ticket_one_after_the_other(page: Page, nora: Api, ticket: dict[str, Any]) -> None:
+    with_files(nora, ticket)
+    page.goto(ticket["page"])
+    page.keyboard.press("v")
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("list.csv")
+    expect(dialog.locator("pre")).to_have_text("name;city\nAna;Oslo")
+    assert violations(page) == []
+    page.keyboard.press("ArrowRight")
+    expect(dialog.locator("strong")).to_have_text("page.html")
+    expect(dialog).to_contain_text("No preview")
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    page.get_by_role("link", name="list.csv", exact=True).click()
+    expect(dialog.locator("pre")).to_contain_text("Oslo")
+
+
+def test_only_a_pdf_is_sent_for_a_frame_of_ours(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
+    with_files(nora, ticket)
+    page = signed_in.get(ticket["page"]).text
+    files = {name: path for path, name in re.findall(r'href="(/files/\d+/([^"]+))"', page)}
+    for name in ("list.csv", "page.html"):
+        answer = signed_in.get(f"{files[name]}?shown=1")
+        assert answer.headers["Content-Disposition"].startswith("attachment"), name
+        assert (
+            answer.headers["Content-Security-Policy"].startswith("sandbox")
+            and "html" not in answer.headers["Content-Type"]
+        )
+    answer = signed_in.get(f"{files['a.pdf']}?shown=1")
+    assert (
+        answer.headers["Content-Disposition"].startswith("inline")
+        and answer.headers["Content-Type"] == "application/pdf"
+    )
+    assert "frame-ancestors 'self'" in answer.headers["Content-Security-Policy"]
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
