@@ -2,9 +2,12 @@
 
 from datetime import datetime
 
+from markupsafe import Markup
+
 from console.html import ui
 from console.html.ui import ChooserOptions
 from console.http.visit import Visit
+from console.tickets import field_rows
 from server import locales, times
 from server.dataclass import dataclass
 from server.digits import id_in
@@ -24,7 +27,7 @@ class CustomerCard:
     """What the card shows. path: of the contact, or of an address without one; id: of the same record. picture: of the
     contact, "" for none. local_time: "" if the time zone is unknown. all_tickets, all_people: of the lists.
     may_change: the contact; for an address without one, whether the caller may create it. new_name: first and last name
-    for that. org: of the contact."""
+    for that. controls: of custom fields that the caller may change. org: of the contact."""
 
     customer: Customer
     name: str
@@ -37,6 +40,7 @@ class CustomerCard:
     may_change: bool
     may_comment: bool
     new_name: tuple[str, str]
+    controls: dict[str, Markup]
     org: ChooserOptions
 
 
@@ -47,6 +51,7 @@ def customer_card(visit: Visit, ticket: Sheet) -> CustomerCard | None:
     if found is None:
         return None
     contact, org = found.contact, found.org
+    may_change = _may(visit, "update", contact["id"]) if contact else _may(visit, "create")
     own_org = org if contact and org and contact["org_id"] == org["id"] else None
     tickets = f"participant:(contact.id:{contact['id']})" if contact else f"participant.id:{found.address_id}"
     return CustomerCard(
@@ -58,9 +63,10 @@ def customer_card(visit: Visit, ticket: Sheet) -> CustomerCard | None:
         local_time=_local_time(visit, contact["timezone"]) if contact and contact["timezone"] else "",
         all_tickets=ui.address("/search/ticket", q=f"{tickets} status:![deleted]"),
         all_people=ui.address("/search/contact", q=f"org.id:{org['id']}") if org else "",
-        may_change=_may(visit, "update", contact["id"]) if contact else _may(visit, "create"),
+        may_change=may_change,
         may_comment=records.may(visit.ctx, "comment", "create"),
         new_name=first_and_last(found.name) if found.name and not contact else ("", ""),
+        controls=field_rows.field_controls(visit, CONTACT, found.customs, found.facts) if may_change else {},
         org=ChooserOptions("org", None, own_org["name"] if own_org else ""),
     )
 

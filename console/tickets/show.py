@@ -15,6 +15,7 @@ from console.http.visit import Visit
 from console.lists import lookup
 from console.lists.link_types import linkable
 from console.tickets import came_from, customer_card, inbox, present, reply_choices, reply_form, reply_samples
+from console.tickets.field_rows import field_controls
 from console.tickets.reply_choices import ReplyChoices
 from console.tickets.reply_form import ReplyForm
 from console.tickets.send_buttons import send_buttons
@@ -51,6 +52,8 @@ def render_ticket(visit: Visit, ticket: Sheet, form: ReplyForm | None = None) ->
     mark = unseen.mark(visit.ctx, ticket.id)
     said = _conversation(visit, ticket)
     keys = ticket.keys
+    may_change = records.may(visit.ctx, TICKET, "update", ticket.id)
+    customs = [each for each in ticket.facts if each.key.startswith("custom_")]
     earlier, later = _beside(visit, said)
     written = form or reply_form.of_ticket(visit, ticket, said.answered)
     if written is not None:
@@ -74,9 +77,10 @@ def render_ticket(visit: Visit, ticket: Sheet, form: ReplyForm | None = None) ->
         here=paths.ticket(keys["mask"]),
         merge=unmerge.newest(visit.ctx, ticket.id),
         unanswerable="" if written is not None else _why_unanswerable(visit, ticket),
-        may_change=records.may(visit.ctx, TICKET, "update", ticket.id),
+        may_change=may_change,
         present=[present.sentence(each) for each in presence.others(visit.ctx, ticket.id)],
-        custom=record_parts.by_fieldset([each for each in ticket.facts if each.key.startswith("custom_")]),
+        custom=record_parts.by_fieldset(customs),
+        custom_controls=field_controls(visit, TICKET, keys["custom"], customs) if may_change else {},
         linkable=linkable(visit),
         relation_form=Form({"to": "task"}),
         followed=following.cursor(visit.ctx),

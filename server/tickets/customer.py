@@ -66,7 +66,8 @@ class Customer:
 
     contact, org: their stored values, None if there is none. emails: all addresses of the contact. tickets: their
     newest ones, without this. ticket_count: with this one, without deleted ones; None if only the newest were read.
-    facts: custom fields with values. sites: those that are web addresses, of the contact and the organization."""
+    facts: custom fields of the contact with values; customs: these values, {field id: value}. sites: custom fields with
+    web addresses, of the contact and the organization."""
 
     address_id: int
     email: str
@@ -80,6 +81,7 @@ class Customer:
     colleagues: tuple[Colleague, ...] = ()
     has_more_colleagues: bool = False
     facts: tuple[Fact, ...] = ()
+    customs: dict[str, Any] = dataclasses.field(default_factory=dict)
     sites: tuple[Fact, ...] = ()
 
 
@@ -95,7 +97,8 @@ def customer_of_ticket(ctx: Context, ticket: dict[str, Any], address_id: int = 0
     facts = {uri: tuple(sheet.custom_facts(ctx, *each)) for uri, each in customs.items()}
     sites = [each for uri in ("contact", "org") for each in facts.get(uri, ()) if is_site(each)]
     own = [each for each in facts.get("contact", ()) if not is_site(each)]
-    return dataclasses.replace(customer, facts=tuple(own), sites=tuple(sites))
+    values = customs["contact"][1].get("custom", {})
+    return dataclasses.replace(customer, facts=tuple(own), customs=values, sites=tuple(sites))
 
 
 def is_site(fact: Fact) -> bool:

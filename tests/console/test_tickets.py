@@ -2,6 +2,7 @@
 test_support_day.py; for permissions, test_records.py and test_hostile_pages.py."""
 
 import email.utils
+import html
 import re
 from typing import Any
 
@@ -31,7 +32,7 @@ def undo(visitor: Visitor, path: str) -> None:
     """Presses Undo in the message of the next page."""
     page = visitor.get(path).text
     [form] = re.findall(r'<div class="toast">.*?<form[^>]*action="([^"]*)"[^>]*>(.*?)</form>', page, re.DOTALL)
-    fields = dict(re.findall(r'name="([^"]+)" value="([^"]*)"', form[1]))
+    fields = {name: html.unescape(text) for name, text in re.findall(r'name="([^"]+)" value="([^"]*)"', form[1])}
     assert visitor.post(form[0], fields).status_code == 303
 
 

@@ -169,7 +169,7 @@ def _page(
 
 def _back(visit: Visit, record_type: RecordType) -> str:
     sent = own_path((visit.form if visit.request.method == "POST" else visit.query).text("back", ""))
-    if record_type.uri == inbox.URI and sent.startswith("/tickets/"):
+    if sent.startswith("/tickets/"):
         return sent
     return back_to_list(visit, f"{BASE}/{record_type.uri}", inbox.PATH)
 
