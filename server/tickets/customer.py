@@ -10,6 +10,7 @@ import peewee
 from server.context import Context
 from server.contexts import CONTACT
 from server.dataclass import dataclass
+from server.record_types.field_labels import field_label
 from server.record_types.record_type import Record
 from server.record_types.shared import custom
 from server.record_types.shared.custom import FieldDefinition
@@ -27,7 +28,7 @@ from server.tickets.types.ticket_parts import status
 MAX_TICKETS, MAX_COLLEAGUES = 5, 5  # listed
 MAX_ADDRESSES = 5  # of a contact, whose tickets are read
 MAX_READ = 100  # newest tickets of an address, and newest open tickets of an organization
-FIRST, MOST = peewee.SQL("1"), peewee.SQL("400")  # characters of a note
+MAX_NOTE_CHARS = 400
 
 Customs = dict[str, tuple[tuple[FieldDefinition, ...], dict[str, Any]]]  # {type: its fields, keys of the record}
 
@@ -64,17 +65,17 @@ class Note:
 class Customer:
     """The customer of a ticket, as far as the caller may read.
 
-    contact, org: their stored values, None if there is none. emails: all addresses of the contact. tickets: their
-    newest ones, without this. ticket_count: with this one, without deleted ones; None if only the newest were read.
-    facts: custom fields of the contact with values; customs: these values, {field id: value}. sites: custom fields with
-    web addresses, of the contact and the organization."""
+    contact, org: their stored values, None if there is none. emails: {id: email} of all addresses of the contact.
+    tickets: their newest ones, without this. ticket_count: with this one, without deleted ones; None if only the newest
+    were read. facts: custom fields of the contact with values; customs: these values, {field id: value}. sites: custom
+    fields with web addresses, of the contact and the organization, and its website."""
 
     address_id: int
     email: str
     name: str
     contact: Record | None
     org: Record | None
-    emails: tuple[str, ...]
+    emails: dict[int, str]
     tickets: tuple[OtherTicket, ...]
     ticket_count: int | None
     note: Note | None = None
@@ -95,8 +96,9 @@ def customer_of_ticket(ctx: Context, ticket: dict[str, Any], address_id: int = 0
         return None
     customer, customs = records.reading(ctx, lambda tx: _read(Dictionaries(ctx, tx), ticket, requester))
     facts = {uri: tuple(sheet.custom_facts(ctx, *each)) for uri, each in customs.items()}
-    sites = [each for uri in ("contact", "org") for each in facts.get(uri, ()) if is_site(each)]
-    own = [each for each in facts.get("contact", ()) if not is_site(each)]
+    website = Fact("website", field_label("website"), "url", customer.org["website"] if customer.org else "")
+    sites = [each for each in (*facts["contact"], *facts["org"], website) if is_site(each)]
+    own = [each for each in facts["contact"] if not is_site(each)]
     values = customs["contact"][1].get("custom", {})
     return dataclasses.replace(customer, facts=tuple(own), customs=values, sites=tuple(sites))
 
@@ -120,7 +122,7 @@ def _read(view: Dictionaries, ticket: dict[str, Any], requester: dict[str, Any])
         name=requester["name"] or "",
         contact=contact,
         org=org,
-        emails=tuple(addresses.values()),
+        emails=addresses,
         tickets=tuple(tickets),
         ticket_count=count,
         note=_note(view.tx, contact["id"]) if contact else None,
@@ -194,14 +196,21 @@ def _note(tx: Transaction, contact_id: int) -> Note | None:
     comment = table_named("comment")
     row = tx.row(
         lambda: (
-            comment.select(comment.c.id, peewee.fn.SUBSTR(comment.c.comment, FIRST, MOST), comment.c.created)
+            comment.select(comment.c.id, _beginning(comment.c.comment), comment.c.created)
             .where(comment.c.target__context == slot(0), comment.c.target_id == slot(1))
             .order_by(comment.c.id.desc())
             .limit(1)
         ),
         (CONTACT, contact_id),
     )
-    return Note(*row) if row else None
+    if row is None:
+        return None
+    id, text, created = row
+    return Note(id, text if len(text) < MAX_NOTE_CHARS else f"{text}…", created)
+
+
+def _beginning(column: Any) -> Any:
+    return peewee.fn.SUBSTR(column, peewee.SQL("1"), peewee.SQL(str(MAX_NOTE_CHARS)))
 
 
 def _colleagues(view: Dictionaries, org_id: int, contact_id: int) -> list[Colleague]:
