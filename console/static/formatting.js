@@ -1,5 +1,7 @@
 // What helps while an answer is written: signs of Markdown by buttons and keys, snippets, how mail leaves from the group
 // that is chosen, and a word about files that were forgotten.
+import { all } from "./page.js";
+import { picker } from "./picking.js";
 import { t } from "./say.js";
 
 export function format(form, changed) {
@@ -34,6 +36,9 @@ export function format(form, changed) {
     else if (link !== undefined) wrap("[", "](https://)");
     else if (asked !== undefined) snippet();
   });
+  for (const menu of all("[data-pick]", form)) {
+    picker(menu, (words) => (put(words, text.selectionStart, text.selectionEnd), changed()));
+  }
   text.addEventListener("keydown", (event) => {
     if (!(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return;
     const act = { b: () => wrap("**"), i: () => wrap("*"), k: () => wrap("[", "](https://)") }[event.key];

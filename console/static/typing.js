@@ -1,4 +1,5 @@
-// Who is mentioned with @, and which snippet is pasted with :, chosen while a text is typed.
+// Who is mentioned with @, and which snippet or emoji is pasted with :, chosen while a text is typed.
+import { emoji } from "./emoji.js";
 import { ask, say } from "./page.js";
 import { t } from "./say.js";
 import { suggest } from "./suggest.js";
@@ -7,6 +8,7 @@ const known = new WeakSet();
 const SIGN = /(?:^|[\s(])([@:])([\p{L}\p{N}._-]{0,40})$/u;
 
 const mentionable = (q) => fetch(`/-/mentions?${new URLSearchParams({ q })}`).then((each) => each.ok ? each.json() : null, () => null);
+const signs = () => emoji().map(({ sign, name }) => ({ name: sign, note: name }));
 const snippets = (select) => [...select.options].filter(({ value }) => value).map(({ value, text }) => ({ name: text, value }));
 
 async function fitting(text) {
@@ -14,7 +16,7 @@ async function fitting(text) {
   const select = text.form.elements.snippet;
   const length = (typed ?? "").length + 1;
   if (!sign || !text.dataset.typing.includes(sign)) return null;
-  if (sign === ":") return { typed, length, isByNote: true, found: select ? snippets(select) : [] };
+  if (sign === ":") return { typed, length, isByNote: true, found: [...(select ? snippets(select) : []), ...(length > 2 ? signs() : [])] };
   return { typed, length, isByNote: true, found: ((await mentionable(typed))?.results ?? []).map(({ name, label }) => ({ name: `@${name} `, note: label })) };
 }
 

@@ -21,6 +21,8 @@ from console.tickets.show import (
 )
 from server import tickets
 from server.errors import Conflict, HelpdeskError, Invalid, NotFound, Required
+from server.markup.markdown import escape_markdown
+from server.markup.readable_text import text_of_html
 from server.people import preferences
 from server.record_types.shared import paths
 from server.records import records, stored_files
@@ -32,6 +34,7 @@ from server.translation import _
 FORM_BYTES = 48 * 1024 * 1024  # bytes of a form with files, each of which has its own limit
 MAX_ADDRESSES = 12  # suggestions in a menu
 TEXT_BYTES = 4 * 1024 * 1024
+ARTICLE = "kb_article"
 COMPOSE, WAY = "/compose", "/-/way"
 
 
@@ -138,6 +141,21 @@ def mentions(visit: Visit) -> PageResponse:
         {"name": each["at_mention_name"], "label": each[records.LABEL]} for each in workers if each["at_mention_name"]
     ]
     return json_response({"results": results})
+
+
+@page("GET", "/-/articles")
+def find_articles(visit: Visit) -> PageResponse:
+    """Returns articles of the knowledge base by words of their titles and texts: {results: [{id, label}]}."""
+    articles = records.search_names(visit.ctx, ARTICLE, visit.query.text("q", ""), MAX_ADDRESSES)["results"]
+    return json_response({"results": [{"id": each["id"], "label": each["title"]} for each in articles]})
+
+
+@page("GET", "/-/articles/{id}")
+def article_text(visit: Visit) -> PageResponse:
+    """Returns the title and the text of an article, to insert into a reply: {text}. Raises NotFound, Forbidden."""
+    article = records.retrieve(visit.ctx, ARTICLE, visit.id)
+    title, text = escape_markdown(article["title"]), text_of_html(article["content"])
+    return json_response({"text": f"**{title}**\n\n{text.strip()}\n"})
 
 
 @page("POST", "/-/snippets/{id}")

@@ -18,7 +18,8 @@ SNIPPETS = 60  # options in a menu
 @dataclass(frozen=True, slots=True)
 class ReplyChoices:
     """The options of a form. way: the outgoing identity. buckets: of a new ticket. owner: the possible owners, None
-    until they are read. original: the text of the message to forward."""
+    until they are read. original: the text of the message to forward. has_articles: whether the knowledge base has
+    articles to insert."""
 
     way: OutgoingIdentity = NO_WAY
     snippets: tuple[Option, ...] = ()
@@ -26,6 +27,7 @@ class ReplyChoices:
     buckets: tuple[Option, ...] = ()
     owner: ChooserOptions | None = None
     original: str = ""
+    has_articles: bool = False
 
 
 NO_CHOICES = ReplyChoices()
@@ -48,6 +50,7 @@ def read(visit: Visit, kind: str, message_id: int, owner: str, choices: ReplyCho
         choices.buckets,
         lookup.choosable(visit, "worker", "isDisabled:no", owner),
         _original(visit, kind, message_id),
+        bool(records.search(visit.ctx, "kb_article", SearchRequest("", 1))["results"]),
     )
 
 

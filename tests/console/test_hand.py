@@ -155,6 +155,33 @@ def test_recipients_are_chips(page: Page, nora: Api, ticket: dict[str, Any]) -> 
     assert violations(page) == []
 
 
+def test_an_emoji_and_an_article_are_inserted_at_the_caret(page: Page, nora: Api, ticket: dict[str, Any]) -> None:
+    fields = {"title": f"Valve of {ticket['mask']}", "format": "markdown"}
+    nora.create("kb_article", **fields, content="Close the *valve* first.").ok()
+    page.goto(f"{ticket['page']}?answer=reply#answer")
+    text = page.locator("#content")
+    expect(page.locator("[data-tools]:not([inert])")).to_be_visible()
+    page.keyboard.type("Hello and bye")
+    text.evaluate("each => each.setSelectionRange(5, 5)")
+    page.locator("[data-pick=emoji] summary").click()
+    page.get_by_role("searchbox", name="Search emoji").fill("wave")
+    page.get_by_role("button", name="wave").click()
+    expect(text).to_have_value("Hello👋 and bye")
+    expect(text).to_be_focused()
+    page.keyboard.press("End")
+    page.keyboard.type(" :heart")
+    expect(page.get_by_role("option", name="heart", selected=True)).to_be_visible()
+    page.keyboard.press("Enter")
+    expect(text).to_have_value("Hello👋 and bye ❤️")
+    page.keyboard.type("\n")
+    page.locator("[data-pick=articles] summary").click()
+    page.get_by_role("searchbox", name="Search articles").fill(ticket["mask"])
+    expect(page.locator("[data-pick=articles] .picks button")).to_have_text(fields["title"])
+    assert violations(page) == []
+    page.keyboard.press("Enter")
+    expect(text).to_have_value(f"Hello👋 and bye ❤️\n**{fields['title']}**\n\nClose the valve first.\n")
+
+
 def test_the_last_button_is_the_first_next_time(
     chromium: Browser, visitor: Visitor, five: list[dict[str, Any]]
 ) -> None:

@@ -1,0 +1,67 @@
+// Menus of the toolbar from which something is put at the caret: an emoji, or the text of an article.
+import { calmly, say } from "./page.js";
+import { emoji } from "./emoji.js";
+import { t } from "./say.js";
+
+const json = (path) => fetch(path, { redirect: "error" }).then((each) => each.ok ? each.json() : null, () => null);
+const KINDS = {
+  emoji: {
+    find: async (typed) => emoji().filter(({ name }) => name.toLowerCase().includes(typed)).map(({ sign, name }) => ({ label: sign, name, text: sign })),
+    text: async ({ text }) => text,
+  },
+  articles: {
+    find: async (typed) => (await json(`/-/articles?${new URLSearchParams({ q: typed })}`))?.results ?? null,
+    text: async ({ id }) => (await json(`/-/articles/${id}`))?.text ?? null,
+  },
+};
+
+// put(text): puts it at the caret of the reply.
+export function picker(menu, put) {
+  const kind = KINDS[menu.dataset.pick];
+  const box = menu.querySelector(".items");
+  const input = box.querySelector("input");
+  const list = document.createElement("ul");
+  list.className = "picks";
+  box.append(list);
+  let asked = 0;
+
+  async function look() {
+    const mine = ++asked;
+    const found = await kind.find(input.value.trim().toLowerCase());
+    if (mine !== asked) return;
+    list.replaceChildren(...(found ?? []).map((each) => {
+      const [item, button] = [document.createElement("li"), document.createElement("button")];
+      Object.assign(button, { type: "button", className: "quiet", textContent: each.label });
+      if (each.name) Object.assign(button, { ariaLabel: each.name, title: each.name });
+      button.addEventListener("click", () => choose(each));
+      item.append(button);
+      return item;
+    }));
+    if (!found?.length) list.append(Object.assign(document.createElement("li"), { className: "muted", textContent: found ? t("No matches.") : t("The server does not respond. Type again in a moment.") }));
+  }
+  async function choose(each) {
+    const text = await kind.text(each);
+    menu.open = false;
+    if (text === null) say(t("The article could not be inserted."));
+    else put(text);
+  }
+  menu.addEventListener("toggle", () => {
+    if (!menu.open) return;
+    input.value = "";
+    look();
+    input.focus();
+  });
+  const soon = calmly(look, 120);
+  box.addEventListener("input", (event) => (event.stopPropagation(), soon())); // what is searched is no part of the reply
+  box.addEventListener("change", (event) => event.stopPropagation());
+  box.addEventListener("keydown", (event) => {
+    const buttons = [...list.querySelectorAll("button")];
+    const at = buttons.indexOf(document.activeElement);
+    const step = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }[event.key];
+    if (event.key === "Enter" && event.target === input) buttons[0]?.click();
+    else if (step && buttons.length && (at >= 0 || event.key === "ArrowDown")) (buttons[at + step] ?? input).focus();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+}
