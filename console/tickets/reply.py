@@ -35,6 +35,7 @@ FORM_BYTES = 48 * 1024 * 1024  # bytes of a form with files, each of which has i
 MAX_ADDRESSES = 12  # suggestions in a menu
 TEXT_BYTES = 4 * 1024 * 1024
 ARTICLE = "kb_article"
+ANY_RECIPIENT = "anybody@example.org"  # for previews without a recipient; no part of them shows it
 COMPOSE, WAY = "/compose", "/-/way"
 
 
@@ -117,8 +118,10 @@ def show_preview(visit: Visit) -> PageResponse:
         raise NotFound(_("This draft does not exist."))
     form = reply_form.of_draft(visit, draft)
     make = preview.of_compose if draft.kind == "compose" else preview.of_reply
+    values = form.values()
+    to = values["to"].strip() or ANY_RECIPIENT
     try:
-        html, wrong = make(visit.ctx, form.values() | {"send_at": ""}), ""
+        html, wrong = make(visit.ctx, values | {"send_at": "", "to": to}), ""
     except HelpdeskError as error:
         html, wrong = "", "" if isinstance(error, Required) else error.message
     return framed(html or document_of("", wrong=wrong))

@@ -75,6 +75,23 @@ def test_a_forward_from_the_console_contains_the_whole_message(post: Post) -> No
     assert post.api.record("ticket", ticket["id"]).ok()["initial_response_message_id"] == 0
 
 
+def test_the_preview_of_a_forward_needs_no_recipient(post: Post) -> None:
+    message = "Message-ID: <pump2@kite.example>"
+    ticket = post.api.parse(MAIL.replace("Message-ID: <pump@kite.example>", message)).ok()
+    nora = Visitor(post.server.url)
+    nora.sign_in()
+    page = f"/tickets/{ticket['mask']}"
+    form = {
+        "kind": "forward",
+        "message": str(ticket["last_message_id"]),
+        "content": "Please look.\n\n#original_message",
+    }
+    token = {"_xsrf": nora.token(page)}
+    draft = nora.post(f"{page}/draft", form | token).json()["draft"]
+    shown = nora.get(f"/drafts/{draft}/preview").text
+    assert all(words in shown for words in ("Please look.", "Ann Kite", "From:", "Date:", "To:", "Subject:", "here"))
+
+
 def test_the_language_of_a_group_is_chosen_and_cleared(post: Post) -> None:
     nora = Visitor(post.server.url)
     nora.sign_in()
