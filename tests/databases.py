@@ -82,6 +82,13 @@ def begin_empty(file: Path) -> None:
         file.write_bytes(_new_file())
 
 
+def begin_folder(data: Path) -> None:
+    """Creates a data folder with such a database; see begin_empty."""
+    if not is_postgresql():
+        data.mkdir(mode=0o700, parents=True)
+        begin_empty(data / FILE)
+
+
 @cache
 def _new_file() -> bytes:
     with TemporaryDirectory() as folder:

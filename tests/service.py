@@ -56,9 +56,19 @@ def started(module: list[str], **options: Any) -> subprocess.Popen[bytes]:
 class Server:
     """`helpdesk serve` on a free port. `url`: its address, `setup_link`: printed on a first start."""
 
-    def __init__(self, data: Path, *flags: str, env: Mapping[str, str] | None = None, seconds_off: int = 0) -> None:
-        """seconds_off: offset of its clock from the clock of the machine."""
+    def __init__(
+        self,
+        data: Path,
+        *flags: str,
+        env: Mapping[str, str] | None = None,
+        seconds_off: int = 0,
+        is_first: bool = False,
+    ) -> None:
+        """seconds_off: offset of its clock from the clock of the machine. is_first: a new folder stays empty, so that
+        the server itself creates the tables."""
         self.data = data
+        if not is_first and not data.exists():
+            databases.begin_folder(data)
         self.log = (data.parent / f"{data.name}.log").open("ab")
         moved = {"HELPDESK_CLOCK_OFFSET_SECONDS": str(seconds_off)} if seconds_off else {}
         asked = ["tests.watched", "serve", "--port", "0", "--data", str(data), "--no-open", *flags]

@@ -46,7 +46,7 @@ def _value(page: str, name: str) -> str:
 @pytest.fixture
 def fresh(data: Path) -> Iterator[Server]:
     """A server on its first start."""
-    server = Server(data)
+    server = Server(data, is_first=True)
     yield server
     server.stop()
 
@@ -61,7 +61,7 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 @pytest.fixture(scope="module")
 def waiting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server that is not set up yet."""
-    server = Server(tmp_path_factory.mktemp("waiting") / "data")
+    server = Server(tmp_path_factory.mktemp("waiting") / "data", is_first=True)
     yield server
     server.stop()
 
@@ -85,7 +85,7 @@ def test_folder_and_files_are_for_their_owner_only(fresh: Server) -> None:
 def test_a_folder_is_made_with_those_above_it(tmp_path: Path) -> None:
     data = tmp_path / "a" / "b" / "data"
     (tmp_path / "a" / "b").mkdir(parents=True)
-    Server(data).stop()
+    Server(data, is_first=True).stop()
     assert sorted(each.name for each in data.iterdir()) == ["helpdesk.db", "helpdesk.lock"]
 
 

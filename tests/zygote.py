@@ -125,16 +125,21 @@ def _serve(line: socket.socket) -> dict[str, Any] | None:
         text, files, _, _ = socket.recv_fds(line, MAX_REQUEST, 3)
         if not text:
             return None
+        reading, writing = os.pipe()
         between = os.fork()
         if between:
-            for each in files:
+            for each in (*files, writing):
                 os.close(each)
-            os.waitpid(between, 0)
+            os.waitpid(between, 0)  # from now on its child belongs to the tester, which may wait for it
+            line.send(os.read(reading, 64))
+            os.close(reading)
             continue
         pid = os.fork()
         if pid:
-            line.send(str(pid).encode())
-            os._exit(0)  # from now on its child belongs to the tester
+            os.write(writing, str(pid).encode())
+            os._exit(0)
+        os.close(reading)
+        os.close(writing)
         for standard, each in enumerate(files):
             os.dup2(each, standard)
             os.close(each)

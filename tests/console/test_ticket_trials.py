@@ -27,7 +27,7 @@ def mailed(nora: Api, subject: str, **fields: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def ticket(nora: Api, request: pytest.FixtureRequest) -> dict[str, Any]:
-    return mailed(nora, f"Pump of {request.node.name[:60]}")
+    return mailed(nora, f"Pump of {request.node.name[-60:]}")
 
 
 @pytest.fixture(scope="module")

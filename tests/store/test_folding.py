@@ -1,6 +1,7 @@
 """Both databases compare texts without regard to case in the same way, for every letter of Unicode."""
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import peewee
@@ -16,7 +17,11 @@ from server.store.expressions import sort_text
 from server.store.tables import Column, Index, Table
 
 SIGN = Table("sign", [Column("name", "TEXT", nocase=True)], [Index(("name",), "finding a sign by its name")])
-LETTERS = [each for each in map(chr, range(1, 0x110000)) if each.casefold() != each]
+
+
+@cache
+def letters() -> list[str]:
+    return [each for each in map(chr, range(1, 0x110000)) if each.casefold() != each]
 
 
 @pytest.fixture
@@ -42,7 +47,7 @@ def found(store: Store) -> Callable[[str, str, Match, bool], bool]:
 
 
 def test_every_letter_is_folded_as_unicode_says(store: Store) -> None:
-    words = [*(f"a{letter}z" for letter in LETTERS), "ΝΊΚΟΣ", "Νίκος", "ΟΔΟΣ ΣΤΟΑ", "", "plain"]
+    words = [*(f"a{letter}z" for letter in letters()), "ΝΊΚΟΣ", "Νίκος", "ΟΔΟΣ ΣΤΟΑ", "", "plain"]
     store.write(lambda tx: [tx.insert(SIGN, {"name": word}) for word in words])
     folded = store.read(
         lambda tx: tx.rows(lambda: SIGN.sql.select(peewee.fn.fold(SIGN.sql.name)).order_by(SIGN.sql.id))
@@ -88,7 +93,7 @@ def test_a_wildcard_stands_beside_folded_letters(found, pattern: str) -> None:
 
 @pytest.mark.parametrize("language", ["", *TAILORED])
 def test_both_databases_sort_by_the_same_key(store: Store, language: str) -> None:
-    words = [*LETTERS, "Äpfel", "Łódź", "Þór", "Œuvre", "Ёж", "Йод", "İstanbul", "ıl", "plain Text", "ＡＢＣ", ""]
+    words = [*letters(), "Äpfel", "Łódź", "Þór", "Œuvre", "Ёж", "Йод", "İstanbul", "ıl", "plain Text", "ＡＢＣ", ""]
     store.write(lambda tx: [tx.insert(SIGN, {"name": f"a{word}z"}) for word in words])
     keys = store.read(
         lambda tx: tx.rows(
