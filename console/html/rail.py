@@ -9,6 +9,7 @@ from console.http.ticket_lists import TicketList, TicketLists
 from console.http.visit import Visit
 from server.access.actor import Actor
 from server.dataclass import dataclass
+from server.errors import HelpdeskError
 from server.search.query_texts import sorted_query
 from server.translation import N_, Words, shown
 
@@ -72,7 +73,7 @@ class Rail:
 def rail(visit: Visit, worker: Actor) -> Rail:
     """The rail of a page. Closed sections are named by a cookie that scripts set; the one with the page that is shown
     is always open."""
-    lists = ticket_lists.read(visit.ctx, counts_all=visit.path == ticket_lists.PATH)
+    lists = _read_lists(visit)
     current = _current_list(visit, lists)
     custom = navigation.custom_types(visit.service.registry.custom)
     place = _current_place(visit.path, custom)
@@ -82,12 +83,12 @@ def rail(visit: Visit, worker: Actor) -> Rail:
         navigation.DRAFTS.icon,
         _state(visit, place, navigation.DRAFTS.path),
         DRAFTS,
-        lists.counts.drafts,
+        lists.drafts,
     )
     team = [
         *([navigation.START] if worker.is_admin else []),  # others are led to the inbox
         navigation.TASKS,
-        *([navigation.ARTICLES] if lists.counts.has_articles else []),
+        *([navigation.ARTICLES] if lists.has_articles else []),
         navigation.SETTINGS,
     ]
     sections = (
@@ -105,9 +106,17 @@ def rail(visit: Visit, worker: Actor) -> Rail:
             for heading, entries in sections
             if entries
         ],
-        lists.counts.at,
+        lists.at,
         lists.is_stale,
     )
+
+
+def _read_lists(visit: Visit) -> TicketLists:
+    """The lists with their numbers; without them if counting fails, since the page of the error has a rail as well."""
+    try:
+        return ticket_lists.read(visit.ctx, counts_all=visit.path == ticket_lists.PATH)
+    except HelpdeskError:
+        return ticket_lists.uncounted()
 
 
 def bar(visit: Visit) -> list[RailEntry]:

@@ -79,7 +79,7 @@ PLACES = (
         "admin",
         NavigationItem(
             "/admin/people", N_("Workers"), N_("people users"), icon="people", key="p",
-            about=N_("Invite colleagues, deactivate them, reset how they sign in"),
+            about=N_("Invite and deactivate colleagues, and reset their sign-in"),
         ),
         NavigationItem("/admin/people/new", N_("New worker"), N_("invite person")),
         NavigationItem(
@@ -92,7 +92,7 @@ PLACES = (
         ),
         NavigationItem(
             "/admin/people/roles", N_("Roles"), N_("privileges permissions"), icon="key",
-            about=N_("What workers may do, and a check why"),
+            about=N_("What workers may do, with a permission check"),
         ),
     ),
     *_group(
@@ -120,7 +120,7 @@ PLACES = (
         ),
         NavigationItem(
             "/search/email_signature", N_("Signatures"), N_("email footer"), icon="pencil",
-            about=N_("Text below replies, for each group"),
+            about=N_("The text below the replies of a group"),
         ),
         NavigationItem(
             "/search/html_template", N_("Mail templates"), N_("html layout design"), icon="apps",
@@ -238,11 +238,11 @@ PLACES = (
         NavigationItem("/automations/outgoing/new", N_("New outgoing webhook")),
         NavigationItem(
             "/automations/log", N_("Automation log"), N_("errors automations"), icon="list", key="l",
-            about=N_("What automations logged, with their errors"),
+            about=N_("What automations logged, and their errors"),
         ),
         NavigationItem(
             "/admin/packages", N_("Packages"), N_("import"), icon="box",
-            about=N_("Import automations, fields and searches of others"),
+            about=N_("Import automations, fields and searches from others"),
         ),
         NavigationItem(
             "/admin/packages/export", N_("Export a package"), icon="upload",
@@ -274,7 +274,7 @@ PLACES = (
         ),
         NavigationItem(
             "/admin/system/log", N_("Service log"), N_("warnings process"), icon="list",
-            about=N_("Newest lines of the log of the service"),
+            about=N_("The newest lines of the service's log"),
         ),
         NavigationItem(
             "/admin/jobs", N_("Scheduler"), N_("jobs"), icon="clock", key="j",
@@ -300,7 +300,7 @@ PLACES = (
         ),
         NavigationItem(
             "/account#appearance", N_("Appearance and keys"), N_("dark theme density"), icon="keyboard",
-            about=N_("Dark or light, dense or not, single-key shortcuts"),
+            about=N_("Theme, density and single-key shortcuts"),
         ),
         NavigationItem(
             "/account#absence", N_("Absence"), N_("vacation holiday stand-in out of office"), icon="clock",
@@ -320,7 +320,7 @@ PLACES = (
         ),
         NavigationItem(
             "/account/second-factor", N_("Second factor"), N_("totp authenticator 2fa two-factor"), icon="key",
-            about=N_("Protect your account with codes of your phone"),
+            about=N_("Protect your account with codes from your phone"),
         ),
     ),
 )  # fmt: skip

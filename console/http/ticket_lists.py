@@ -8,7 +8,6 @@ from server.context import Context
 from server.dataclass import dataclass
 from server.people import saved_searches
 from server.tickets import list_counts, passing_counts
-from server.tickets.list_counts import ListCounts
 from server.translation import N_, shown
 
 PATH, URI = "/inbox", "ticket"
@@ -34,13 +33,16 @@ class TicketList:
 
 @dataclass(frozen=True, slots=True)
 class TicketLists:
-    """The lists of a worker. at: the cursor of the changes that their numbers include. is_stale: whether the number of
-    a saved search is missing or old."""
+    """The lists of a worker. at: the cursor of the changes that their numbers include. drafts: the number of the
+    worker's drafts, None if it is not known. has_articles: whether there are help articles. is_stale: whether a number
+    is missing or old."""
 
     standard: list[TicketList]
     groups: list[TicketList]
     saved: list[TicketList]
-    counts: ListCounts
+    at: int
+    drafts: int | None
+    has_articles: bool
     is_stale: bool
 
     @property
@@ -89,7 +91,13 @@ def read(ctx: Context, *, counts_all: bool) -> TicketLists:
     ]
     groups = [of_group(id, name, count) for id, (name, count) in counts.groups.items()]
     searches = [replace(each, count=number(each.query)) for each in saved(ctx)]
-    return TicketLists(standard, groups, searches, counts, is_stale)
+    return TicketLists(standard, groups, searches, counts.at, counts.drafts, counts.has_articles, is_stale)
+
+
+def uncounted() -> TicketLists:
+    """Returns the standard lists without numbers, for the page of an error that prevents counting."""
+    standard = [replace(each, label=shown(each.label)) for name, each in STANDARD.items() if name != LATE]
+    return TicketLists(standard, [], [], at=0, drafts=None, has_articles=False, is_stale=True)
 
 
 def of_group(id: int | str, label: str, count: int | None = None) -> TicketList:

@@ -1,6 +1,7 @@
 """The inbox: where a worker's day begins; and the numbers of its lists, for every page."""
 
 from console.html import ui
+from console.html.rail import DRAFTS
 from console.http import ticket_lists
 from console.http.live import latest_cursor, stream
 from console.http.page_response import PageResponse, json_response
@@ -31,8 +32,8 @@ def show_counts(visit: Visit) -> PageResponse:
         return stream(changes.CHANNEL, (COUNTS,), since, _news)
     lists = ticket_lists.read(visit.ctx, counts_all=True)
     counts = {each.name: ui.number(visit, each.count) for each in lists.all if each.count is not None}
-    counts["drafts"] = ui.number(visit, lists.counts.drafts)
-    return json_response({"at": lists.counts.at, "counts": counts})
+    counts[DRAFTS] = ui.number(visit, lists.drafts or 0)
+    return json_response({"at": lists.at, "counts": counts})
 
 
 def _news(ctx: Context, cursor: int) -> News:

@@ -9,11 +9,11 @@ import peewee
 from server.access.rules import Rules
 from server.context import Context, Service
 from server.dataclass import dataclass
+from server.errors import Gone
 from server.records import changes
 from server.records.reading import RecordReader
-from server.search.conditions import slots_from
+from server.search.conditions import Condition, slots_from
 from server.store.peewee_parts import stand_in
-from server.store.statement_shapes import keyed
 from server.store.statements import slot
 from server.store.store_local import VersionedLocal
 from server.store.transaction import Row, Transaction
@@ -58,9 +58,10 @@ def changed_since(service: Service, cursor: int) -> tuple[bool, int]:
     the caller may not read, too: one that moves out of sight leaves a list."""
 
     def read(tx: Transaction) -> tuple[bool, int]:
-        if not 0 <= cursor <= changes.now(tx):
+        try:
+            page = changes.page_for_service(service, tx, cursor, MAX_CHANGES, CHANGING)
+        except Gone:  # so old, or of a database that was restored since
             return True, changes.now(tx)
-        page = changes.page_for_service(service, tx, cursor, MAX_CHANGES, CHANGING)
         return bool(page.changes), page.cursor
 
     return service.store.read(read)
@@ -111,25 +112,27 @@ def _count_tickets(ctx: Context, tx: Transaction) -> list[Row]:
     record_type = ctx.service.registry.type("ticket")
     table, readable = record_type.table, Rules(ctx.service.registry, ctx.actor).readable(record_type)
     is_summed = readable.columns is not None and readable.columns <= set(table.summary)
-    me = len(readable.values)
-
-    def build() -> Any:
-        counts = stand_in(table.sql, table.summary_table.sql) if is_summed else table.sql
-        number = counts.n if is_summed else peewee.SQL("1")
-        numbers = (
-            number,
-            peewee.Case(None, [(counts.owner_id == slot(me), number)], 0),
-            peewee.Case(None, [(counts.owner_id == 0, number)], 0),
-        )
-        return (
-            counts.select(counts.group_id, counts.status_id, *map(peewee.fn.SUM, numbers))
-            .where(counts.status_id.in_((OPEN, WAITING)), readable.build(slots_from(0)))
-            .group_by(counts.group_id, counts.status_id)
-        )
-
-    shape = keyed(build, table, readable.key, is_summed, me)
-    rows = tx.rows(shape, (*readable.values, ctx.actor.worker_id))
+    values = (*readable.values, ctx.actor.worker_id)
+    if is_summed:
+        rows = tx.rows(lambda: _summed(stand_in(table.sql, table.summary_table.sql), readable), values)
+    else:
+        rows = tx.rows(lambda: _sums(table.sql, peewee.SQL("1"), readable), values)
     return [tuple(int(value) for value in row) for row in rows]
+
+
+def _summed(summary: Any, readable: Condition) -> Any:
+    return _sums(summary, summary.n, readable)
+
+
+def _sums(tickets: Any, number: Any, readable: Condition) -> Any:
+    """Builds the select. number: of tickets in a row."""
+    is_own = tickets.owner_id == slot(len(readable.values))
+    own, unowned = (peewee.Case(None, [(each, number)], 0) for each in (is_own, tickets.owner_id == 0))
+    return (
+        tickets.select(tickets.group_id, tickets.status_id, *map(peewee.fn.SUM, (number, own, unowned)))
+        .where(tickets.status_id.in_((OPEN, WAITING)), readable.build(slots_from(0)))
+        .group_by(tickets.group_id, tickets.status_id)
+    )
 
 
 def _groups(ctx: Context, tx: Transaction, open_tickets: Mapping[int, int]) -> dict[int, tuple[str, int]]:

@@ -32,7 +32,7 @@ WITHOUT_REQUESTS = (
     "/-/", "/login", "/confirm", "/forgotten", "/account/second-factor", "/account/apps", "/account/address",
     "/admin/backups", "/oauth/", "/api", "/help", "/admin/jobs", "/jump", "/admin/mail/listener",
     "/admin/packages/done", "/admin/packages/imported", "/setup", "/admin/system/checkup", "/admin/system/log",
-    "/admin/system/settings", "/admin/tokens/revoke", "/admin/mail/failed/",
+    "/admin/system/settings", "/settings", "/admin/tokens/revoke", "/admin/mail/failed/",
 )  # fmt: skip
 DRAWER = '<details class="drawer"><summary>API</summary>'
 SAMPLE = re.compile(r"<h3><code>([A-Z]+) ([^<]*)</code></h3>")
@@ -124,7 +124,7 @@ LISTS = {
     "/inbox": NOTHING, "/notifications": NOTHING, "/admin/targets": NOTHING, "/reminders": NOTHING,
     "/admin/people/rosters": NOTHING, "/admin/jobs/timers": NOTHING, "/automations": NOTHING,
     "/automations/log": f"message:*{NOTHING}*", "/automations/webhooks": NOTHING, "/search/worker": NOTHING,
-    "/automations/outgoing": NOTHING,
+    "/automations/outgoing": NOTHING, "/drafts": NOTHING,
 }  # fmt: skip
 
 
@@ -146,7 +146,9 @@ def test_every_searchable_list_is_in_the_table(shown: dict[str, requests.Respons
         for address, page in shown.items()
         if re.search(r'<input[^>]*name="q"', page.text.partition(DRAWER)[0]) and "?" not in address
     }
-    own = ("/api", "/help", "/jump", "/choose", "/admin/system", "/admin/packages/export")  # free text, not queries
+    own = (  # free text, not queries
+        "/api", "/help", "/jump", "/choose", "/settings", "/admin/system", "/admin/packages/export",
+    )  # fmt: skip
     assert {each for each in searched if not each.startswith(own)} == set(LISTS)
 
 
