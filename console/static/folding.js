@@ -75,6 +75,7 @@ function beforeBlanks(node) {
 
 function folder(page, label) {
   const [folded, name] = [page.createElement("details"), page.createElement("summary")];
+  folded.className = "folded";
   name.textContent = label;
   folded.append(name);
   return folded;
@@ -107,10 +108,10 @@ function foldHistory(body, words) {
 }
 
 // The nodes above a quotation that say who wrote it: `On Monday Ida wrote:`, up to the line before.
-function attribution(quote) {
+function attribution(quote, body) {
   let node = quote;
   let before = beforeBlanks(node);
-  for (let level = 0; !before && level < 2 && node.parentNode !== quote.ownerDocument.body; level++) {
+  for (let level = 0; !before && level < 2 && node.parentNode !== body; level++) {
     node = node.parentNode;
     before = beforeBlanks(node);
   }
@@ -128,10 +129,12 @@ function attribution(quote) {
   return isOne ? nodes : [];
 }
 
-function foldQuotes(body) {
-  for (const quote of all("blockquote:not(blockquote blockquote, details blockquote)", body)) {
+// Folds the quotations of an element.
+export function foldQuotes(body) {
+  for (const quote of all("blockquote:not(blockquote blockquote)", body)) {
+    if (quote.closest("details") && body.contains(quote.closest("details"))) continue;
     const folded = folder(body.ownerDocument, t("Quoted text"));
-    const head = attribution(quote);
+    const head = attribution(quote, body);
     const line = head.length ? beforeBlanks(head[0]) : null;
     if (line && separator.test(line.textContent) && !line.querySelector?.("blockquote, details, img, table")) head.unshift(line);
     quote.replaceWith(folded);

@@ -7,6 +7,8 @@ const turns = () => all(".said-list .turn");
 enhance((root) => {
   const frames = all("[data-fit]", root);
   if (frames.length) import("./frames.js").then(({ fitted }) => frames.forEach(fitted), () => null);
+  const own = all(".said-html:has(blockquote)", root);
+  if (own.length) import("./folding.js").then(({ foldQuotes }) => own.forEach((each) => foldQuotes(each)), () => null);
 });
 
 // -- folding -----------------------------------------------------------------------------------------------------------
@@ -29,10 +31,10 @@ addEventListener("click", (event) => {
 
 // Files are shown in place; the first one of them, if a key asks for all.
 const shownFiles = () => all(".ticket .files [data-preview]").filter((each) => !each.parentElement.hidden);
-const viewAll = document.querySelector("[data-files]");
+const viewAll = document.querySelector("[data-view-files]");
 enhance(() => viewAll && (viewAll.hidden = !shownFiles().length));
 addEventListener("click", (event) => {
-  const link = event.target.closest?.("[data-files], .ticket .files [data-preview]");
+  const link = event.target.closest?.("[data-view-files], .ticket .files [data-preview]");
   if (!link || event.button || !isPlain(event) || link.dataset.preview === "") return;
   event.preventDefault();
   event.stopImmediatePropagation();

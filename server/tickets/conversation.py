@@ -18,7 +18,7 @@ from server.record_types.shared.sending_addresses import FORWARD, REPLY
 from server.records import records, sheet
 from server.records.records import SearchRequest
 from server.records.sheet import File, Sheet
-from server.tickets import answered, latest_words
+from server.tickets import answered, latest_words, reply_html
 from server.tickets.unseen import Mark
 from server.translation import N_, Words
 
@@ -53,8 +53,9 @@ SHOWN_ELSEWHERE = (
 class Entry:
     """An item of the conversation. kind: message, note, draft or event. who: the author's name, with `who_id` of a
     worker for the picture. recipients: (header, names) of a message. parts: of the text, as marked by markup/quoted.py;
-    a frame shows the full message if `has_html`. original: the author of a mail that a worker forwarded, unless they
-    get the replies. sent_at: the sender's date if it differs from `at` by an hour or more."""
+    a frame shows the full message if `has_html`. html: sanitized, of a worker's message that needs no frame. original:
+    the author of a mail that a worker forwarded, unless they get the replies. sent_at: the sender's date if it differs
+    from `at` by an hour or more."""
 
     kind: str
     id: int
@@ -67,6 +68,7 @@ class Entry:
     parts: tuple[tuple[Kind, str], ...] = ()
     cut: int = 0
     has_html: bool = False
+    html: str = ""
     files: tuple[File, ...] = ()
     delivery: Delivery | None = None
     notes: tuple[str, ...] = ()
@@ -89,7 +91,7 @@ class Entry:
     def first_words(self) -> str:
         """The first words on one line, without salutation and quotations, for a folded entry."""
         text = str(self.keys.get("content") or "")[:FIRST_CHARS]
-        parts = quoted.parts(text) if self.has_html else self.parts
+        parts = self.parts or quoted.parts(text)
         return latest_words.first_of(parts, MAX_WORDS_CHARS) or quoted.beginning(text, MAX_WORDS_CHARS)
 
     @property
@@ -141,9 +143,11 @@ def read_conversation(ctx: Context, ticket: Sheet, back: int = 0, has_events: bo
     until = _first_after(ctx, ticket_id, later) if later else ctx.now + 1
     entries = [_note(each) for each in comments] + (_events(ctx, ticket) if has_events else [])
     entries = [each for each in entries if since <= each.at < until]
+    sent = reply_html.read(ctx, [each["html_attachment_id"] for each in messages if _is_sent_html(each)])
     chars_left = MAX_TEXT_CHARS
     for each in messages:
-        entries.append(_message(each, of_message.get(each["id"]), max(chars_left, LEAST_CHARS), ticket))
+        html = sent.get(each["html_attachment_id"], "")
+        entries.append(_message(each, of_message.get(each["id"]), max(chars_left, LEAST_CHARS), ticket, html))
         chars_left -= sum(len(text) for _kind, text in entries[-1].parts)
     entries += [] if later else _drafts(ctx, ticket_id, waiting)
     entries.sort(key=lambda each: (each.kind == "draft", each.at, ORDER.index(each.kind), each.id))
@@ -214,10 +218,14 @@ def _first_after(ctx: Context, ticket_id: int, later: int) -> int:
     return int(messages[0]["created"]) if messages else ctx.now + 1
 
 
-def _message(keys: dict[str, Any], delivery: Delivery | None, most: int, ticket: Sheet) -> Entry:
+def _is_sent_html(keys: Mapping[str, Any]) -> bool:
+    return bool(keys["is_outgoing"] and keys["worker_id"] and keys["html_attachment_id"])
+
+
+def _message(keys: dict[str, Any], delivery: Delivery | None, most: int, ticket: Sheet, html: str) -> Entry:
     text = str(keys.get("content") or "")
     is_out, has_html = bool(keys["is_outgoing"]), bool(keys.get("html_attachment_id"))
-    email = str(keys.get("sender_email") or "")
+    email, shown = str(keys.get("sender_email") or ""), reply_html.OWN_FILES.findall(html)
     who = keys.get("worker__label") if is_out else _sender(keys, email)
     return Entry(
         "message",
@@ -230,8 +238,9 @@ def _message(keys: dict[str, Any], delivery: Delivery | None, most: int, ticket:
         _recipients(keys),
         () if has_html else tuple(quoted.parts(text[:most])),
         0 if has_html else max(len(text) - most, 0),
-        has_html,
-        tuple(_files(keys)),
+        has_html and not html,
+        html,
+        tuple(each for each in _files(keys) if str(each.id) not in shown),
         delivery,
         tuple(keys.get("notes") or ()),
         _original(keys, ticket),

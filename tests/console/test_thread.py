@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.console.browser import Browser, violations
@@ -199,3 +200,31 @@ def test_only_a_pdf_is_sent_for_a_frame_of_ours(signed_in: Visitor, nora: Api, t
     )
     assert "frame-ancestors 'self'" in answer.headers["Content-Security-Policy"]
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
+
+
+# -- what workers wrote -----------------------------------------------------------------------------------------------
+
+
+def test_a_reply_is_drawn_without_a_frame_and_its_quotation_folded(
+    page: Page, nora: Api, ticket: dict[str, Any]
+) -> None:
+    words = "It is **on** its way.\n\n<b onclick='x()'>Today</b>\n\n> Is it?"
+    replied(nora, ticket["message"], words, content_format="markdown")
+    page.goto(ticket["page"])
+    reply = page.locator(".said-html")
+    expect(reply.locator("strong")).to_have_text("on")
+    assert reply.locator("[onclick], [style]").count() == 0
+    expect(reply.locator("summary")).to_have_text("Quoted text")
+    expect(reply.get_by_text("Is it?")).to_be_hidden()
+    expect(page.locator(".sent iframe")).to_have_count(0)
+
+
+@pytest.mark.parametrize(
+    "html", ['<p style="color: red">Red.</p>', '<p><img src="https://kite.example/a.png">.</p>', "<p>x</p>" * 3000]
+)
+def test_a_reply_with_a_look_of_its_own_has_a_frame(
+    signed_in: Visitor, nora: Api, ticket: dict[str, Any], html: str
+) -> None:
+    replied(nora, ticket["message"], html, content_format="html")
+    page = signed_in.get(ticket["page"]).text
+    assert "said-html" not in page and page.count('class="mail"') == 1
