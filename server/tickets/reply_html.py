@@ -34,7 +34,7 @@ def read(ctx: Context, attachment_ids: Iterable[int]) -> dict[int, str]:
 
 
 def _contents(tx: Transaction, ids: list[int]) -> dict[int, bytes]:
-    blob_ids = dict(tx.rows(_blob_ids, (json.dumps(ids),)))
+    blob_ids: dict[int, int] = dict(tx.rows(_blob_ids, (json.dumps(ids),)))
     contents = blobs.read_many(tx, set(blob_ids.values()), MAX_BYTES)
     return {id: contents[blob_id] for id, blob_id in blob_ids.items() if blob_id in contents}
 
