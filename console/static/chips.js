@@ -3,6 +3,11 @@
 import { all } from "./page.js";
 import { t } from "./say.js";
 
+// The style of what scripts add to the form, once it is there.
+const style = Object.assign(document.createElement("link"), { rel: "stylesheet", href: new URL("reply.css", import.meta.url) });
+export const styled = new Promise((resolve) => (style.onload = style.onerror = resolve));
+document.head.append(style);
+
 const OUTSIDE = /[,;\n](?=(?:[^"]*"[^"]*")*[^"]*$)/; // a separator that is not in quotes
 
 export function chips(input) {
@@ -53,6 +58,7 @@ export function chips(input) {
   read(true);
   input.addEventListener("input", () => read(false));
   input.addEventListener("change", () => read(false));
+  input.addEventListener("entered", () => (read(true), changed()));
   input.addEventListener("blur", () => input.value.trim() && (read(true), changed()));
   input.addEventListener("keydown", (event) => {
     const isAtStart = !input.selectionStart && !input.selectionEnd;

@@ -112,7 +112,7 @@ export function combobox(input, find, take, isSettled) {
 
   // What Enter does in a line without a list.
   function submit() {
-    if ("several" in input.dataset) return; // of the addresses of a mail
+    if ("several" in input.dataset) return input.dispatchEvent(new Event("entered")); // one of the addresses of a mail
     input.form?.requestSubmit([...input.form.elements].find((each) => each.type === "submit"));
   }
 

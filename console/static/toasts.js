@@ -15,26 +15,6 @@ function milliseconds(toast) {
   return seconds ? Math.max(seconds - 1, 1) * 1000 : toast.querySelector("form") ? 10000 : 6000;
 }
 
-// Counts the seconds down in such a message, but not for screen readers, which would say each of them.
-function count(toast) {
-  const seconds = toast.querySelector("[name=seconds]")?.value;
-  if (!seconds) return;
-  const [told, shown] = [toast.querySelector("span"), document.createElement("span")];
-  const text = toast.dataset.text ??= told.textContent;
-  const heard = Object.assign(document.createElement("span"), { className: "unseen", textContent: text });
-  shown.ariaHidden = "true";
-  told.replaceChildren(shown, heard);
-  const tick = () => {
-    const left = Math.ceil((toast.dataset.until - Date.now()) / 1000);
-    shown.textContent = text.replace(seconds, Math.max(left, 0));
-    if (left > 0 && toast.isConnected) return;
-    clearInterval(timer);
-    toast.remove();
-  };
-  const timer = setInterval(tick, 250);
-  tick();
-}
-
 function closable(toast) {
   for (const close of all("[data-dismiss]", toast)) {
     close.hidden = false;
@@ -52,7 +32,7 @@ export function present(toast) {
 function place(toast, left) {
   closable(toast);
   show(toast, left);
-  count(toast);
+  if (toast.querySelector("[name=seconds]")) import("./countdown.js").then(({ count }) => count(toast));
 }
 
 // What can still be taken back goes along to the next page.

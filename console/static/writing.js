@@ -109,10 +109,10 @@ function write(form) {
     if (words === null) attachAll(files);
     else document.execCommand("insertText", false, words);
   });
-  all("[data-several]", form).forEach(chips);
   const tools = form.querySelector("[data-tools]");
   tools.inert = true;
   tools.hidden = false;
+  import("./chips.js").then(({ styled, chips }) => styled.then(() => all("[data-several]", form).forEach(chips)));
   import("./formatting.js").then(({ format }) => { // after what one sees first
     format(form, changed);
     tools.inert = false;
