@@ -174,7 +174,7 @@ def test_a_change_of_rights_changes_the_session_id(visitor: Visitor, ines: str, 
     for is_admin in (1, 0):
         before = visitor.cookies["sid"]
         nora.update("worker", nora.ids["ines"], is_superuser=is_admin).ok()
-        assert ("/admin/apps" in visitor.get("/").text) is bool(is_admin) and visitor.is_in
+        assert ("/admin/apps" in visitor.get("/settings").text) is bool(is_admin) and visitor.is_in
         after = visitor.cookies["sid"]
         visitor.session.cookies.set("sid", before, domain="127.0.0.1", path="/")
         assert after != before and not visitor.is_in

@@ -241,7 +241,7 @@ def test_a_mailbox_is_created_read_and_removed(signed_in: Visitor, nora: Api, de
     page = text_of(signed_in.get("/admin/mail").text)
     assert "1 failing" in page and "failed once" in page and "since just now" in page
     answer = signed_in.send(f"{path}/check", {}, page="/admin/mail")
-    assert answer.status_code == 422 and "no mail server at 127.0.0.1" in text_of(answer.text)
+    assert answer.status_code == 422 and "No mail server at 127.0.0.1" in text_of(answer.text)
     # With the box unticked the mailbox is off, and cannot be read.
     off = {name: text for name, text in sent.items() if name not in ("is_enabled", "password")}
     assert signed_in.send(path, off | {"name": "Off"}).status_code == 303

@@ -33,7 +33,7 @@ def test_a_customer_is_shown_by_name(signed_in: Visitor, nora: Api) -> None:
     email = customer()
     _id, path = received(nora, f'"Kite, Ann" <{email}>')
     page = signed_in.get(path).text
-    assert f'<strong dir="auto">Ann Kite</strong> <bdi class="muted" dir="auto">{email}</bdi>' in page
+    assert '<strong dir="auto">Ann Kite</strong>' in page and f"Ann Kite {email}" in text_of(page)
     assert "submitted an email" not in text_of(page) and "unproven sender" not in text_of(page)
 
 

@@ -58,6 +58,7 @@ def test_keys_in_the_list_open_what_they_move_to(first: Page, five: list[dict[st
 
 
 def test_a_reply_is_stored_before_another_ticket_opens(first: Page, nora: Api, five: list[dict[str, Any]]) -> None:
+    first.keyboard.press("r")
     first.locator("#content").fill("Half a sentence")
     first.locator("#ticket-head [rel=next]").click()
     expect(subject(first)).to_have_text(f"{five[0]['word']} 1")
@@ -85,13 +86,14 @@ def test_a_ticket_opened_in_place_follows_its_changes(
         expect(first.locator("[data-present]")).to_be_empty()
 
 
-def test_a_closed_ticket_leaves_the_list_and_stays_open(first: Page, five: list[dict[str, Any]]) -> None:
+def test_a_closed_ticket_leaves_the_list_and_the_next_one_opens(first: Page, five: list[dict[str, Any]]) -> None:
     rows = first.locator(".list-beside li")
     expect(rows).to_have_count(5)
     first.keyboard.press("e")
-    expect(rows).to_have_count(4)
-    first.keyboard.press("]")
     expect(subject(first)).to_have_text(f"{five[0]['word']} 1")
+    expect(rows).to_have_count(4)
+    expect(first.locator("#toasts")).to_contain_text("Ticket closed.")
+    assert first.evaluate("window.stays"), "in its place"
 
 
 def test_the_list_is_hidden_until_it_is_wanted_again(first: Page, five: list[dict[str, Any]]) -> None:
