@@ -127,7 +127,7 @@ addEventListener("load-page", (event) => {
   const address = new URL(event.detail, location.href);
   if (!ticket() || !isTicket(address)) return;
   event.preventDefault();
-  openOrLoad(address.href);
+  openOrLoad(address.href).then(listSoon);
 });
 
 addEventListener("popstate", (event) => {
