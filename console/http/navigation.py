@@ -34,17 +34,13 @@ class NavigationItem:
 
 SETTINGS = NavigationItem(
     "/settings", N_("Settings"), N_("administration configuration options"), icon="fields", key=","
-)  # fmt: skip
-DRAFTS = NavigationItem(
-    "/drafts", N_("Drafts"), N_("unsent scheduled email"), icon="pencil", key="d"
-)  # fmt: skip
+)
+DRAFTS = NavigationItem("/drafts", N_("Drafts"), N_("unsent scheduled email"), icon="pencil", key="d")
 INBOX = NavigationItem("/inbox", N_("Inbox"), N_("tickets queue"), icon="inbox", key="i")
 COMPOSE = NavigationItem("/compose", N_("New ticket"), N_("compose write email"), icon="mail", key="n")
 START = NavigationItem("/", N_("Start"), N_("home overview reports charts"), icon="home", key="h")
 PEOPLE = NavigationItem("/search/contact", N_("People"), N_("contacts customers requesters"), icon="user", key="u")
-ORGANIZATIONS = NavigationItem(
-    "/search/org", N_("Organizations"), N_("companies accounts"), icon="building", key="o"
-)  # fmt: skip
+ORGANIZATIONS = NavigationItem("/search/org", N_("Organizations"), N_("companies accounts"), icon="building", key="o")
 TASKS = NavigationItem("/search/task", N_("Tasks"), N_("to do due"), icon="task", key="t")
 ARTICLES = NavigationItem("/search/kb_article", N_("Help articles"), N_("knowledge base"), icon="help")
 NOTIFICATIONS = NavigationItem("/notifications", N_("Notifications"), N_("bell unread mentions"), icon="bell")

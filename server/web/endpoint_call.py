@@ -83,7 +83,7 @@ class News:
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """A stream of news from the cursor `since` on. channel: of Service.tell_after, which announces news. about:
+    """A stream of news from the cursor `since` on. channel: of Service.notify_after, which announces news. about:
     distinguishes it from other feeds of the same caller. news: returns the news after a cursor; runs on a thread, and
     raises HelpdeskError if no more can follow. name: of one of several feeds in the same response; each of its events
     is {feed: name, id: cursor, data: payload}, its last one {feed, end: error}."""
