@@ -85,6 +85,7 @@ INTERNAL = {
         template.__init__.MAX_CACHED template.__init__.MAX_CACHED_CHARS template.script_patterns.MAX_CACHED
     """,
     "how much is done at once; the rest follows": """
+        tickets.list_counts.MAX_CHANGES
         mailroom.mail_import.MAX_WAITING mailroom.mail_import.MAX_WAITING_BYTES mailroom.mailboxes.checking.MAX_MAILS
         mailroom.mailboxes.checking.MAX_IN_A_ROW mailroom.mailboxes.fetch_state.MAX_RETRY_SECONDS
         notifying.notification_mails.MAX_AT_ONCE people.sign_in_administration.MAX_HANDED_OVER people.unread.MAX_AT_ONCE
@@ -94,6 +95,8 @@ INTERNAL = {
         store.moving.MAX_ROWS store.postgresql.faults.MAX_REASON store.transaction.MAX_QUICK_VALUES
     """,
     "how much a page of the console shows at once; searching shows the rest": """
+        console.html.rail.MAX_SHOWN console.tickets.present.MAX_SENTENCES tickets.conversation.MAX_OPEN
+        tickets.customer.MAX_TICKETS tickets.customer.MAX_COLLEAGUES tickets.list_counts.MAX_GROUPS
         web.trials.MAX_STEPS automation.uses.MAX_USES
         console.pages.automation.log.MAX_EXPORTED console.pages.automation.events.MAX_AUTOMATIONS
         automation.run_values.MAX_CHARS
@@ -154,6 +157,9 @@ INTERNAL = {
         template.functions.chances.MAX_NUMBER template.operators.MAX_LETTER times.limits.MAX_SECOND
     """,
     "bounds of our own loops and memory that nothing which is meant well comes near": """
+        markup.quoted.MAX_DEVICE_CHARS tickets.customer.MAX_ADDRESSES tickets.customer.MAX_READ
+        tickets.reply_html.MAX_BYTES
+        tickets.reply_html.MAX_CACHED
         people.presence.MAX_TICKETS markup.quoted.MAX_HEAD_LINES markup.quoted.MAX_HEAD_CHARS
         access.rules.MAX_DEPTH access.tokens.MAX_TOKEN_CHARS console.site.MAX_FORM_BYTES
         export.exporting.MAX_SECONDS
@@ -173,6 +179,7 @@ INTERNAL = {
         web.rate.MAX_TOLD
     """,
     "what is only shown shorter": """
+        tickets.conversation.MAX_WORDS_CHARS tickets.customer.MAX_NOTE_CHARS
         console.pages.automation.automations.MAX_SHOWN_CHARS web.trials.MAX_CONTINUATION_CHARS
         automation.examples.MAX_OUTCOME_CHARS console.pages.explorer.MAX_SHOWN_CHARS
         records.administrative_acts.MAX_CHANGES_CHARS records.service_settings.MAX_LOGGED_CHARS people.rosters.MAX_NAMED

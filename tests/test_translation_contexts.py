@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from console.html.environment import environment
+from console.html.templates import GLOBALS
 from server import translation
 from server.translation import N_, Catalog, N_pgettext, lazy_gettext, pgettext, shown, speaking
 
@@ -22,7 +23,7 @@ GERMAN = Catalog(
 def rendered(template: str, **values: object) -> str:
     """The output of a template for a German reader."""
     with speaking(GERMAN):
-        return environment().from_string(template).render(values)
+        return environment().from_string(template, globals=GLOBALS).render(values)
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ LIST = ("in", "at", "from", "before", "after")  # parameters that describe the l
 
 
 @dataclass(frozen=True, slots=True)
-class TicketList:
+class OpenedFrom:
     """The list in the address of a ticket. q: its search. at: the place of the ticket, from 1. come_from: its path.
     before, after: the masks of the tickets around it, as the worker saw the list."""
 
@@ -109,7 +109,7 @@ def rows(visit: Visit) -> PageResponse:
     result = records.search(visit.ctx, TICKET, SearchRequest(q, ROWS, number + 1, "requesters,owner_"))
     listed = list_neighbours.in_order([str(each["mask"]) for each in result["results"]], number * ROWS + 1)
     more = inbox.TicketRows(visit, result["results"])
-    ticket_list = TicketList(q, at, visit.query.text("from", ""), "", [])
+    ticket_list = OpenedFrom(q, at, visit.query.text("from", ""), "", [])
     rows_beside = [
         (ticket_list.path_of(each), row, inbox.row_lines(visit, row, more, ui.name(row["subject"])))
         for each, row in zip(listed, result["results"], strict=True)
@@ -142,10 +142,10 @@ def _submitted(visit: Visit) -> tuple[str, dict[str, str]]:
     return path, dict(parse_qsl(query, keep_blank_values=True))
 
 
-def _list_in(params: Mapping[str, str]) -> TicketList | None:
+def _list_in(params: Mapping[str, str]) -> OpenedFrom | None:
     """Returns the list that parameters of a ticket describe, None for none."""
     at = params.get("at", "")
     if not (at.isdecimal() and 0 < int(at[:9]) <= LAST_PLACE):
         return None
     after = [mask for mask in params.get("after", "").split(",") if mask]
-    return TicketList(params.get("in", ""), int(at[:9]), params.get("from", ""), params.get("before", ""), after)
+    return OpenedFrom(params.get("in", ""), int(at[:9]), params.get("from", ""), params.get("before", ""), after)
