@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import console.html.templates  # noqa: F401  adds the names that every template knows
 from console.html.environment import environment
 from console.html.templates import GLOBALS
 from server import translation

@@ -71,7 +71,19 @@ def done(found: tuple[int, bytes, str]) -> dict[str, object]:
         (ApiArgument("f", ":", '{"a": {"b": ["Grüße"]}}'), [("f[a][b][]", "Grüße")]),
         (ApiArgument("f", ":", '[{"a": 1}, {"a": 2, "b": 3}]'), [("f[0][a]", "1"), ("f[1][a]", "2"), ("f[1][b]", "3")]),
     ],
-    ids=lambda value: value.value if isinstance(value, ApiArgument) else "",
+    ids=[
+        "text",
+        "JSON text",
+        "decimal",
+        "true",
+        "false",
+        "null",
+        "empty list",
+        "empty map in a map",
+        "list of texts",
+        "list in nested maps",
+        "list of maps",
+    ],
 )
 def test_a_parameter_becomes_fields_of_a_form(parameter: ApiArgument, pairs: list[tuple[str, str]]) -> None:
     assert parameter.pairs() == pairs
@@ -124,7 +136,15 @@ def test_mail_is_read_from_standard_input(run: Run, monkeypatch: pytest.MonkeyPa
         (("GET", "workers/me.json", "expand"), "not 'expand'"),
         (("GET", "workers/me.json", "=x"), "not '=x'"),
     ],
-    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+    ids=[
+        "no path",
+        "unknown method",
+        "another site",
+        "another site without a scheme",
+        "query in the path",
+        "parameter without a value",
+        "parameter without a name",
+    ],
 )
 def test_a_wrong_command_line_is_reported(run: Run, arguments: tuple[str, ...], words: str) -> None:
     code, out, err = run(*arguments)
@@ -139,7 +159,7 @@ def test_a_wrong_command_line_is_reported(run: Run, arguments: tuple[str, ...], 
         (("--url", "localhost:8200", "GET", "workers/me.json"), "like https://desk.example"),
         (("--url", "http://127.0.0.1:1", "GET", "workers/me.json"), "Connection refused"),
     ],
-    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+    ids=["broken JSON", "missing file", "address without a scheme", "nobody listens"],
 )
 def test_unsendable_input_is_reported(run: Run, arguments: tuple[str, ...], words: str) -> None:
     code, out, err = run(*arguments)

@@ -61,6 +61,7 @@ def test_more_rows_than_one_transaction_holds(tmp_path: Path) -> None:
         (("-", "--type", "org", "--column", "name"), "--column takes NAME=FIELD"),
         (("-", "--type", "org", "--key", "website"), "cannot be found by 'website'"),
     ],
+    ids=["missing file", "unknown type", "unknown column", "unknown field", "column without a field", "unusable key"],
 )
 def test_a_mistake_in_the_command_line_is_reported(arguments: tuple[str, ...], told: str, tmp_path: Path) -> None:
     code, out, errors = bring(tmp_path, *arguments, stdin=b"name\nKite\n")

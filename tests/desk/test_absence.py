@@ -48,6 +48,10 @@ def notified(desk: Post) -> list[int]:
         (0, 0, False), (NOW, 0, True), (NOW + 1, 0, False), (0, NOW, False), (0, NOW + 1, True),
         (NOW - 1, NOW + 1, True), (NOW - 2, NOW, False), (NOW + 1, NOW + 2, False),
     ],
+    ids=[
+        "none", "since now", "since the next second", "until now", "until the next second", "around now", "just over",
+        "not begun",
+    ],
 )  # fmt: skip
 def test_an_absence_includes_its_first_second_and_excludes_its_last(
     desk: Post, since: int, until: int, is_away: bool
@@ -136,7 +140,7 @@ def test_an_absent_worker_can_be_assigned_a_ticket(desk: Post, ticket: int) -> N
 @pytest.mark.parametrize("fields", [
     {"away_from": NOW + 2, "away_until": NOW + 1}, {"away_from": NOW, "away_until": NOW}, {"away_from": "blurb"},
     {"away_stand_in_id": 999},
-])  # fmt: skip
+], ids=["ends before it begins", "ends as it begins", "unreadable date", "unknown stand-in"])  # fmt: skip
 def test_mistakes_are_reported(desk: Post, fields: dict[str, Any]) -> None:
     with pytest.raises(Invalid, match=next(reversed(fields))):
         records.update(desk.context(desk.nora), "worker", desk.milo, fields)

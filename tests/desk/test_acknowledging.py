@@ -189,7 +189,7 @@ def test_spam_gets_none(desk: Post, smtp: SmtpServer) -> None:
 
 @pytest.mark.parametrize(("hours", "is_open", "is_answered"), [
     ("inside", True, True), ("inside", False, False), ("outside", True, False), ("outside", False, True),
-])  # fmt: skip
+], ids=["inside, open", "inside, closed", "outside, open", "outside, closed"])  # fmt: skip
 def test_hours_follow_a_calendar(desk: Post, smtp: SmtpServer, hours: str, is_open: bool, is_answered: bool) -> None:
     calendar = desk.create("calendar", name="Shifts", **OF_SERVICE)
     start = NOW - 60 if is_open else NOW + 3600
@@ -294,7 +294,7 @@ def test_custom_fields_of_tickets_are_placeholders(desk: Post, smtp: SmtpServer)
 
 @pytest.mark.parametrize("fields", [
     {"ack_text": ""}, {"ack_text": " \n"}, {"ack_hours": "inside"}, {"ack_hours": "outside", "ack_calendar_id": 0},
-])  # fmt: skip
+], ids=["no text", "blank text", "no calendar", "calendar of id 0"])  # fmt: skip
 def test_missing_values_are_reported_on_saving(desk: Post, fields: dict[str, Any]) -> None:
     with pytest.raises(Required):
         change(desk, **fields)

@@ -77,6 +77,15 @@ def run(desk: Desk, mine: Service, now: int) -> int:
         ("2026-11-20 00:10", 1, "00:15", "2026-11-19 23:15"),
         ("2026-11-20 00:00", 24, "00:00", "2026-11-20 00:00"),
     ],
+    ids=[
+        "daily, a minute before",
+        "daily, on time",
+        "daily, in the evening",
+        "six-hourly, at night",
+        "six-hourly, on time",
+        "hourly, after midnight",
+        "daily, at midnight",
+    ],
 )
 def test_backups_are_due_at_their_time_of_the_day(
     desk: Desk, folder: Path, now: str, hours: int, begins: str, slot: str
@@ -102,7 +111,11 @@ def test_the_scheduler_creates_one_in_each_slot(desk: Desk, folder: Path) -> Non
     assert backup.verify(folder / first).tables["worker"] >= 0
 
 
-@pytest.mark.parametrize(("step", "made"), [(-HOUR, 0), (HOUR, 0), (-30 * DAY, 1), (DAY, 1)])
+@pytest.mark.parametrize(
+    ("step", "made"),
+    [(-HOUR, 0), (HOUR, 0), (-30 * DAY, 1), (DAY, 1)],
+    ids=["an hour back", "an hour ahead", "a month back", "a day ahead"],
+)
 def test_a_clock_change_causes_neither_a_flood_nor_a_gap(desk: Desk, folder: Path, step: int, made: int) -> None:
     mine = service(desk, folder, backup_keep_last=100)
     noon = at("2026-11-20 12:00")

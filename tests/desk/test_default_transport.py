@@ -76,7 +76,7 @@ def test_an_unsendable_reply_says_so_and_is_sent_once_a_transport_exists(desk: P
 
 @pytest.mark.parametrize(("values", "state", "reason"), [
     ({"dont_send": "1"}, "kept", ""), ({"send_at": "+1 hour"}, "later", ""), ({}, "held", "no mail server at"),
-])  # fmt: skip
+], ids=["not sent", "scheduled", "no server"])  # fmt: skip
 def test_every_response_states_the_fate_of_the_mail(
     desk: Post, values: dict[str, str], state: str, reason: str
 ) -> None:

@@ -106,7 +106,7 @@ def acts(desk: Post) -> list[str]:
     {"content": ".\n..\n.a line with a dot\n", "to": "Zoë Ångström <zoe@kite.example>"},
     {"content": "x" * 3000, "cc": "ben@kite.example"},
     {"content": "Trailing spaces  \n\n\n\n"},
-])  # fmt: skip
+], ids=["plain", "not ASCII", "lines that begin with a dot", "a long line", "trailing spaces"])  # fmt: skip
 def test_mail_arrives_with_a_valid_signature_of_its_domain(
     desk: Post, smtp: SmtpServer, names: Names, signing: DkimKey, sent: dict[str, str]
 ) -> None:
@@ -345,7 +345,7 @@ def test_mail_of_groups_without_them_has_neither(desk: Post, smtp: SmtpServer) -
     ("reply_to", "a@b.example\r\nBcc: c@d.example", "reply_to: must be one line"),
     ("list_headers", "Bcc: c@d.example", "list_headers: 'Bcc' must be one of"),
     ("list_headers", "x" * 2001, "list_headers: at most 2000 characters"),
-])  # fmt: skip
+], ids=["no address", "two addresses", "address with a second header", "forbidden header", "too long"])  # fmt: skip
 def test_values_that_would_break_the_mail_are_refused(desk: Post, name: str, sent: str, reason: str) -> None:
     with pytest.raises(Invalid) as refused:
         records.update(desk.context(desk.nora), "group", desk.support, {name: sent})

@@ -257,7 +257,9 @@ def test_a_clock_set_back_and_forward_runs_nothing_early_or_twice(
     assert done.empty() and jobs(store) == 0
 
 
-@pytest.mark.parametrize(("kind", "other", "at_once"), [("slow", "quick", 2), ("quick", "slow", 3)])
+@pytest.mark.parametrize(
+    ("kind", "other", "at_once"), [("slow", "quick", 2), ("quick", "slow", 3)], ids=["slow jobs", "quick jobs"]
+)
 def test_jobs_that_wait_for_long_leave_room_for_others(
     store: Store, service: Service, kind: str, other: str, at_once: int
 ) -> None:

@@ -50,6 +50,8 @@ def test_a_domain_with_correct_entries(server: NameServer) -> None:
     ([OWN], [], 1, "DMARC", "_dmarc.x.example"),
     ([OWN], [POLICY, POLICY], 1, "DMARC", "keep one"),
     ([OWN], [POLICY], 0, "MX", "cannot arrive"),
+], ids=[
+    "no SPF", "malformed SPF", "two SPF entries", "SPF of every server", "no DMARC", "two DMARC entries", "no MX",
 ])  # fmt: skip
 def test_missing_entries_are_reported_with_advice(
     server: NameServer, own: list[bytes], policies: list[bytes], exchanges: int, kind: str, advice: str

@@ -72,6 +72,7 @@ def message(desk: Post) -> int:
         ("<script>alert(1)</script><p onclick='x()'>a</p>", "<p>a</p>"),
         ("A List<String> for <your name>", "<p>A List&lt;String&gt; for &lt;your name&gt;</p>"),
     ],
+    ids=["line breaks", "list and quotation", "inline HTML", "table", "style", "script", "angle brackets"],
 )  # fmt: skip
 def test_html_of_markdown(desk: Post, smtp: SmtpServer, content: str, expected: str) -> None:
     assert body(markdown(desk, smtp, content)) == expected
@@ -187,6 +188,7 @@ def test_values_filled_into_a_signature_are_escaped(desk: Post, smtp: SmtpServer
         ("", "", "On 20 November 2026 at 15:04, Ann Kite wrote:"),
         ("de_CH", "Europe/Zurich", "Am 20. November 2026 um 16:04 schrieb Ann Kite:"),
     ],
+    ids=["language of the desk", "language of the group"],
 )
 def test_the_quotation_of_the_original_message(
     desk: Post, smtp: SmtpServer, message: int, language: str, zone: str, head: str

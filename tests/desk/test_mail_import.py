@@ -144,6 +144,7 @@ def test_an_empty_file_is_not_a_mail(desk: Desk, tmp_path: Path) -> None:
         (Counts(), "0 new tickets, 0 replies, 0 duplicates, 0 ignored, 0 failed"),
         (Counts(1, 1, 1, 2, 3), "1 new ticket, 1 reply, 1 duplicate, 2 ignored, 3 failed"),
     ],
+    ids=["none", "some"],
 )
 def test_counts_as_a_line(counts: Counts, text: str) -> None:
     assert str(counts) == text

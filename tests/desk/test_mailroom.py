@@ -60,6 +60,7 @@ def test_a_known_sender_is_found_in_any_case(desk: Desk) -> None:
         ({"From": "dee@kite.example, ann@kite.example"}, "dee@kite.example"),
         ({"Reply_To": "no address"}, "ann@kite.example"),
     ],
+    ids=["Reply-To", "Return-Path", "first of two", "unusable Reply-To"],
 )
 def test_the_sender_is_the_first_usable_address(desk: Desk, headers: dict[str, str], sender: str) -> None:
     assert desk.sender(desk.receive(mail(**headers))) == sender
@@ -140,6 +141,7 @@ def test_a_failure_in_the_middle_leaves_nothing_behind(desk: Desk, monkeypatch: 
         ("=?utf-8?q?a=0D=0ABcc:_x=40y?=", "a Bcc: x@y"),
         ("🚲 broken", "🚲 broken"),
     ],
+    ids=["empty", "encoded words", "too long", "folded", "line break in an encoded word", "emoji"],
 )
 def test_subjects(desk: Desk, subject: str, stored: str) -> None:
     ticket = desk.ticket(desk.receive(mail(Subject=subject)))

@@ -156,6 +156,7 @@ def test_an_automatic_mail_of_this_installation_is_ignored(desk: Desk, boat: Rec
         {INSTALLATION_HEADER: "OURS"},
         {"Auto-Submitted": "auto-replied", "Precedence": "bulk", "List-Id": "<l.x>", "Return-Path": "<>"},
     ],
+    ids=["another installation", "written by a person", "without a declaration", "mail of a list"],
 )
 def test_other_automatic_mail_is_accepted(desk: Desk, headers: dict[str, str]) -> None:
     ours = desk.service.installation

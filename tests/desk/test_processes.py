@@ -120,6 +120,7 @@ def serving(beats: int) -> list[ServingProcess]:
         ([(0, 1), (2, 1), (60, 1), (62, 1), (64, 1), (66, 1), (68, 1)], True),
         ([(0, 1), (2, 1), (4, 0), (6, 1), (8, 1), (10, 1)], False),  # it left, and is back under its name
     ],
+    ids=["beats", "too early", "silent", "late", "unobserved", "unobserved, then silent", "back under its name"],
 )
 def test_a_process_is_dead_when_an_observer_sees_no_beats(looks: list[tuple[int, int]], is_gone: bool) -> None:
     times = Times()
@@ -227,7 +228,9 @@ def test_claims_of_a_stopped_process_are_released(pair: Pair) -> None:
     assert pair.heard[-2:] == [processes.LEFT, WAKE]
 
 
-@pytest.mark.parametrize(("is_shared", "is_taken"), [(True, False), (False, True)])
+@pytest.mark.parametrize(
+    ("is_shared", "is_taken"), [(True, False), (False, True)], ids=["several machines", "one machine"]
+)
 def test_a_clock_that_is_ahead_on_another_machine_releases_no_claim(
     pair: Pair, is_shared: bool, is_taken: bool
 ) -> None:

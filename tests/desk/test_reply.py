@@ -192,6 +192,15 @@ def test_records_of_automatic_replies_expire_after_the_hour(desk: Post) -> None:
         ({"Auto-Submitted": "no"}, "ann@kite.example", 1, {}, True),
         ({"List-Id": "<list.kite.example>"}, "ann@kite.example", 1, {}, True),
     ],
+    ids=[
+        "automatic reply",
+        "automatic reply, to a person",
+        "mail to a postmaster",
+        "forward to another person",
+        "started by a worker",
+        "declared to be written by a person",
+        "mail of a list",
+    ],
 )
 def test_an_automation_replies_to_no_program_whatever_started_it(
     desk: Post, smtp: SmtpServer, ticket: int, headers: dict[str, str], sender: str, depth: int, more: dict[str, str],
@@ -230,6 +239,15 @@ def test_an_automatic_reply_says_so_and_cannot_bounce(desk: Post, smtp: SmtpServ
         (0, {"status": "2", "reopen_at": str(NOW + 60)}, 2, NOW + 60),
         (0, {"status": "3"}, 3, 0),
         (3, {}, 0, 0),
+    ],
+    ids=[
+        "open by default",
+        "open has no date",
+        "waiting until a date",
+        "waiting without a date",
+        "closed until a date",
+        "deleted",
+        "restored by default",
     ],
 )
 def test_the_status_after_a_reply(
@@ -302,6 +320,20 @@ def test_an_administrator_replies_as_another_worker(desk: Post, ticket: int, mes
         ({"status": "7"}, Invalid, "status"),
         ({"custom_99": "1"}, Invalid, "custom_99"),
     ],
+    ids=[
+        "no content",
+        "no message",
+        "unknown message",
+        "no address",
+        "forward to nobody",
+        "neither sent nor kept",
+        "unknown worker",
+        "subject of two lines",
+        "unknown bucket",
+        "unknown group",
+        "unknown status",
+        "unknown custom field",
+    ],
 )
 def test_invalid_values_change_nothing(
     desk: Post, ticket: int, message: int, values: dict[str, Any], error: type[HelpdeskError], field: str
@@ -338,6 +370,8 @@ def test_the_stored_subject_never_contains_the_mask(desk: Post, smtp: SmtpServer
     ("Re: [70012345] order of pumps", "Re: Boat [70012345]"), ("AW: [Ticket#4711] [Boat]", "Re: Boat [Ticket#4711]"),
     ("=?utf-8?q?[SUPPORT-12]_Gr=C3=B6=C3=9Fe?=", "Re: Boat [SUPPORT-12]"), ("Re: [#MASK] Boat", "Re: Boat"),
     ("Re: [Desk #MASK] Boat", "Re: Boat"), ("Re: Boat 300", "Re: Boat"),
+], ids=[
+    "number", "word and number", "encoded", "our own", "our own with a name", "number without brackets",
 ])  # fmt: skip
 def test_the_number_of_another_helpdesk_stays_in_the_subject(
     desk: Post, smtp: SmtpServer, ticket: int, answered: str, left: str
