@@ -1,6 +1,7 @@
 """What pages of records are put together from, as HTML. Values are escaped."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from markupsafe import Markup
 
@@ -39,6 +40,7 @@ EVENT_ICONS = {
 }
 
 
+@lru_cache(maxsize=256)
 def event_icon(point: str) -> str:
     """Returns the name of the icon of a change.
 

@@ -2,6 +2,8 @@
 
 They are decorative: words say the same, or the label of the button."""
 
+from functools import cache
+
 from markupsafe import Markup
 
 PATHS = {
@@ -70,6 +72,7 @@ MARK = Markup(
 )
 
 
+@cache  # a page has dozens
 def icon(name: str) -> Markup:
     """An icon as SVG.
 

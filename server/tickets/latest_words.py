@@ -61,7 +61,7 @@ def first_words(text: str) -> str:
 
 def first_of(parts: Iterable[tuple[quoted.Kind, str]], most: int = MAX_CHARS) -> str:
     """Returns the first words of a text that is divided into parts; "" if all of it is quoted. most: characters."""
-    said = "\n".join(words for kind, words in parts if kind == "said")[:MAX_READ_CHARS].strip()
+    said = "\n".join(words for kind, words in parts if kind == "said").lstrip()[: 4 * most].rstrip()
     first, _, rest = said.partition("\n")
     if _SALUTATION.fullmatch(first.strip()) and rest.strip():
         said = rest
