@@ -58,6 +58,7 @@ KEYS = (
     ("o", N_("open the row or message"), ""),
     ("x", N_("select the row"), ""),
     (N_("Shift x"), N_("select the rows up to this one"), ""),
+    (N_("Shift j"), N_("select the next row"), ""),
     ("z", N_("undo the last action"), ""),
     ("F6", N_("go to the message, and back"), ""),
     (N_("Ctrl Enter"), N_("send the form"), ""),

@@ -34,6 +34,22 @@ addEventListener("click", (event) => {
   }
 });
 
+// J and K select the row that they move to.
+addEventListener("keydown", (event) => {
+  if (!["J", "K"].includes(event.key) || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+  if (!("keys" in document.documentElement.dataset) || document.querySelector("dialog[open]")) return;
+  const listed = boxes();
+  const at = listed.findIndex((box) => box.closest("tr.current"));
+  const box = listed[Math.min(Math.max(at + (event.key === "J" ? 1 : -1), 0), listed.length - 1)];
+  if (!box) return;
+  event.preventDefault();
+  for (const each of all("tr.current")) each.classList.remove("current");
+  box.closest("tr").classList.add("current");
+  box.closest("tr").querySelector("a")?.focus();
+  box.checked = true;
+  select(box);
+});
+
 addEventListener("keydown", (event) => {
   if (event.key.toLowerCase() !== "x" || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
   const box = document.querySelector("tr.current")?.querySelector('input[name="ids[]"]');

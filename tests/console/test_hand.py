@@ -222,3 +222,11 @@ def test_the_seconds_until_sending_are_counted_down(page: Page, nora: Api, ticke
     expect(toast.get_by_role("button", name="Undo")).to_be_visible()
     toast.evaluate("each => (each.dataset.until = Date.now())")
     expect(toast).to_have_count(0)
+
+
+def test_rows_are_selected_while_moving(page: Page, nora: Api, five: list[dict[str, Any]]) -> None:
+    page.goto(f"/inbox?v=open&sort=created&q=subject:{five[0]['word']}*")
+    for key in ("j", "x", "Shift+J", "Shift+J", "Shift+J", "Shift+J", "e"):
+        page.keyboard.press(key)
+    expect(page.locator("#toasts")).to_contain_text("5 tickets closed.")
+    assert nora.found("ticket", f"subject:{five[0]['word']}* status:closed") == [each["id"] for each in five]
