@@ -35,7 +35,7 @@ from server.translation import _, ngettext, shown
 PATH = "/records/{type}/set"
 UNDO = f"{PATH}/undo"
 FORM_BYTES = 1024 * 1024
-# What a form for one record asks for, and nobody sets on many: secrets, and what has a syntax of its own.
+# Kinds of fields that are set on one record at a time: secrets, and texts with a syntax of their own.
 _SINGLE = ("password", "json", "code", "hidden", "owner")
 
 Texts = str | list[str]  # the value of a control, a list if it has several
@@ -43,35 +43,35 @@ Texts = str | list[str]  # the value of a control, a list if it has several
 
 @page("GET", PATH)
 def show(visit: Visit) -> PageResponse:
-    """Which field, then what it becomes. Raises NotFound, NotOffered, Invalid."""
+    """Shows the choice of a field, then the control for its value. Raises NotFound, NotOffered, Invalid."""
     record_type = _type(visit)
-    own = place_of(visit, record_type.uri)
-    if own:
-        return see(own)
-    found = selected_records(visit, record_type.uri)
-    return _page(visit, record_type, found, visit.query.text("field", ""), None)
+    own_page = place_of(visit, record_type.uri)
+    if own_page:
+        return see(own_page)
+    selected = selected_records(visit, record_type.uri)
+    return _page(visit, record_type, selected, visit.query.text("field", ""), None)
 
 
 @page("POST", PATH, form_bytes=FORM_BYTES)
 def save(visit: Visit) -> PageResponse:
     """Sets the field on each record; refusals are reported with the reason. Raises NotFound, NotOffered, Invalid."""
     record_type = _type(visit)
-    own = place_of(visit, record_type.uri)
-    if own:
-        return see(own)
-    found = selected_records(visit, record_type.uri)
+    own_page = place_of(visit, record_type.uri)
+    if own_page:
+        return see(own_page)
+    selected = selected_records(visit, record_type.uri)
     name = visit.form.text("field", "")
-    one = _form(visit, record_type, name)
-    sent = one.open(visit).send()
+    form = _form(visit, record_type, name)
+    submitted = form.open(visit).send()
     try:
-        controls.values_of(visit, sent.controls[0], sent.values)
+        controls.values_of(visit, submitted.controls[0], submitted.values)
     except Invalid as error:
-        return _page(visit, record_type, found, name, sent.refuse(error))
-    texts = _texts(sent, sent.values)
-    before, refused = _set(visit, one, {each["id"]: texts for each in found})
+        return _page(visit, record_type, selected, name, submitted.refuse(error))
+    value = _value(submitted, submitted.values)
+    before, refused = _set(visit, form, {each["id"]: value for each in selected})
     if refused and not before:  # nothing was changed: the same form again, with the reasons
-        sent.values.fail("", refusals(refused)[0])
-        return _page(visit, record_type, found, name, sent)
+        submitted.values.fail("", refusals(refused)[0])
+        return _page(visit, record_type, selected, name, submitted)
     back, undo_path = _back(visit, record_type), UNDO.format(type=record_type.uri)
     flash_undoable(visit, _summary(len(before), refused), undo_path, before, field=name, back=back)
     return see(back)
@@ -79,17 +79,18 @@ def save(visit: Visit) -> PageResponse:
 
 @page("POST", UNDO)
 def undo(visit: Visit) -> PageResponse:
-    """Put the field back as each record had it. Raises NotFound, NotOffered, Invalid."""
+    """Restores the former value of each record. Raises NotFound, NotOffered, Invalid."""
     record_type = _type(visit)
-    before = {id: texts for id, texts in former_values(visit).items() if _is_texts(texts)}
-    done, refused = _set(visit, _form(visit, record_type, visit.form.text("field", "")), before)
-    told = [_("Undone.")] if done else []
-    visit.flash(" ".join([*told, *refusals(refused)]))
+    before = {id: value for id, value in former_values(visit).items() if _is_value(value)}
+    restored, refused = _set(visit, _form(visit, record_type, visit.form.text("field", "")), before)
+    sentences = [_("Undone.")] if restored else []
+    visit.flash(" ".join([*sentences, *refusals(refused)]))
     return see(_back(visit, record_type))
 
 
 def _type(visit: Visit) -> RecordType:
-    """Raises NotFound, NotOffered. Each record is asked whether this actor may change it when that is done."""
+    """Returns the record type of the address. Raises NotFound, NotOffered. The rights on each record are checked when
+    it is changed."""
     record_type = visit.service.registry.type(visit.arguments["type"])
     if not record_type.offers("update"):
         raise NotOffered(_("{records} cannot be changed.", records=record_type.label_names[1]))
@@ -99,68 +100,68 @@ def _type(visit: Visit) -> RecordType:
 def _fields(visit: Visit, record_type: RecordType) -> dict[str, Control]:
     """The fields that can be set, as controls by name, ordered by label. Custom fields of a fieldset are refused for
     records without it."""
-    known = RecordForm(record_type.uri, has_customs=False).open(visit).controls
-    defined = records.reading(visit.ctx, lambda tx: custom.definitions(tx).fields_of(record_type.context))
-    customs = [controls.of_custom(visit.service.registry, each) for each in defined]
-    named = [each for each in (*known, *customs) if each.kind not in _SINGLE and not each.is_kept]
-    return {each.name: each for each in sorted(named, key=lambda each: shown(each.label).casefold())}
+    standard = RecordForm(record_type.uri, has_customs=False).open(visit).controls
+    definitions = records.reading(visit.ctx, lambda tx: custom.definitions(tx).fields_of(record_type.context))
+    customs = [controls.of_custom(visit.service.registry, each) for each in definitions]
+    settable = [each for each in (*standard, *customs) if each.kind not in _SINGLE and not each.is_kept]
+    return {each.name: each for each in sorted(settable, key=lambda each: shown(each.label).casefold())}
 
 
 def _form(visit: Visit, record_type: RecordType, name: str) -> RecordForm:
     """The form of one field. Raises Invalid."""
-    known = _fields(visit, record_type)
-    if name not in known:
-        raise Invalid(f"field: '{name[:60]}' cannot be set on several records{nearest(name, known)}", field="field")
-    return RecordForm(record_type.uri, (known[name],), has_customs=False)
+    fields = _fields(visit, record_type)
+    if name not in fields:
+        raise Invalid(f"field: '{name[:60]}' cannot be set on several records{nearest(name, fields)}", field="field")
+    return RecordForm(record_type.uri, (fields[name],), has_customs=False)
 
 
-def _set(visit: Visit, form: RecordForm, wanted: Mapping[int, Texts]) -> tuple[dict[int, Texts], list[str]]:
-    """The former values of the changed records by id, and the reasons of refusals."""
+def _set(visit: Visit, form: RecordForm, values: Mapping[int, Texts]) -> tuple[dict[int, Texts], list[str]]:
+    """Sets the field of each record, by id. Returns the former values of the changed ones, and the reasons of
+    refusals."""
 
     def change(id: int) -> Texts:
         opened = form.open(visit, id)
-        fields = controls.values_of(visit, opened.controls[0], _with(opened, wanted[id]))
+        fields = controls.values_of(visit, opened.controls[0], _filled(opened, values[id]))
         records.update(visit.ctx, form.uri, id, fields)
-        return _texts(opened, opened.before)
+        return _value(opened, opened.before)
 
-    changed, refused = for_each(wanted, change)
+    changed, refused = for_each(values, change)
     return dict(changed), refused
 
 
-def _texts(found: OpenForm, form: Form) -> Texts:
-    """The value of a form's only control."""
-    control = found.controls[0]
+def _value(opened: OpenForm, form: Form) -> Texts:
+    """Returns the value of the only control of a form."""
+    control = opened.controls[0]
     return form.several[control.name] if control.is_several else form.get(control.name)
 
 
-def _with(found: OpenForm, texts: Texts) -> Form:
-    """A form that has this for its one control."""
-    name = found.controls[0].name
-    return Form({}, {name: texts}) if isinstance(texts, list) else Form({name: texts})
+def _filled(opened: OpenForm, value: Texts) -> Form:
+    """Returns a form whose only control has this value."""
+    name = opened.controls[0].name
+    return Form({}, {name: value}) if isinstance(value, list) else Form({name: value})
 
 
 def _page(
-    visit: Visit, record_type: RecordType, found: list[dict[str, Any]], name: str, sent: OpenForm | None
+    visit: Visit, record_type: RecordType, selected: list[dict[str, Any]], name: str, submitted: OpenForm | None
 ) -> PageResponse:
-    """The question for the field; where it is chosen, for its value."""
-    known = _fields(visit, record_type)
-    only = found[0]["id"] if len(found) == 1 else 0
-    fields = sent or (_form(visit, record_type, name).open(visit, *([only] if only else [])) if name else None)
+    """Renders the choice of a field; with a name, the control for its value."""
+    only = selected[0]["id"] if len(selected) == 1 else 0
+    fields = submitted or (_form(visit, record_type, name).open(visit, *([only] if only else [])) if name else None)
     form = fields.values if fields is not None else Form()
     back = _back(visit, record_type)
-    ids = ",".join(str(each["id"]) for each in found)
+    ids = ",".join(str(each["id"]) for each in selected)
     return render(
         visit,
         "set_field.html",
         form=form,
         fields=fields,
-        found=found,
+        selected=selected,
         name=name,
         ids=ids,
         path=PATH.format(type=record_type.uri),
         back=back,
         type=record_type.uri,
-        options=[(each.name, shown(each.label)) for each in known.values()],
+        options=[(each.name, shown(each.label)) for each in _fields(visit, record_type).values()],
         label=lookup.LABEL,
         sample=Sample("PUT", f"/rest/records/{record_type.uri}/1.json", [(f"fields[{name or '...'}]", "...")]),
         again=f"{PATH.format(type=record_type.uri)}?{urlencode({'ids': ids, 'back': back})}",
@@ -168,16 +169,16 @@ def _page(
 
 
 def _back(visit: Visit, record_type: RecordType) -> str:
-    sent = own_path((visit.form if visit.request.method == "POST" else visit.query).text("back", ""))
-    if sent.startswith("/tickets/"):
-        return sent
+    path = own_path((visit.form if visit.request.method == "POST" else visit.query).text("back", ""))
+    if path.startswith("/tickets/"):
+        return path
     return back_to_list(visit, f"{BASE}/{record_type.uri}", inbox.PATH)
 
 
-def _is_texts(value: Any) -> bool:
+def _is_value(value: Any) -> bool:
     return isinstance(value, str) or (isinstance(value, list) and all(isinstance(each, str) for each in value))
 
 
 def _summary(count: int, refused: list[str]) -> list[str]:
-    told = [ngettext("Field set.", "Field set on {count} records.", count)] if count else []
-    return [*told, *refusals(refused)]
+    sentences = [ngettext("Field set.", "Field set on {count} records.", count)] if count else []
+    return [*sentences, *refusals(refused)]
