@@ -85,7 +85,7 @@ def _methods(visit: Visit, rows: list[dict[str, Any]]) -> dict[int, SignInMethod
 
 _column = DrawnColumns("people")
 LIST = declare(Worklist(
-    URI, BASE, N_("Workers"), ("_label", "email", "role", "second_factor", "seen"),
+    URI, BASE, N_("Team"), ("_label", "email", "role", "second_factor", "seen"),
     own=(
         _column("email", N_("Email"), kind="word", value=lambda row, more: row["address_email"]),
         _column("role", N_("Role"), "isAdmin",

@@ -29,7 +29,11 @@ function submit(field) {
   else if (!field.form.matches("[data-auto]")) field.form.requestSubmit(field.form.querySelector("[data-quiet]"));
 }
 
-function fill(field, value) {
+// The part of the page may have come anew since the act was listed.
+const current = (field) => (field.isConnected ? field : document.querySelector(field.id ? `#${field.id}` : `[name="${field.name}"]`));
+
+function fill(listed, value) {
+  const field = current(listed);
   field.value = value;
   field.dispatchEvent(new Event("change", { bubbles: true }));
   submit(field);
@@ -52,7 +56,8 @@ async function ofField(field, verb, rest) {
 export async function acts(text) {
   const typed = wordsOf(text);
   if (!typed.length) return [];
-  const plain = all(PLAIN).filter((each) => fits(typed, label(each))).map((each) => ({ label: label(each), run: () => each.click() }));
+  const press = (text) => all(PLAIN).find((each) => label(each) === text)?.click();
+  const plain = all(PLAIN).map(label).filter((each) => fits(typed, each)).map((each) => ({ label: each, run: () => press(each) }));
   const fields = all("[data-takes]").map((each) => [each, each.dataset.takes]);
   const picked = all(".bulk .pick > :is(select, input)").map((each) => [each, label(each.nextElementSibling)]);
   const filled = [];

@@ -60,9 +60,10 @@ function write(form) {
     const [path, words, number] = JSON.parse(sessionStorage.getItem(SENT) ?? "[]");
     if (!isTyped && path === form.action && words === text.value && words !== text.defaultValue) field._xsrf.value = number;
     sessionStorage.setItem(SENT, JSON.stringify([form.action, text.value, field._xsrf.value]));
-    if (!going || isOver) return (isOver = true);
+    if (!going) return (isOver = true);
     event.preventDefault();
     event.stopImmediatePropagation();
+    if (isOver) return; // a second click, while the first one waits
     const { submitter } = event;
     isOver = true;
     going.then(() => form.requestSubmit(submitter));

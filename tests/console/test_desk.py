@@ -272,7 +272,7 @@ def test_every_key_of_a_ticket_is_listed_and_works(page: Page, ticket: dict[str,
     page.keyboard.press("?")
     keys = page.get_by_role("dialog", name="Keyboard shortcuts")
     for told in (
-        "Copy the mask", "Change the subject", "Add a link", "Wait until", "Group", "Close", "Delete",
+        "Copy the mask", "Change the subject", "Add a link", "Snooze", "Group", "Close", "Delete",
         "Assign to me", "Reply", "Forward", "Note", "select the row", "send later", "go to Tasks",
     ):  # fmt: skip
         expect(keys).to_contain_text(told)

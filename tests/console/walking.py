@@ -20,7 +20,8 @@ _STOPS = """() => {
     const x = (Math.max(box.left, 0) + Math.min(box.right, innerWidth)) / 2;
     const hit = document.elementFromPoint(x, (Math.max(box.top, top) + Math.min(box.bottom, low)) / 2);
     if (!hit || !(e.contains(hit) || hit.contains(e))) return [place, 'is covered by ' + hit?.outerHTML.slice(0, 80)];
-    if (shown.outlineStyle === 'none' || parseFloat(shown.outlineWidth) < 2) return [place, 'does not show its focus'];
+    const hasRing = each => each.outlineStyle !== 'none' && parseFloat(each.outlineWidth) >= 2;
+    if (!hasRing(shown) && !hasRing(getComputedStyle(e.parentElement))) return [place, 'does not show its focus'];
     return [place, ''];
   };
   const name = e => e.outerHTML.slice(0, 120);

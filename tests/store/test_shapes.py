@@ -30,6 +30,7 @@ KEYED = {
     "server/counting/combinations.py",
     "server/counting/chart_points.py",
     "server/search/select.py",
+    "server/tickets/customer.py",
 }
 
 
