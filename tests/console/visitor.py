@@ -89,7 +89,8 @@ class Visitor:
 
     @property
     def cookies(self) -> dict[str, str]:
-        return {each.name: str(each.value) for each in self.session.cookies}
+        """The cookies of a browser in the same session, which does not show the message of an earlier form."""
+        return {each.name: str(each.value) for each in self.session.cookies if each.name != "toast"}
 
     @property
     def is_in(self) -> bool:
