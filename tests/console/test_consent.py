@@ -39,6 +39,7 @@ def _arrive(page: Page, app: App, **changes: str) -> None:
     page.fill("#email", "nora@desk.example")
     page.fill("#password", PASSWORD)
     page.press("#password", "Enter")
+    page.wait_for_url("**/oauth/authorize?*")
 
 
 @pytest.mark.parametrize("scripts", WITH_AND_WITHOUT_SCRIPTS)
