@@ -31,8 +31,10 @@ addEventListener("click", (event) => {
 
 // Files are shown in place; the first one of them, if a key asks for all.
 const shownFiles = () => all(".ticket .files [data-preview]").filter((each) => !each.parentElement.hidden);
-const viewAll = document.querySelector("[data-view-files]");
-enhance(() => viewAll && (viewAll.hidden = !shownFiles().length));
+enhance(() => {
+  const viewAll = document.querySelector("[data-view-files]");
+  if (viewAll) viewAll.hidden = !shownFiles().length;
+});
 addEventListener("click", (event) => {
   const link = event.target.closest?.("[data-view-files], .ticket .files [data-preview]");
   if (!link || event.button || !isPlain(event) || link.dataset.preview === "") return;

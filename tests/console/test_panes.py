@@ -131,3 +131,18 @@ def test_a_ticket_is_snoozed_until_an_offered_time(page: Page, nora: Api, five: 
     expect(page.locator("#ticket-head .badge")).to_contain_text("waiting")
     expect(page.locator("#toasts")).to_contain_text("Snoozed until")
     assert nora.found("ticket", f"id:{five[0]['id']} status:waiting reopen:>now") == [five[0]["id"]]
+
+
+def test_files_of_a_ticket_opened_in_place_are_viewed(first: Page, nora: Api, five: list[dict[str, Any]]) -> None:
+    expect(first.locator("[data-view-files]")).to_be_hidden()
+    nora.create(
+        "attachment",
+        name="plan.txt",
+        content="Third floor",
+        mime_type="text/plain",
+        attach=[f"message:{five[1]['message']}"],
+    ).ok()
+    first.keyboard.press("]")
+    expect(subject(first)).to_have_text(f"{five[0]['word']} 1")
+    first.keyboard.press("v")
+    expect(first.get_by_role("dialog")).to_contain_text("Third floor")
