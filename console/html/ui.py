@@ -75,6 +75,7 @@ MACROS = {
     "lists": "empty pager tabs findings",
     "charts": "bars columns rows",
     "records": "fact files delivery folded hidden_address",
+    "panel": "set_form add_form remove_button",
     "frame": "bell mark rail_entries api",
 }
 _FILES = {name: file for file, names in MACROS.items() for name in names.split()}
@@ -223,7 +224,7 @@ def bar_heights(values: Sequence[int]) -> list[tuple[int, float]]:
 
 
 def trouble(visit: Visit, path: str) -> tuple[str, str]:
-    """The state and the problem of an entry of the rail or the settings; both "" if there is none."""
+    """Returns the state and the problem of an entry in the rail or the settings, "" and "" without a problem."""
     judged = visit.verdict.about(MARKED[path]) if path in MARKED else None
     if judged is None or judged.state == "ok":
         return "", ""
