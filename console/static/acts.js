@@ -1,5 +1,6 @@
 // What can be done with the ticket that is open, or with the rows of a list, found by its words: the jump dialog lists it
 // above the places. "close" presses a button; "assign tom" and "snooze mon 9" fill in the field that the words lead to.
+import { asked } from "./combobox.js";
 import { all } from "./page.js";
 import { t } from "./say.js";
 
@@ -46,8 +47,7 @@ async function ofField(field, verb, rest) {
     return options.map((each) => ({ label: `${verb}: ${each.text.trim()}`, run: () => fill(field, each.value) }));
   }
   if (field.dataset.chooser) {
-    const response = await fetch(`${field.dataset.chooser}?q=${encodeURIComponent(rest)}`).catch(() => null);
-    const results = response?.ok ? (await response.json()).results : [];
+    const results = (await asked(field.dataset.chooser, rest))?.results ?? [];
     return results.map((each) => ({ label: `${verb}: ${each.label}`, run: () => fill(field, `${each.label} #${each.id}`) }));
   }
   return [{ label: `${verb}: ${rest}`, run: () => fill(field, rest) }];

@@ -160,7 +160,7 @@ export function combobox(input, find, take, isSettled) {
   return look;
 }
 
-async function asked(path, q) {
+export async function asked(path, q = "") {
   try {
     const answer = await fetch(`${path}?${new URLSearchParams({ q })}`, { redirect: "error" });
     return answer.ok ? await answer.json() : null;

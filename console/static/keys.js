@@ -17,7 +17,7 @@ function stepTo(parts, by) {
   next.focus();
 }
 
-function step(by) {
+export function step(by) {
   const parts = all("[data-step]");
   if (parts.length) return stepTo(parts, by);
   const rows = all(".table tbody tr").filter((row) => row.querySelector("a"));

@@ -1,37 +1,9 @@
-// While the server does not respond: a reply is stored in the browser until the server has it, and no form leads to the
-// error page of the browser.
+// No form leads to the error page of the browser: it is sent once the server has said that it is there. The form hears
+// "sending" before, or "unsent" if the server does not respond.
 import { all, say } from "./page.js";
 import { t } from "./say.js";
 
-const SECONDS = 10; // until a server that says nothing counts as gone
-const OWN = new Set(["_xsrf", "draft", "revision", "seen", "files[]"]); // fields of one page, which another one does not take
-const keyOf = (form) => `reply:${document.documentElement.dataset.worker}:${form.dataset.writing}:${form.elements.kind?.value ?? ""}`;
-
-export function storeHere(form) {
-  const fields = [...new FormData(form)].filter(([name, value]) => !OWN.has(name) && typeof value === "string");
-  try {
-    localStorage.setItem(keyOf(form), JSON.stringify({ fields, revision: form.elements.revision.value }));
-  } catch {
-    // no room, or not allowed: the page itself still has it
-  }
-}
-
-export const forgetHere = (form) => localStorage.removeItem(keyOf(form));
-
-// Puts back what the server never got. What was stored there since, from elsewhere, stays above it.
-export function restoreHere(form) {
-  const stored = JSON.parse(localStorage.getItem(keyOf(form)) ?? "null");
-  const text = form.elements.content;
-  const words = stored?.fields.find(([name]) => name === "content")?.[1];
-  if (!words || words === text.value) return (forgetHere(form), false);
-  const isNewer = form.elements.revision.value && form.elements.revision.value !== stored.revision;
-  for (const [name, value] of isNewer ? [] : stored.fields) {
-    const field = form.elements[name];
-    if (field?.matches?.("input:not([type=checkbox], [type=radio], [type=hidden]), select, textarea")) field.value = value;
-  }
-  if (isNewer && !text.value.includes(words)) text.value = `${text.value.trimEnd()}\n\n${words}`;
-  return true;
-}
+const SECONDS = 10; // until a silent server counts as gone
 
 async function isThere() {
   const address = document.querySelector("link[rel=icon]").href;
@@ -42,7 +14,7 @@ async function isThere() {
 function sendNow(form, button) {
   const pressed = Object.assign(document.createElement("input"), { type: "hidden", name: button?.name ?? "", value: button?.value ?? "" });
   if (pressed.name) form.append(pressed);
-  if (form.dataset.writing) forgetHere(form);
+  form.dispatchEvent(new Event("sending"));
   const action = form.action;
   if (button?.hasAttribute("formaction")) form.action = button.formAction;
   HTMLFormElement.prototype.submit.call(form);

@@ -1,17 +1,17 @@
 // Menus of the toolbar from which something is put at the caret: an emoji, or the text of an article.
-import { calmly, say } from "./page.js";
+import { asked as ask } from "./combobox.js";
 import { emoji } from "./emoji.js";
+import { calmly, say } from "./page.js";
 import { t } from "./say.js";
 
-const json = (path) => fetch(path, { redirect: "error" }).then((each) => each.ok ? each.json() : null, () => null);
 const KINDS = {
   emoji: {
     find: async (typed) => emoji().filter(({ name }) => name.toLowerCase().includes(typed)).map(({ sign, name }) => ({ label: sign, name, text: sign })),
     text: async ({ text }) => text,
   },
   articles: {
-    find: async (typed) => (await json(`/-/articles?${new URLSearchParams({ q: typed })}`))?.results ?? null,
-    text: async ({ id }) => (await json(`/-/articles/${id}`))?.text ?? null,
+    find: async (typed) => (await ask("/-/articles", typed))?.results ?? null,
+    text: async ({ id }) => (await ask(`/-/articles/${id}`))?.text ?? null,
   },
 };
 

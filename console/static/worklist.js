@@ -1,4 +1,5 @@
 // Selecting rows of a list: all of them, ranges by Shift, and by x and Shift+x at the row that keys are at.
+import { step } from "./keys.js";
 import { all, enhance, follow, isTyping } from "./page.js";
 import { t } from "./say.js";
 
@@ -34,35 +35,25 @@ addEventListener("click", (event) => {
   }
 });
 
-// J and K select the row that they move to.
+const currentBox = () => document.querySelector("tr.current")?.querySelector('input[name="ids[]"]');
+
+// x turns the row that keys are at, Shift+x the rows up to it; Shift+j and Shift+k move on and select the row.
 addEventListener("keydown", (event) => {
-  if (!["J", "K"].includes(event.key) || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+  const by = { J: 1, K: -1 }[event.key];
+  if ((!by && event.key.toLowerCase() !== "x") || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
   if (!("keys" in document.documentElement.dataset) || document.querySelector("dialog[open]")) return;
-  const listed = boxes();
-  const at = listed.findIndex((box) => box.closest("tr.current"));
-  const box = listed[Math.min(Math.max(at + (event.key === "J" ? 1 : -1), 0), listed.length - 1)];
+  if (by) step(by);
+  const box = currentBox();
   if (!box) return;
   event.preventDefault();
-  for (const each of all("tr.current")) each.classList.remove("current");
-  box.closest("tr").classList.add("current");
-  box.closest("tr").querySelector("a")?.focus();
-  box.checked = true;
-  select(box);
-});
-
-addEventListener("keydown", (event) => {
-  if (event.key.toLowerCase() !== "x" || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
-  const box = document.querySelector("tr.current")?.querySelector('input[name="ids[]"]');
-  if (!box || !("keys" in document.documentElement.dataset) || document.querySelector("dialog[open]")) return;
-  event.preventDefault();
-  box.checked = !box.checked;
-  select(box, event.shiftKey);
+  box.checked = by ? true : !box.checked;
+  select(box, !by && event.shiftKey);
 });
 
 // A key of the bar does its act to the row that keys are at, when none is selected.
 addEventListener("click", (event) => {
   if (event.isTrusted || !event.target.matches?.('button[form="bulk"]') || boxes().some((box) => box.checked)) return;
-  const box = document.querySelector("tr.current")?.querySelector('input[name="ids[]"]');
+  const box = currentBox();
   if (!box) {
     event.preventDefault();
     return dispatchEvent(new CustomEvent("refused", { detail: t("Select a row first. j and k move between rows.") }));

@@ -1,8 +1,7 @@
 // The answer of a ticket, or a new one: kept while it is typed, with files, snippets and a preview.
 import { all, ask, calmly, enhance } from "./page.js";
-import { chips } from "./chips.js";
-import { forgetHere, restoreHere, storeHere } from "./offline.js";
 import { t } from "./say.js";
+import { forget, restore, store } from "./unsaved.js";
 
 document.documentElement.classList.add("js");
 
@@ -31,11 +30,11 @@ function write(form) {
         field.draft.value = kept.draft;
         field.revision.value = kept.revision;
         told.textContent = t("Draft stored.");
-        forgetHere(form);
+        forget(form);
         form.querySelector("[data-discard]").hidden = false;
         look();
       } else {
-        if (!kept) (storeHere(form), (isChanged = Boolean(setTimeout(keep, AGAIN))));
+        if (!kept) (store(form), (isChanged = Boolean(setTimeout(keep, AGAIN))));
         told.textContent = kept?.conflict ?? t("The server does not respond. What you typed is stored in this browser.");
       }
     });
@@ -47,8 +46,13 @@ function write(form) {
     dispatchEvent(new Event("writing"));
     soon();
   };
+  form.addEventListener("sending", () => forget(form));
   form.addEventListener("unsent", () => ((isOver = false), changed()));
-  if (restoreHere(form)) (changed(), (told.textContent = t("Restored: the server did not have this text yet.")));
+  if (restore(form)) {
+    isChanged = isTyped = true;
+    soon();
+    told.textContent = t("Restored: the server did not have this text yet.");
+  }
   form.keepNow = keep; // for who puts another form in the place of this one
   form.addEventListener("input", changed);
   form.addEventListener("change", changed);
