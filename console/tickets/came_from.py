@@ -57,7 +57,7 @@ def neighbours(visit: Visit, mask: str) -> dict[str, Any] | None:
     """Returns the neighbours of the ticket in the list in the address, None without a list. at, total: its position,
     from 1, and the length of the list. before, after: the paths of its neighbours, "" for none. back: the path of the
     list. rows: the path of the list for a wide screen."""
-    listed = _list_in({name: visit.query.text(name, "") for name in LIST})
+    listed = _list_in_address(visit)
     if listed is None:
         return None
     try:
@@ -78,13 +78,14 @@ def has_list(visit: Visit) -> bool:
     """Whether the ticket of this page, or of the submitted form, was opened from a list."""
     if visit.is_post:
         return _list_in(_submitted(visit)[1]) is not None
-    return _list_in({name: visit.query.text(name, "") for name in LIST}) is not None
+    return _list_in_address(visit) is not None
 
 
 def next_page(visit: Visit, mask: str, destination: str = "") -> tuple[str, str]:
-    """Returns the page after a ticket was closed or a reply was sent, and a sentence about it for its message, "" for
-    none. Without a list, the next page is the ticket again. mask: of the ticket. destination: of
-    preferences.DESTINATIONS, "" for the one that the worker has chosen."""
+    """Returns the page that follows a closed ticket or a sent reply, and a sentence for its message, which may be "".
+    A ticket that was not opened from a list is followed by itself.
+
+    destination: one of preferences.DESTINATIONS, "" for the worker's preference."""
     here, destination = paths.ticket(mask), destination or visit.preferences.destination
     path, params = _submitted(visit)
     listed = _list_in(params) if path == here else None
@@ -140,6 +141,11 @@ def _submitted(visit: Visit) -> tuple[str, dict[str, str]]:
     back = own_path(visit.form.text("back", "")) if "back" in visit.form else visit.referring_path
     path, _mark, query = back.partition("?")
     return path, dict(parse_qsl(query, keep_blank_values=True))
+
+
+def _list_in_address(visit: Visit) -> OpenedFrom | None:
+    """Returns the list in the address of the page, None for none."""
+    return _list_in({name: visit.query.text(name, "") for name in LIST})
 
 
 def _list_in(params: Mapping[str, str]) -> OpenedFrom | None:
