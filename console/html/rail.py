@@ -52,7 +52,7 @@ class RailSection:
 
     @property
     def more(self) -> Sequence[RailEntry]:
-        """The others, behind a summary."""
+        """The remaining entries, shown when a worker opens "3 more"."""
         return self.entries[len(self.first) :]
 
     @property

@@ -45,7 +45,7 @@ TASKS = NavigationItem("/search/task", N_("Tasks"), N_("to do due"), icon="task"
 ARTICLES = NavigationItem("/search/kb_article", N_("Help articles"), N_("knowledge base"), icon="help")
 NOTIFICATIONS = NavigationItem("/notifications", N_("Notifications"), N_("bell unread mentions"), icon="bell")
 SEARCH = NavigationItem("/jump", N_("Search"), icon="search")
-BAR = (INBOX, SEARCH, COMPOSE, NOTIFICATIONS)  # at the bottom of a phone, beside the button that opens the rail
+BAR = (INBOX, SEARCH, COMPOSE, NOTIFICATIONS)  # the bottom bar of a phone, which also has a button for the rail
 MAX_CUSTOM = 8  # custom record types in the rail; the others are on the page of all records
 
 TEAM, CHANNELS, PRODUCTIVITY = N_("Team"), N_("Channels"), N_("Productivity")

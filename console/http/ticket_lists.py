@@ -50,7 +50,7 @@ class TicketLists:
         return [*self.standard, *self.groups, *self.saved]
 
 
-STANDARD = {  # by name
+STANDARD = {
     each.name: each
     for each in (
         TicketList(FIRST, N_("My open"), "ticket", "status:open owner.id:me"),

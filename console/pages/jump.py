@@ -153,7 +153,7 @@ def _pages(visit: Visit, q: str) -> list[JumpTarget]:
 
 
 def _group_lists(visit: Visit, q: str) -> list[JumpTarget]:
-    """The tickets of groups, also of those that are not in the rail."""
+    """Returns the ticket lists of groups whose names match; the rail shows only some of them."""
     groups = records.search_names(visit.ctx, "group", q, MAX_OF_KIND)["results"]
     lists = [ticket_lists.of_group(each["id"], str(each[records.LABEL])) for each in groups]
     return [JumpTarget(each.label, _("List"), each.path) for each in lists]

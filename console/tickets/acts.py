@@ -265,8 +265,8 @@ def mark_spam(visit: Visit) -> PageResponse:
 
 @page("GET", "/tickets/{mask}/merge")
 def show_merge(visit: Visit) -> PageResponse:
-    """Shows tickets to merge with, and beside this one the ticket that `other` names: by its mask or id, or the best
-    match for words."""
+    """Shows tickets to merge with. With `other`, a mask, an id or words, it compares this ticket with that one, or with
+    the best match."""
     ticket, text = ticket_of_mask(visit), visit.query.text("other", "").strip().strip("#[]")
     if not text:
         return _merge_form(visit, ticket, find_similar(visit.ctx, ticket, "", MOST_NEAR))

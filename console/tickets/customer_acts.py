@@ -54,7 +54,7 @@ def change_contact(visit: Visit) -> PageResponse:
 
 
 def _changes(visit: Visit) -> tuple[dict[str, str], dict[str, str]]:
-    """Returns the submitted values that differ from the shown ones, and what was shown in their place."""
+    """Returns the values that the worker changed, and the values that the form showed before."""
     form = visit.form
     sent = {each: _value(visit, each) for each in COLUMNS if each in form}
     expected = {each: form.text(f"was_{each}", "") for each in sent if f"was_{each}" in form}

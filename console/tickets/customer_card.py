@@ -24,10 +24,12 @@ CONTACT = "contact"
 
 @dataclass(frozen=True, slots=True)
 class CustomerCard:
-    """What the card shows. path: of the contact, or of an address without one; id: of the same record. picture: of the
-    contact, "" for none. local_time: "" if the time zone is unknown. all_tickets, all_people: of the lists.
-    may_change: the contact; for an address without one, whether the caller may create it. new_name: first and last name
-    for that. controls: of custom fields that the caller may change. org: of the contact."""
+    """The customer card of a ticket.
+
+    path, id: the contact, or the address if it has no contact. picture: the path of the contact's picture, "" for none.
+    local_time: "" if the time zone is unknown. all_tickets, all_people: paths of lists. may_change: whether the caller
+    may change the contact, or create it for the address. new_name: the suggested first and last name of a new contact.
+    controls: the custom fields that the caller may change. org: the organization of the contact."""
 
     customer: Customer
     name: str

@@ -1,4 +1,4 @@
-"""Custom fields on the page of a ticket: those of a line become a control in place, others lead to their form."""
+"""Custom fields on the page of a ticket: one-line fields are changed in place, the others lead to their form."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace

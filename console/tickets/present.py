@@ -19,7 +19,7 @@ def sentence(worker: Present) -> str:
 
 
 def on_row(visit: Visit, ticket_id: int) -> str:
-    """Returns what the other people on a ticket do, those who write first; "" if there are none."""
+    """Returns a text about the other people on a ticket, those who are writing first; "" if there are none."""
     there = sorted(presence.others(visit.ctx, ticket_id), key=lambda each: each.doing == "viewing")
     return ", ".join(sentence(each) for each in there[:MAX_SENTENCES])
 

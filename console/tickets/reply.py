@@ -35,7 +35,7 @@ FORM_BYTES = 48 * 1024 * 1024  # bytes of a form with files, each of which has i
 MAX_ADDRESSES = 12  # suggestions in a menu
 TEXT_BYTES = 4 * 1024 * 1024
 ARTICLE = "kb_article"
-ANY_RECIPIENT = "anybody@example.org"  # for previews without a recipient; no part of them shows it
+ANY_RECIPIENT = "anybody@example.org"  # the recipient of a preview that has none; it is never shown
 COMPOSE, WAY = "/compose", "/-/way"
 
 

@@ -172,7 +172,7 @@ def _mark_blanks(lines: list[str], kinds: list[Kind]) -> None:
 
 
 def _mark_signature(lines: list[str], kinds: list[Kind]) -> None:
-    """Marks the lines from two dashes to the next quotation or the end, and what a mobile program added there."""
+    """Marks signatures: from two dashes to the next quotation or the end, and the lines that mobile programs add."""
     is_signature = False
     for place, line in enumerate(lines):
         if kinds[place] == "quote":

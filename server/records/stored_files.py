@@ -62,7 +62,7 @@ def plain_type(mime_type: str) -> str:
 
 
 def preview_of(mime_type: str) -> str:
-    """Returns how pages can show a file of this type: `image`, `pdf`, `text`, or "" for not at all.
+    """Returns how pages show a file of this type: `image`, `pdf` or `text`, "" if they cannot.
 
     >>> preview_of("image/png"), preview_of("text/csv; charset=utf-8"), preview_of("text/html")
     ('image', 'text', '')

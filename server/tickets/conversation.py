@@ -115,7 +115,7 @@ class Conversation:
 
     @property
     def runs(self) -> list[list[Entry]]:
-        """The entries, each in a list of its own except for successive changes, which share one."""
+        """The entries in groups: successive changes share a group, every other entry has its own."""
         runs: list[list[Entry]] = []
         for is_event, entries in groupby(self.entries, key=lambda each: each.kind == "event"):
             run = list(entries)

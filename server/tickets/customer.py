@@ -25,8 +25,8 @@ from server.store.tables import table_named
 from server.store.transaction import Transaction
 from server.tickets.types.ticket_parts import status
 
-MAX_TICKETS, MAX_COLLEAGUES = 5, 5  # listed
-MAX_ADDRESSES = 5  # of a contact, whose tickets are read
+MAX_TICKETS, MAX_COLLEAGUES = 5, 5  # entries of the two lists
+MAX_ADDRESSES = 5  # addresses of one contact whose tickets are read
 MAX_READ = 100  # newest tickets of an address, and newest open tickets of an organization
 MAX_NOTE_CHARS = 400
 
@@ -65,10 +65,11 @@ class Note:
 class Customer:
     """The customer of a ticket, as far as the caller may read.
 
-    contact, org: their stored values, None if there is none. emails: {id: email} of all addresses of the contact.
-    tickets: their newest ones, without this. ticket_count: with this one, without deleted ones; None if only the newest
-    were read. facts: custom fields of the contact with values; customs: these values, {field id: value}. sites: custom
-    fields with web addresses, of the contact and the organization, and its website."""
+    contact, org: stored values, None if the address has no contact or the contact no organization. emails: {id: email}
+    of all addresses of the contact. tickets: the newest other tickets. ticket_count: the number of tickets that are not
+    deleted, including this one; None if only the newest were read. facts: custom fields of the contact that have
+    values; customs: {field id: value}. sites: web addresses in custom fields of the contact and the organization, and
+    the organization's website."""
 
     address_id: int
     email: str

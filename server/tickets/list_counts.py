@@ -54,8 +54,8 @@ def read(ctx: Context) -> ListCounts:
 
 
 def changed_since(service: Service, cursor: int) -> tuple[bool, int]:
-    """Returns whether a record that is counted changed after a cursor, and the next cursor. It is told of tickets that
-    the caller may not read, too: one that moves out of sight leaves a list."""
+    """Returns whether a counted record changed after a cursor, and the next cursor. Tickets that the caller may not
+    read count as well: a ticket that becomes unreadable leaves a list."""
 
     def read(tx: Transaction) -> tuple[bool, int]:
         try:
