@@ -99,7 +99,7 @@ def test_a_day_by_mouse(page: Page, nora: Api) -> None:
     page.get_by_role("link", name="Reply to the message from").click()
     page.locator("#content").fill("It is on its way.")
     page.get_by_role("button", name=re.compile("^Send")).first.click()
-    expect(page.locator("#toasts")).to_contain_text("Undo")
+    expect(page.locator("#toasts")).to_contain_text("Sending in")
     page.locator("#toasts").get_by_role("button", name="Undo").last.click()
     expect(page.locator("#content")).to_have_value("It is on its way.")
     page.locator("#ticket-head").get_by_role("button", name="Close", exact=True).click()

@@ -1,6 +1,6 @@
 """Walks through a page like people who use the keyboard, a phone, or other colours, and reports obstacles."""
 
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 MOST_STOPS = 30  # stops of a walk: problems of further rows of a long table occur in the first ones too
 MOST_OTHERS = 20  # stops that the browser adds by itself, such as boxes that scroll
@@ -20,8 +20,8 @@ _STOPS = """() => {
     const x = (Math.max(box.left, 0) + Math.min(box.right, innerWidth)) / 2;
     const hit = document.elementFromPoint(x, (Math.max(box.top, top) + Math.min(box.bottom, low)) / 2);
     if (!hit || !(e.contains(hit) || hit.contains(e))) return [place, 'is covered by ' + hit?.outerHTML.slice(0, 80)];
-    const hasRing = each => each.outlineStyle !== 'none' && parseFloat(each.outlineWidth) >= 2;
-    if (!hasRing(shown) && !hasRing(getComputedStyle(e.parentElement))) return [place, 'does not show its focus'];
+    const ring = e.matches('.chips > input') ? getComputedStyle(e.parentElement) : shown; // a line among its chips
+    if (ring.outlineStyle === 'none' || parseFloat(ring.outlineWidth) < 2) return [place, 'does not show its focus'];
     return [place, ''];
   };
   const name = e => e.outerHTML.slice(0, 120);
@@ -45,6 +45,7 @@ _ASKING = """() => {
 def keyboard(page: Page) -> list[str]:
     """Returns the obstacles for somebody who moves through the page by Tab: controls that are not reached, or not in
     the order of the page, or whose focus is invisible or hidden under a bar."""
+    expect(page.locator("select[data-search-options]:not([hidden])")).to_have_count(0)  # see long_lists.js
     stops = page.evaluate(_STOPS)[:MOST_STOPS]
     wrong, expected, others = [], 0, 0
     while expected < len(stops):
