@@ -124,9 +124,9 @@ def _macros(visit: Visit, q: str) -> list[JumpTarget]:
     if there is None or id is None or not records.may(visit.ctx, "ticket", "update", id):
         return []
     words, base = q.lower().split(), f"/tickets/{there[1]}/macros"
-    names = {each: " ".join((_("Macro"), "macro", each.label, each.name)) for each in macros.usable(visit.ctx, id)}
-    fitting = [each for each, name in names.items() if _fits(words, name)][:MAX_OF_KIND]
-    return [JumpTarget(each.label, _("Macro"), f"{base}?macro={each.id}") for each in fitting]
+    usable = macros.usable(visit.ctx, id)
+    fitting = [each for each in usable if _fits(words, f"{_('Macro')} macro {each.label} {each.name}")]
+    return [JumpTarget(each.label, _("Macro"), f"{base}?macro={each.id}") for each in fitting[:MAX_OF_KIND]]
 
 
 def _pages(visit: Visit, q: str) -> list[JumpTarget]:

@@ -162,7 +162,7 @@ def test_many_macros_are_searched_by_name(signed_in: Visitor, nora: Api, ticket:
 
 
 def test_the_jump_finds_macros_of_the_open_ticket(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
-    id = made(nora, CLOSE, "Close as done")
+    id = made(nora, CLOSE, "Close as done", before="inputs:\n  text/why:\n    description: What was done\n")
 
     def hits(q: str, **headers: str) -> list[tuple[str, str]]:
         found = signed_in.get("/-/jump", params={"q": q}, headers=headers).json()["hits"]
