@@ -5,6 +5,7 @@ windows of a browser around them. A page takes a third of the processor time."""
 
 import os
 import re
+import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -37,6 +38,7 @@ REFUSED_FORM = re.compile(r"Failed to load resource.*status of 4\d\d")  # a form
 ALIKE = ["tbody tr:nth-child(n+9)", "li:nth-child(n+17)"]
 WIDE = (1280, 800)
 MAX_CONTEXTS = 3  # kept for the next test
+CLOSE_SECONDS = 60
 expect.set_options(timeout=30_000)  # five seconds are too short on a busy machine
 PHONE, NARROW = (390, 844), (320, 640)
 
@@ -81,7 +83,8 @@ class Browser:
         try:
             yield context
             has_own_clock = context.pages[0].evaluate("'__pwClock' in globalThis")
-            _empty(context, url, options.get("permissions", ()))
+            if not _empty(context, url, options.get("permissions", ())):
+                return
         except BaseException:
             context.close()
             raise
@@ -108,11 +111,12 @@ class Browser:
         return context
 
 
-def _empty(context: BrowserContext, url: str, permissions: Sequence[str]) -> None:
-    """Removes what a test left in a context. permissions: those that it was opened with."""
+def _empty(context: BrowserContext, url: str, permissions: Sequence[str]) -> bool:
+    """Removes what a test left in a context. Returns whether it could. permissions: those that the context was opened
+    with."""
     first, *others = context.pages
-    for each in others:
-        each.close()
+    if not _are_closed(others):
+        return False
     context.unroute_all()
     context.clear_cookies()
     context.clear_permissions()
@@ -122,6 +126,26 @@ def _empty(context: BrowserContext, url: str, permissions: Sequence[str]) -> Non
     stored = "local_storage,indexeddb,service_workers,cache_storage"
     session.send("Storage.clearDataForOrigin", {"origin": url, "storageTypes": stored})
     session.detach()
+    return True
+
+
+def _are_closed(pages: Sequence[Page]) -> bool:
+    """Closes pages. Returns whether they are closed: on a busy machine, the browser sometimes never says so, and
+    Page.close has no time limit. Such a page is left alone until the browser ends."""
+
+    def give_up(*_: object) -> None:
+        raise TimeoutError
+
+    signal.signal(signal.SIGALRM, give_up)
+    signal.setitimer(signal.ITIMER_REAL, CLOSE_SECONDS)
+    try:
+        for each in pages:
+            each.close()
+    except TimeoutError:
+        return False
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    return True
 
 
 @contextmanager
