@@ -2,12 +2,14 @@
 
 import email
 import email.policy
+import json
 import os
 import re
 import struct
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,14 +23,23 @@ from server.access.tokens import TOKEN
 from server.automation import examples
 from server.automation.macros import listing as macros
 from server.automation.macros import macro_result
+from server.context import Context
 from server.errors import AdminOnly, Conflict
 from server.first_start import builtin_records, demo, setup, to_do
-from server.first_start.demo import demo_writer
+from server.first_start.demo import demo_writer, first_minute
 from server.first_start.demo.demo_files import CSV, PDF, PNG, DemoFile
 from server.first_start.demo.desk import customers, members, workers
 from server.first_start.demo.mails import mail_of
-from server.first_start.demo.plan import MAIL, REPLY, TICKETS, PlannedTicket, conversations
+from server.first_start.demo.plan import (
+    MAIL,
+    REPLY,
+    TICKETS,
+    PlannedTicket,
+    conversations,
+    for_first_administrator,
+)
 from server.first_start.demo.stories import stories
+from server.jobs.job_queue import JOB
 from server.people import app_tokens
 from server.people.sign_in import Peer
 from server.record_types.shared.relation_tables import CHANGE
@@ -218,6 +229,11 @@ def _rows(desk: Desk) -> dict[str, int]:
     return desk.read(read)
 
 
+def _settings_left(before: dict[str, int]) -> dict[str, int]:
+    """The rows of settings after the removal of a demo: the names of its two settings stay."""
+    return {"service_setting": before["service_setting"] + 2}
+
+
 def test_there_is_something_of_everything(filled: Filled) -> None:
     desk, made = filled.desk, filled.made
     assert (made.tickets, made.workers, made.groups, made.orgs) == (TICKETS, 8, 3, 14)
@@ -251,6 +267,120 @@ def test_who_fills_it_has_something_to_do(filled: Filled) -> None:
     mine = desk.found("ticket", "owner.id:me status:open", by=nora)
     assert len(mine) == 8
     assert len(desk.found("group", "member:(me)", by=nora)) == 3
+
+
+# -- the first minute --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("now", MOMENTS.values(), ids=MOMENTS)
+def test_who_loads_it_gets_late_and_waiting_tickets_at_any_hour(now: int) -> None:
+    mine = for_first_administrator(conversations(now))
+    states = Counter(each.status for each in mine)
+    assert states == {"open": 8, "waiting": 3} and any(each.steps[0].files for each in mine)
+    unanswered = [each for each in mine if all(step.kind != REPLY for step in each.steps)]
+    assert len(unanswered) >= 5 and all(each.next_mail for each in mine if each.status == "waiting")
+
+
+class Sunday(NamedTuple):
+    """A desk that `helpdesk demo` has filled on a Sunday night. before: rows in each table before it was filled."""
+
+    desk: Desk
+    nora: int
+    before: dict[str, int]
+
+    @property
+    def ctx(self) -> Context:
+        return replace(self.desk.context(self.nora), now=SUNDAY_NIGHT)
+
+
+@pytest.fixture(scope="module")
+def filled_on_sunday(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sunday]:
+    opened = _new(tmp_path_factory.mktemp("sunday"))
+    nora = _nora(opened)
+    before = _rows(opened)
+    demo.fill(replace(opened.context(), now=SUNDAY_NIGHT))
+    yield Sunday(opened, nora, before)
+    opened.close()
+
+
+@pytest.fixture
+def sunday(filled_on_sunday: Sunday, tmp_path: Path) -> Iterator[Sunday]:
+    databases.copy(filled_on_sunday.desk.store, tmp_path)
+    desk = Desk(tmp_path)
+    yield filled_on_sunday._replace(desk=desk)
+    desk.close()
+
+
+def test_first_responses_are_due_and_late_on_a_sunday_night(sunday: Sunday) -> None:
+    desk = sunday.desk
+    rows = [desk.row("ticket", id) for id in desk.found("ticket", "status:open limit:250")]
+    late = [each for each in rows if 0 < each["due_at"] < SUNDAY_NIGHT]
+    monday = [each for each in rows if SUNDAY_NIGHT < each["due_at"] < SUNDAY_NIGHT + 2 * 86400]
+    assert len(late) >= 4 and len(monday) >= 5
+    assert not any(each["tell_at"] for each in rows)  # nobody is notified of them
+    answered = [desk.row("ticket", id)["response_missed"] for id in desk.found("ticket", "status:closed limit:250")]
+    assert 0 < sum(answered) < len(answered) // 2
+
+
+def test_the_first_administrator_to_see_the_inbox_gets_tickets(sunday: Sunday) -> None:
+    desk, nora = sunday.desk, sunday.nora
+    assert desk.found("ticket", "owner.id:me", by=nora) == []
+    demo.welcome(sunday.ctx)
+    assert len(desk.found("ticket", "owner.id:me status:open", by=nora)) == 8
+    assert len(desk.found("ticket", "owner.id:me status:waiting", by=nora)) == 3
+    assert len(desk.found("group", "member:(me)", by=nora)) == 3
+    (draft,) = (desk.row("draft", id) for id in desk.found("draft", ""))
+    assert draft["worker_id"] == nora and draft["params"]["content"].startswith("Hello,")
+    name = desk.row("worker", nora)["at_mention_name"] or "Nora"
+    assert len(desk.found("comment", f"text:{name}")) == 1
+    demo.welcome(sunday.ctx)
+    assert len(desk.found("ticket", "owner.id:me status:open", by=nora)) == 8
+
+
+def test_other_workers_do_not_begin_the_first_minute(sunday: Sunday) -> None:
+    desk, before = sunday.desk, _rows(sunday.desk)
+    milo = desk.create("worker", first_name="Milo", email="milo@desk.example", language="en_US", timezone="UTC")["id"]
+    demo.welcome(desk.context(milo))
+    assert desk.found("ticket", "owner.id:me", by=milo) == [] and _rows(desk)["job"] == before["job"]
+
+
+def test_one_customer_writes_while_the_administrator_looks(sunday: Sunday) -> None:
+    desk, nora = sunday.desk, sunday.nora
+    demo.welcome(sunday.ctx)
+    demo.welcome(sunday.ctx)
+    (job,) = desk.read(lambda tx: tx.find(JOB, kind=first_minute.KIND))
+    at = job[JOB.position["due_at"]]
+    assert 20 <= at - SUNDAY_NIGHT <= 40
+    for _attempt in range(2):  # a job that was killed runs again
+        first_minute.receive_mail(desk.service, json.loads(job[JOB.position["payload"]]), at)
+    assert len(desk.found("ticket", "owner.id:me status:open", by=nora)) == 9
+    (ticket,) = desk.found("ticket", "owner.id:me status:open sort:-updated limit:1", by=nora)[:1]
+    message = desk.row("message", desk.row("ticket", ticket)["latest_message_id"])
+    assert (message["created"], message["is_outgoing"]) == (at, 0)
+    told = [desk.row("notification", id) for id in desk.found("notification", "")]
+    assert (nora, "ticket.message.inbound", ticket) in [
+        (each["worker_id"], each["activity_point"], each["target_id"]) for each in told
+    ], told
+
+
+def test_the_removal_ends_the_first_minute_as_well(sunday: Sunday) -> None:
+    desk, before = sunday.desk, sunday.before
+    demo.welcome(sunday.ctx)
+    (job,) = desk.read(lambda tx: tx.find(JOB, kind=first_minute.KIND))
+    first_minute.receive_mail(desk.service, json.loads(job[JOB.position["payload"]]), SUNDAY_NIGHT + 25)
+    demo.remove(desk.context(sunday.nora))
+    assert _rows(desk) == before | _settings_left(before)
+
+
+def test_a_calendar_that_others_use_stays(own: Filled) -> None:
+    desk, nora = own.desk, own.nora
+    (calendar,) = desk.read(demo.record_ids)["calendar"]
+    target = {"name": "Ours", "response_minutes": "60", "calendar_id": str(calendar)}
+    own_target = desk.create("service_target", by=nora, **target)["id"]
+    demo.remove(desk.context(nora))
+    assert (
+        desk.found("service_target", "") == [own_target] and desk.row("calendar", calendar)["name"] == "Support hours"
+    )
 
 
 def test_a_reply_goes_only_to_the_sender(filled: Filled) -> None:
@@ -287,8 +417,9 @@ def test_saved_searches_find_something(filled: Filled) -> None:
 def test_no_notification_and_no_mail_is_sent(filled: Filled) -> None:
     desk, before = filled.desk, filled.before
     after = _rows(desk)
-    for table in ("job", "draft", "notification", "automation_log", "spam_lesson", "spam_word"):
+    for table in ("job", "notification", "automation_log", "spam_lesson", "spam_word"):
         assert after[table] == before[table], table
+    assert [desk.row("draft", id)["is_queued"] for id in desk.found("draft", "")] == [0]
 
 
 def test_the_order_of_records_is_that_of_time(filled: Filled) -> None:
@@ -357,9 +488,7 @@ def test_its_removal_leaves_nothing(own: Filled) -> None:
     desk, nora, before = own.desk, own.nora, own.before
     assert demo.remove(desk.context(nora)) == TICKETS
     after = _rows(desk)
-    assert {name: (before[name], rows) for name, rows in after.items() if rows != before[name]} == {"service_setting": (
-        before["service_setting"], before["service_setting"] + 1
-    )}  # fmt: skip
+    assert after == before | _settings_left(before)
     assert not desk.read(demo.is_there)
     assert [each["activity_point"] for each in desk.log()[-2:]] == ["demo.added", "demo.removed"]
     assert demo.fill(desk.context(nora)).tickets == TICKETS
@@ -420,7 +549,7 @@ def test_what_was_cut_short_is_removed_as_well(desk: Desk, nora: int) -> None:
     with pytest.raises(Conflict):
         demo.fill(desk.context(nora))
     assert 0 < demo.remove(desk.context(nora)) < TICKETS
-    assert _rows(desk) == before | {"service_setting": before["service_setting"] + 1}
+    assert _rows(desk) == before | _settings_left(before)
 
 
 def test_what_was_deleted_meanwhile_is_no_obstacle(own: Filled) -> None:
@@ -433,7 +562,7 @@ def test_what_was_deleted_meanwhile_is_no_obstacle(own: Filled) -> None:
     demo.remove(desk.context(nora))
     after = _rows(desk)
     jobs = {"job": after["job"]}  # for the automations that the four deletions start
-    assert after == before | jobs | {"service_setting": before["service_setting"] + 1}
+    assert after == before | jobs | _settings_left(before)
 
 
 # -- the command -------------------------------------------------------------------------------------------------------

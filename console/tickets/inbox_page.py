@@ -10,6 +10,7 @@ from console.http.visit import Visit
 from console.lists import worklist
 from console.tickets import inbox
 from server.context import Context
+from server.first_start import demo
 from server.records import changes
 from server.tickets import list_counts
 from server.web.endpoint_call import News
@@ -20,6 +21,8 @@ COUNTS = "/-/lists"
 @page("GET", inbox.PATH)
 def show(visit: Visit) -> PageResponse:
     """Shows one of the worker's lists."""
+    if not visit.is_by_itself:
+        demo.welcome(visit.ctx)
     return worklist.page(visit, inbox.of_list(inbox.list_of(visit)), "inbox.html")
 
 

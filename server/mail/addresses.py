@@ -16,6 +16,7 @@ ADDRESSES = 500  # read from one field
 ADDRESS_CHARACTERS = 254
 MAILBOX_CHARACTERS = 64
 NAME_CHARACTERS = 255
+DEMO_DOMAIN = "demo.example"  # of the people of the demo, whose email never leaves the service
 ENCODED_WORD_BYTES = 45  # in base64 within the 75 characters that RFC 2047 allows a word
 
 _SIMPLE = late_pattern(r'([^"(),:;<>@\\\[\]=]*)<([^"(),:;<>@\\\s]+@[^"(),:;<>@\\\s]+)>')
@@ -46,6 +47,15 @@ class NamedAddress(NamedTuple):
 
     name: str
     address: str
+
+
+def is_demo(address: str) -> bool:
+    """Whether an address belongs to a person of the demo. RFC 2606 reserves its domain.
+
+    >>> is_demo("ana@larch-bicycles.demo.example"), is_demo("ana@demo.example.org"), is_demo("ana@notdemo.example")
+    (True, False, False)
+    """
+    return f".{address.rpartition('@')[2].lower()}".endswith(f".{DEMO_DOMAIN}")
 
 
 def valid(address: str) -> bool:

@@ -14,7 +14,7 @@ from server.context import Context, Service
 from server.dataclass import dataclass
 from server.errors import HelpdeskError, Invalid, TooLarge
 from server.mail import list_headers
-from server.mail.addresses import NamedAddress, parse_all
+from server.mail.addresses import NamedAddress, is_demo, parse_all
 from server.mail.charsets import decode
 from server.mail.mail_bytes import MAX_FILES_BYTES, OutFile, OutgoingMail, compose
 from server.mail.transports import DeliveryReport, TokenRefused, TransportFailed
@@ -85,8 +85,8 @@ class MailSpec:
 
 @dataclass(frozen=True, slots=True)
 class ReadyMail:
-    """A mail that is ready to send. recipients: without those who have it already. hold: of its transport, None for
-    none."""
+    """A mail that is ready to send. recipients: without those who have it already, and without people of the demo, to
+    whom nothing is sent. hold: of its transport, None for none."""
 
     outgoing: OutgoingMail
     recipients: tuple[str, ...]
@@ -107,15 +107,15 @@ def deliver(service: Service, draft_id: int, claim: str, now: int) -> bool | Non
         if loaded is None:
             return False
         way, hold = loaded.way, loaded.hold
-        if way is None:
+        if way is None and loaded.recipients:
             service.store.write(lambda tx: outcome.park(RecordWriter(ctx, tx), draft_id, loaded.outgoing.from_address))
             return False
-        if hold is not None and hold.stops(draft_id, now):
+        if hold is not None and loaded.recipients and hold.stops(draft_id, now):
             service.store.write(lambda tx: outcome.hold_back(tx, draft_id, claim, hold))
             return None
-        transport_id, sender_id = way.transport_id, loaded.sender_id
         report = DeliveryReport()
-        if loaded.recipients:
+        if way is not None and loaded.recipients:
+            transport_id, sender_id = way.transport_id, loaded.sender_id
             outgoing = late_links.fill_link(ctx, draft_id, loaded.outgoing)
             report = hand_over(ctx, replace(loaded, outgoing=outgoing), way)
     except TransportFailed as error:
@@ -139,7 +139,8 @@ def deliver(service: Service, draft_id: int, claim: str, now: int) -> bool | Non
                 RecordWriter(ctx, tx), draft_id, claim, AcceptedMail(loaded.recipients, report, transport_id)
             )
         )
-        record(service, DELIVERIES, 1, {"transport_id": transport_id, "sender_id": sender_id}, now)
+        if transport_id:
+            record(service, DELIVERIES, 1, {"transport_id": transport_id, "sender_id": sender_id}, now)
         return True
     _log.warning("mail.failed", draft=draft_id, error=failure.text)
     service.store.write(lambda tx: outcome.note_failed_attempt(RecordWriter(ctx, tx), draft_id, claim, failure))
@@ -204,7 +205,8 @@ def _load(ctx: Context, tx: Transaction, draft_id: int, claim: str, key: bytes) 
     envelope_from = "" if mail.is_autoreply else mail.from_address
     way = way_of(tx, ctx.service.registry, mail.from_address_id)
     hold = find_hold(tx, way.transport_id) if way is not None else None
-    return ReadyMail(outgoing, remaining, envelope_from, way, mail.from_address_id, hold)
+    outside = tuple(each for each in remaining if not is_demo(each))
+    return ReadyMail(outgoing, outside, envelope_from, way, mail.from_address_id, hold)
 
 
 def html_part(ctx: Context, tx: Transaction, mail: MailSpec, text: str, html: str, image_url: ImageUrl) -> str:

@@ -13,13 +13,13 @@ from server.context import Context
 from server.contexts import GROUP, TASK, TICKET, WORKER
 from server.dataclass import dataclass
 from server.errors import Conflict, Invalid
-from server.first_start.demo import desk, plan
+from server.first_start.demo import desk, first_minute, plan
 from server.first_start.demo.demo_files import DemoFile
-from server.first_start.demo.desk import OWN_HOST, Person
+from server.first_start.demo.desk import Person
 from server.first_start.demo.kept import DOING, KEY, PLAIN, Ids, enroll, is_there
-from server.first_start.demo.mails import mail_of
+from server.first_start.demo.mails import mail_of, message_id, message_ids
 from server.first_start.demo.plan import DAY, PlannedTicket, Step, conversations
-from server.mail.addresses import NamedAddress
+from server.mail.addresses import DEMO_DOMAIN, NamedAddress
 from server.mail.spam_score import HIGHEST
 from server.mailroom import incoming as reading
 from server.mailroom import sender as senders
@@ -69,7 +69,8 @@ def fill(ctx: Context, progress: Progress = lambda done, total: None) -> Made:
     tickets = conversations(ctx.now)
     demo_desk = store.write(lambda tx: _dated(ctx, tx, _people))
     _write_steps(ctx, demo_desk, tickets, progress)
-    store.write(lambda tx: _dated(ctx, tx, demo_desk.furnish))
+    own_tickets = [each.number for each in plan.for_first_administrator(tickets)]
+    store.write(lambda tx: _dated(ctx, tx, lambda writing: demo_desk.furnish(writing, own_tickets)))
     messages = sum(step.kind in (plan.MAIL, plan.REPLY) for each in tickets for step in each.steps)
     return Made(len(tickets), messages, len(desk.workers()), len(desk.content()["groups"]), len(desk.content()["org"]))
 
@@ -116,22 +117,15 @@ class _Prepared:
 
 def _prepared(ctx: Context, sender: Record, planned: PlannedTicket, place: int) -> _Prepared:
     step = planned.steps[place]
-    before = [
-        (number, each) for number, each in enumerate(planned.steps[:place]) if each.kind in (plan.MAIL, plan.REPLY)
-    ]
-    answers = tuple(_message_id(planned, number) for number, _ in before)
-    came = next((each.at for _, each in reversed(before) if each.kind == plan.MAIL), step.at)
-    prepared = _Prepared(planned, step, _message_id(planned, place), answers, step.at - came)
+    answers = message_ids(planned, place)
+    came = next((each.at for each in reversed(planned.steps[:place]) if each.kind == plan.MAIL), step.at)
+    prepared = _Prepared(planned, step, message_id(planned, place), answers, step.at - came)
     if step.kind == plan.MAIL:
         raw = mail_of(step, sender["email"], planned.subject, prepared.message_id, answers)
         return replace(prepared, incoming=reading.read(ctx.service, raw, step.at))
     if step.kind == plan.REPLY:
         return replace(prepared, body=body_of(step.text, MARKDOWN, Signature(), None))
     return prepared
-
-
-def _message_id(planned: PlannedTicket, place: int) -> str:
-    return f"{planned.number}.{place}@{OWN_HOST}"
 
 
 # -- people ------------------------------------------------------------------------------------------------------------
@@ -147,6 +141,7 @@ def _people(writing: RecordWriter) -> "_Desk":
     demo_desk = _Desk(writing.ctx, sender)
     past = RecordWriter(replace(writing.ctx, now=writing.now - BEGUN_DAYS * DAY), writing.tx)
     demo_desk.hire(past)
+    demo_desk.promise(past)
     demo_desk.meet(past)
     demo_desk.remember(writing)
     writing.log("demo.added", APP, 0, {})
@@ -198,6 +193,19 @@ class _Desk:
             for bucket in buckets:
                 self.buckets[name, bucket] = writing.create("bucket", {"name": bucket, "group_id": id})
 
+    def promise(self, writing: RecordWriter) -> None:
+        """Creates the office hours, and the service targets of the groups."""
+        hours = self._make(
+            writing, "calendar", {"name": "Support hours", "timezone": "UTC", "owner__context": APP, "owner_id": 0}
+        )
+        times_of_day = {"event_start": f"{plan.OPEN_HOUR}:00", "event_end": f"{plan.CLOSE_HOUR}:00"}
+        open_days = {"name": "Open", "patterns": "weekdays", "is_available": 1, "calendar_id": hours}
+        writing.create("calendar_event_recurring", open_days | times_of_day)
+        for name, group_id in self.groups.items():
+            minutes = {"response_minutes": plan.RESPONSE_HOURS * 60}
+            target = {"name": f"First response: {name}", "group_id": group_id, "calendar_id": hours}
+            self._make(writing, "service_target", target | minutes)
+
     def meet(self, writing: RecordWriter) -> None:
         """Creates the organizations and customers."""
         orgs = {
@@ -206,7 +214,7 @@ class _Desk:
                 "org",
                 {
                     "name": each["name"],
-                    "website": f"https://{each['host']}.{desk.DOMAIN}",
+                    "website": f"https://{each['host']}.{DEMO_DOMAIN}",
                     "city": each["city"],
                     "country": each["country"],
                 },
@@ -233,8 +241,10 @@ class _Desk:
         """Stores the ids of all created records."""
         service_settings.put(writing.tx, KEY, self.ids)
 
-    def furnish(self, writing: RecordWriter) -> None:
-        """Creates snippets, macros, searches and tasks."""
+    def furnish(self, writing: RecordWriter, own_tickets: Sequence[int]) -> None:
+        """Creates snippets, macros, searches and tasks, and gives tickets to the worker who loads the demo.
+
+        own_tickets: their numbers in the plan."""
         self.ids = {uri: ids for uri, ids in self.ids.items() if uri not in PLAIN}
         for each in desk.content()["snippet"]:
             owner = {"owner__context": GROUP, "owner_id": self.groups[each["group"]]}
@@ -249,6 +259,10 @@ class _Desk:
         for each in desk.content()["task"]:
             self._task(writing, each)
         self.remember(writing)
+        first_minute.hush_targets(writing)
+        first_minute.prepare(writing, [self.tickets[each]["id"] for each in own_tickets])
+        if writing.actor.worker_id:
+            first_minute.hand_over(writing, writing.actor.worker_id)
 
     def write(self, writing: RecordWriter, steps: Sequence[_Prepared]) -> None:
         """Writes a sequence of steps."""
@@ -333,12 +347,6 @@ class _Desk:
         if status == "spam":
             by.set("ticket", id, {"spam_training": SPAM, "spam_score": HIGHEST})
         by.update("ticket", id, {"status_id": STATUSES.get(status, DELETED)})
-
-    def give(self, writing: RecordWriter, done: _Prepared) -> None:
-        """Assigns a ticket to the caller who loads the demo, if that is a worker."""
-        me = self.ctx.actor.worker_id
-        if me:
-            self._as(writing, done.step).update("ticket", self.tickets[done.planned.number]["id"], {"owner_id": me})
 
     # -- parts ---------------------------------------------------------------------------------------------------------
 
@@ -436,5 +444,4 @@ _STEPS: dict[str, Callable[[_Desk, RecordWriter, _Prepared], None]] = {
     plan.NOTE: _Desk.note,
     plan.TAKE: _Desk.assign,
     plan.END: _Desk.end,
-    plan.GIVE: _Desk.give,
 }

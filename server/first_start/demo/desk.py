@@ -8,9 +8,9 @@ from typing import Any
 
 from server import resources
 from server.dataclass import dataclass
+from server.mail.addresses import DEMO_DOMAIN
 
-DOMAIN = "demo.example"  # a domain that cannot receive mail
-OWN_HOST = f"desk.{DOMAIN}"
+OWN_HOST = f"desk.{DEMO_DOMAIN}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def cities() -> dict[str, str]:
 
 def _person(name: str, title: str = "", *, host: str, org: str = "") -> Person:
     mailbox = _mailbox(name) if not org else _mailbox(name.partition(" ")[0])
-    return Person(name, f"{mailbox}@{host}.{DOMAIN}", title, org)
+    return Person(name, f"{mailbox}@{host}.{DEMO_DOMAIN}", title, org)
 
 
 def _mailbox(name: str) -> str:

@@ -14,6 +14,7 @@ from server.store.transaction import Transaction
 
 DOING = "fill the service with demo data, or remove it"  # an action that requires an administrator
 KEY = "demo"  # the setting with {record type: ids}
+FIRST_MINUTE = "demo_first_minute"  # the setting of first_minute.py
 PLAIN = ("task", "snippet", "saved_search", "automation")  # types that other records do not depend on
 
 Ids = dict[str, list[int]]
@@ -66,10 +67,3 @@ def enroll(writing: RecordWriter, group_id: int, parts: dict[int, str]) -> None:
         of_group = {"group_id": group_id, "worker_id": worker_id}
         writing.tx.put(GROUP_MEMBER, of_group | {"is_manager": int(part == rosters.MANAGER)})
     rosters.refresh_roles(writing, "group")
-
-
-def join(writing: RecordWriter, worker_id: int) -> None:
-    """Makes a worker a manager of the demo's groups, if there is a demo."""
-    for id in record_ids(writing.tx).get("group", ()):
-        if writing.record("group", id) is not None:
-            enroll(writing, id, {worker_id: rosters.MANAGER})

@@ -8,11 +8,23 @@ from email.utils import format_datetime, formataddr
 from html import escape
 
 from server.first_start.demo.demo_files import DemoFile
-from server.first_start.demo.desk import Person
-from server.first_start.demo.plan import Quoted, Step
+from server.first_start.demo.desk import OWN_HOST, Person
+from server.first_start.demo.plan import MAIL, REPLY, PlannedTicket, Quoted, Step
 from server.markup import markdown_to_html
 
 TABLE = '<table border="1" cellpadding="6" style="border-collapse: collapse">'
+
+
+def message_id(planned: PlannedTicket, place: int) -> str:
+    """Returns the id of the message of a step, without angle brackets. place: of the step."""
+    return f"{planned.number}.{place}@{OWN_HOST}"
+
+
+def message_ids(planned: PlannedTicket, place: int) -> tuple[str, ...]:
+    """Returns the ids of the messages before a step, the oldest first."""
+    return tuple(
+        message_id(planned, number) for number, each in enumerate(planned.steps[:place]) if each.kind in (MAIL, REPLY)
+    )
 
 
 def mail_of(step: Step, to: str, subject: str, message_id: str, answers: tuple[str, ...]) -> bytes:

@@ -17,16 +17,18 @@ from server.first_start.demo.story_words import Words, days_around
 
 TICKETS = 400
 SPAM, DELETED = 18, 6  # included in TICKETS
-MINE = 8  # assigned to the administrator who loads the demo
+MINE, MINE_WAITING = 8, 3  # open and waiting tickets of the first administrator
 SEED = 2027
 HOUR, DAY = 3600, 86400  # seconds
 MAIL, REPLY, NOTE, TAKE, END = "mail", "reply", "note", "take", "end"
-GIVE = "give"  # the last step: assigned to the administrator who loads the demo
 
 OPEN, WAITING, CLOSED = "open", "waiting", "closed"
 UNWANTED_DAYS = 24  # deleted tickets are purged after some time
 OPEN_HOUR, CLOSE_HOUR = 7, 17  # UTC
 STALLED = 0.2  # share of recent conversations that wait for a long time
+STALLED_DAYS = 5  # after which customers have a reply
+RESPONSE_HOURS = 8  # office hours until the first response is due
+DUE_MINUTES = (-620, -410, -190, -45, 20, 40, 90, 150, 260, 420)  # office minutes until unanswered tickets are due
 
 Quoted = tuple[int, str, str]  # (time, author, text)
 NOT_QUOTED = (0, "", "")
@@ -35,7 +37,7 @@ NOT_QUOTED = (0, "", "")
 @dataclass(frozen=True, slots=True)
 class Step:
     """An event of the plan. kind: mail (from a customer), reply, note, take (a worker takes the ticket), end (it is
-    closed or deleted), give. text: Markdown. quoted: the reply below it. status: of the ticket afterwards."""
+    closed or deleted). text: Markdown. quoted: the reply below it. status: of the ticket afterwards."""
 
     at: int
     kind: str
@@ -50,30 +52,70 @@ class Step:
 
 @dataclass(slots=True)
 class PlannedTicket:
-    """One ticket with all its steps."""
+    """One ticket with all its steps. next_mail: what the customer replies later, None if the story ends before."""
 
     number: int
     story: Story
     customer: Person
     subject: str
     steps: list[Step] = field(default_factory=list)
+    next_mail: Step | None = None
+
+    @property
+    def status(self) -> str:
+        """The status after the last step."""
+        return self.steps[-1].status
 
 
 def conversations(now: int) -> list[PlannedTicket]:
     """Returns all tickets of the year before `now` (Unix seconds), the oldest first."""
     rand = Random(SEED)
-    starts = [*_legitimate(rand, now), *_unwanted(rand, now)]
+    new = _new(rand, now)
+    starts = [*_legitimate(rand, now), *_unwanted(rand, now), *new]
     starts.sort(key=lambda each: each[0])
-    tickets = [
-        _Conversation(rand, now, number, start, story).build() for number, (start, story) in enumerate(starts, 1)
+    return [
+        _Conversation(rand, now, number, start, story).build(is_new=(start, story) in new)
+        for number, (start, story) in enumerate(starts, 1)
     ]
-    _give_some(rand, now, tickets)
-    return tickets
+
+
+def for_first_administrator(tickets: Sequence[PlannedTicket]) -> list[PlannedTicket]:
+    """Returns open and waiting tickets for the first administrator: unanswered ones and others, some with files, and
+    waiting ones that their customers will reply to."""
+    recent = [each for each in tickets[::-1] if each.story.ends == CLOSED]
+    unanswered = [each for each in recent if each.status == OPEN and not _is_answered(each)]
+    answered = [each for each in recent if each.status == OPEN and _is_answered(each)]
+    with_files = [each for each in unanswered if each.steps[0].files][:2]
+    spread = unanswered[:: len(unanswered) // MINE + 1]
+    chosen = [*with_files, *spread[: MINE - 4], *answered, *unanswered]
+    waiting = [each for each in recent if each.status == WAITING and each.next_mail is not None]
+    return [*_distinct(chosen)[:MINE], *waiting[:MINE_WAITING]]
+
+
+def _distinct(tickets: Sequence[PlannedTicket]) -> list[PlannedTicket]:
+    return list({each.number: each for each in tickets}.values())
+
+
+def _is_answered(ticket: PlannedTicket) -> bool:
+    return any(each.kind == REPLY for each in ticket.steps)
+
+
+def _new(rand: Random, now: int) -> list[tuple[int, Story]]:
+    """Returns starts and stories of unanswered tickets whose first response is due soon, or overdue, in office hours;
+    every second one has files or HTML."""
+    closed = [each for each in stories() if each.ends == CLOSED and each.who != "sales"]
+    rich = rand.sample([each for each in closed if each.files or each.is_html], len(DUE_MINUTES) // 2)
+    plain = rand.sample([each for each in closed if each not in rich], len(DUE_MINUTES) - len(rich))
+    texts = [story for pair in zip(rich, plain, strict=True) for story in pair]
+    return [
+        (_office_time_before(now, RESPONSE_HOURS * HOUR - minutes * 60), story)
+        for minutes, story in zip(DUE_MINUTES, texts, strict=True)
+    ]
 
 
 def _legitimate(rand: Random, now: int) -> Iterator[tuple[int, Story]]:
     """Yields starts and stories of legitimate tickets: more recent than old ones, and no story twice in a row."""
-    count = TICKETS - SPAM - DELETED
+    count = TICKETS - SPAM - DELETED - len(DUE_MINUTES)
     ages = sorted((365 * rand.random() ** 1.9 for _ in range(count)), reverse=True)
     for age, story in zip(ages, _rounds(rand, [each for each in stories() if each.ends == CLOSED]), strict=False):
         yield min(_day_time(rand, now - int(age * DAY)), now - rand.randint(600, 2 * HOUR)), story
@@ -89,14 +131,6 @@ def _rounds(rand: Random, choices: list[Story]) -> Iterator[Story]:
     """Yields all values in a random order, over and over."""
     while True:
         yield from rand.sample(choices, len(choices))
-
-
-def _give_some(rand: Random, now: int, tickets: Sequence[PlannedTicket]) -> None:
-    """Assigns a part of the open work to the administrator who loads the demo."""
-    undone = [each for each in tickets if each.steps[-1].status == OPEN and now - each.steps[-1].at < 20 * DAY]
-    for each in rand.sample(undone, min(MINE, len(undone))):
-        last = each.steps[-1]
-        each.steps.append(Step(min(last.at + HOUR // 4, now), GIVE, desk.members(each.story.group)[0]))
 
 
 class _Conversation:
@@ -127,29 +161,33 @@ class _Conversation:
         self._is_html = sum(customer.email.encode()) % 3 == 0
         self._ticket = PlannedTicket(number, story, customer, _sentence(self._words.say(story.subject)))
 
-    def build(self) -> PlannedTicket:
-        """Returns the ticket with all steps until now."""
+    def build(self, *, is_new: bool) -> PlannedTicket:
+        """Returns the ticket with all steps until now. is_new: whether nobody has replied yet."""
         story = self._story
         self._write(story.text, story.files, is_html=story.is_html or self._is_html, is_first=True)
         if story.ends != CLOSED:
             self._drop()
             return self._ticket
-        stall = self._stall()
+        stall, place = 0 if is_new else self._stall(), 0
         for place, turn in enumerate(story.turns):
             if place == stall or not self._take_turn(turn, place + 1 == len(story.turns)):
                 break
         else:
             self._close()
         self._settle()
+        if self._ticket.status == WAITING and story.turns[place].who == "them":
+            self._ticket.next_mail = self._upcoming(story.turns[place])
         return self._ticket
 
     def _place(self, customer: Person) -> dict[str, str]:
         return {"city": desk.cities()[customer.org]} if customer.org else {}
 
     def _stall(self) -> int:
-        """Returns the turn that stalls, len(turns) if none does."""
-        is_late = self._now - self._at < 90 * DAY and self._rand.random() < STALLED
-        return self._rand.randrange(len(self._story.turns)) if is_late else len(self._story.turns)
+        """Returns the turn that stalls, len(turns) if none does. Only customers take longer than some days."""
+        age, turns = self._now - self._at, self._story.turns
+        is_late = age < 90 * DAY and self._rand.random() < STALLED
+        place = self._rand.randrange(len(turns)) if is_late else len(turns)
+        return place if age < STALLED_DAYS * DAY or (is_late and turns[place].who == "them") else len(turns)
 
     def _take_turn(self, turn: Turn, is_last: bool) -> bool:
         """Adds the next message; False if it would be in the future."""
@@ -192,6 +230,11 @@ class _Conversation:
             status=OPEN,
         )
 
+    def _upcoming(self, turn: Turn) -> Step:
+        """Returns the next mail of the customer, which the plan leaves out."""
+        self._write(turn.text, (turn.file,) if turn.file else (), is_html=self._is_html)
+        return self._ticket.steps.pop()
+
     def _quoted(self) -> Quoted:
         """Returns the last reply as a quotation, as most mail programs add it."""
         sent = [each for each in self._ticket.steps if each.kind == REPLY]
@@ -223,7 +266,8 @@ class _Conversation:
         """Assigns unfinished work to a worker, or lets it wait for a day."""
         last = self._ticket.steps[-1]
         if last.status == WAITING and self._rand.random() < 0.6:
-            self._ticket.steps[-1] = replace(last, reopen_at=self._now + self._rand.randint(1, 14) * DAY)
+            day = self._now // DAY + self._rand.randint(1, 14)
+            self._ticket.steps[-1] = replace(last, reopen_at=day * DAY + 9 * HOUR)
         has_owner = any(each.kind == REPLY for each in self._ticket.steps)
         if not has_owner and last.status == OPEN and self._rand.random() < 0.4 and self._pass("note"):
             self._add(TAKE, self._worker, status=OPEN)
@@ -257,6 +301,17 @@ def _day_time(rand: Random, at: int) -> int:
     if not 6 <= moment.hour < 21:
         moment = moment.replace(hour=rand.randint(7, 20))
     return int(moment.timestamp())
+
+
+def _office_time_before(now: int, seconds: int) -> int:
+    """Returns the time since which this many seconds of office hours have passed, Monday to Friday in UTC."""
+    day = now // DAY * DAY
+    while True:
+        opened, closed = day + OPEN_HOUR * HOUR, min(day + CLOSE_HOUR * HOUR, now)
+        passed = max(closed - opened, 0) if datetime.fromtimestamp(day, UTC).weekday() < 5 else 0
+        if passed >= seconds:
+            return closed - seconds
+        seconds, day = seconds - passed, day - DAY
 
 
 def _working_time(rand: Random, at: int) -> int:

@@ -6,7 +6,9 @@ from dataclasses import replace
 
 from server.access.actor import APP
 from server.context import Context
-from server.first_start.demo.kept import DOING, KEY, PLAIN, record_ids, ticket_ids
+from server.first_start.demo import first_minute
+from server.first_start.demo.kept import DOING, FIRST_MINUTE, KEY, PLAIN, record_ids, ticket_ids
+from server.jobs.job_queue import JOB
 from server.record_types.shared.relation_tables import REQUESTER
 from server.records import service_settings
 from server.records.writing import RecordWriter
@@ -26,12 +28,25 @@ def remove(ctx: Context) -> int:
     ctx.require_admin(DOING)
     ctx = replace(ctx, is_quiet=True)
     store = ctx.service.store
+    store.write(_expect_no_mail)
     tickets = store.read(ticket_ids)
     for start in range(0, len(tickets), BATCH):
         ids = tickets[start : start + BATCH]
-        store.write(lambda tx, ids=ids: _delete(RecordWriter(ctx, tx), "ticket", ids))  # type: ignore[misc]
+        store.write(lambda tx, ids=ids: _delete_tickets(RecordWriter(ctx, tx), ids))  # type: ignore[misc]
     store.write(lambda tx: _rest(RecordWriter(ctx, tx)))
     return len(tickets)
+
+
+def _expect_no_mail(tx: Transaction) -> None:
+    service_settings.put(tx, FIRST_MINUTE, None)
+    tx.delete(JOB, unique_key=first_minute.KIND)
+
+
+def _delete_tickets(writing: RecordWriter, ids: Sequence[int]) -> None:
+    """Deletes tickets with their drafts, and with the mail that waits in the outbox."""
+    drafts = writing.registry.type("draft").table
+    _delete(writing, "draft", [row[0] for id in ids for row in writing.tx.find(drafts, ticket_id=id)])
+    _delete(writing, "ticket", ids)
 
 
 def _rest(writing: RecordWriter) -> None:
@@ -41,6 +56,8 @@ def _rest(writing: RecordWriter) -> None:
     for id in _there(writing, "worker", ids.get("worker", ())):
         writing.update("worker", id, {"is_disabled": 1})  # also deletes tokens that somebody created for them
     _delete(writing, "worker", ids.get("worker", ()))
+    _delete(writing, "service_target", ids.get("service_target", ()))
+    _delete(writing, "calendar", [id for id in ids.get("calendar", ()) if not _has_users(writing, id)])
     _delete(writing, "group", ids.get("group", ()))
     writing.is_confirmed = True  # the contacts and organizations of the demo use its addresses, and go after them
     _delete(writing, "address", [id for id in ids.get("address", ()) if not _is_used(writing.tx, id)])
@@ -58,8 +75,14 @@ def _delete(writing: RecordWriter, uri: str, ids: Sequence[int]) -> None:
 
 
 def _forget_entries(writing: RecordWriter, uri: str, ids: Sequence[int]) -> None:
-    """Removes these records from the activity log, apart from administrative acts of real people."""
+    """Removes these records from the activity log, apart from administrative acts of real people, and the notifications
+    about them."""
     entry, context = table_named("activity_log"), writing.registry.type(uri).context
+    told = table_named("notification")
+    writing.tx.run(
+        lambda: told.delete().where(told.c.target__context == slot(0), in_list(told.c.target_id, slot(1))),
+        (context, json.dumps(list(ids))),
+    )
     writing.tx.run(
         lambda: entry.delete().where(
             entry.c.target__context == slot(0), in_list(entry.c.target_id, slot(1)), entry.c.is_administrative == 0
@@ -76,6 +99,11 @@ def _there(writing: RecordWriter, uri: str, ids: Sequence[int]) -> list[int]:
 def _has(writing: RecordWriter, uri: str, id: int, *others: str) -> bool:
     """Whether a record of one of the other types belongs to this one."""
     return any(writing.search_ids(other, f"{uri}.id:{id}") for other in others)
+
+
+def _has_users(writing: RecordWriter, calendar_id: int) -> bool:
+    """Whether a worker or a service target uses a calendar."""
+    return any(writing.find(uri, calendar_id=calendar_id) is not None for uri in ("worker", "service_target"))
 
 
 def _is_used(tx: Transaction, address_id: int) -> bool:
