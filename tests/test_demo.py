@@ -274,7 +274,7 @@ def test_who_fills_it_has_something_to_do(filled: Filled) -> None:
 
 @pytest.mark.parametrize("now", MOMENTS.values(), ids=MOMENTS)
 def test_who_loads_it_gets_late_and_waiting_tickets_at_any_hour(now: int) -> None:
-    mine = for_first_administrator(conversations(now))
+    mine = for_first_administrator(conversations(now), now)
     states = Counter(each.status for each in mine)
     assert states == {"open": 8, "waiting": 3} and any(each.steps[0].files for each in mine)
     unanswered = [each for each in mine if all(step.kind != REPLY for step in each.steps)]
@@ -318,8 +318,6 @@ def test_first_responses_are_due_and_late_on_a_sunday_night(sunday: Sunday) -> N
     monday = [each for each in rows if SUNDAY_NIGHT < each["due_at"] < SUNDAY_NIGHT + 2 * 86400]
     assert len(late) >= 4 and len(monday) >= 5
     assert not any(each["tell_at"] for each in rows)  # nobody is notified of them
-    answered = [desk.row("ticket", id)["response_missed"] for id in desk.found("ticket", "status:closed limit:250")]
-    assert 0 < sum(answered) < len(answered) // 2
 
 
 def test_the_first_administrator_to_see_the_inbox_gets_tickets(sunday: Sunday) -> None:

@@ -71,7 +71,7 @@ KEYS = (
 MACROS = {
     "fields": "token hidden summary field time_field zone_field area editor choice chooser ticks tick control_field",
     "buttons": "button undo asks draft copy",
-    "texts": "badge state when short_time due breakable code_parts copied avatar snippet secret diff",
+    "texts": "badge state when short_time due breakable code_parts copied avatar snippet secret diff hint",
     "lists": "empty pager tabs findings",
     "charts": "bars columns rows",
     "records": "fact files delivery folded hidden_address",

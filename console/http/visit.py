@@ -5,6 +5,7 @@ import hmac
 import json
 import re
 import secrets
+from contextlib import suppress
 from dataclasses import field
 from functools import cached_property
 from typing import Any
@@ -19,9 +20,9 @@ from server.access.service_actor import own_context
 from server.access.sessions import Session
 from server.context import Context, Service
 from server.dataclass import dataclass
-from server.errors import NotFound, TooLarge
+from server.errors import NotFound, TooLarge, Unavailable
 from server.first_start import setup
-from server.people import form_drafts, security
+from server.people import form_drafts, preferences, security
 from server.people.preferences import Preferences
 from server.people.sign_in import NewSession, Peer
 from server.records import catalogs
@@ -313,6 +314,15 @@ class Visit:
             form_drafts.drop(self.ctx, draft_name)
             undo, pairs = (undo, [*draft.fields]) if draft is not None else ("", [])
         return {"text": text, "undo": undo, "fields": pairs}
+
+    def is_first(self, hint: str) -> bool:
+        """Whether the worker has not seen a hint about keys yet; it counts as seen from now on."""
+        is_seen = self.session is None or self.session.waits_for_code or not self.preferences.has_keys
+        if is_seen or hint in self.preferences.hints or self.is_by_itself or AHEAD in self.request.headers:
+            return False
+        with suppress(Unavailable):  # a full disk must not prevent reading the page
+            preferences.see_hint(self.ctx, hint)
+        return True
 
 
 def _pairs(fields: dict[str, Any]) -> list[tuple[str, str]]:

@@ -1,5 +1,5 @@
 // Messages that go by themselves, but not while somebody is at them; the newest can be undone by a key.
-import { all, show } from "./page.js";
+import { all, enhance, show } from "./page.js";
 
 const toasts = document.getElementById("toasts");
 let before = null;
@@ -24,6 +24,8 @@ function closable(toast) {
     });
   }
 }
+
+enhance((root) => all(".hint", root).forEach(closable));
 
 // A message that came with a part of a page.
 export function present(toast) {

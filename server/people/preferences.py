@@ -13,6 +13,7 @@ THEMES = ("system", "light", "dark")
 DENSITIES = ("normal", "compact")
 DESTINATIONS = ("next", "list", "stay")
 SEND_BUTTONS = ("next", "close", "wait", "send")
+HINTS = ("list", "ticket", "undo")  # hints about keys
 
 PREFERENCE = Table(
     "console_preference",
@@ -23,6 +24,7 @@ PREFERENCE = Table(
         Column("has_keys", default=1),
         Column("destination", "TEXT"),
         Column("send_button", "TEXT"),
+        Column("hints", "TEXT"),
     ],
     key=("worker_id",),
 )
@@ -32,13 +34,14 @@ PREFERENCE = Table(
 class Preferences:
     """Preferences of a worker. theme: of THEMES. density: of DENSITIES. has_keys: whether keyboard shortcuts of single
     keys are on. destination: of DESTINATIONS, the page after a ticket was closed or a reply was sent. send_button: of
-    SEND_BUTTONS, the one that was pressed last; "" for none."""
+    SEND_BUTTONS, the one that was pressed last; "" for none. hints: those of HINTS that the worker has seen."""
 
     theme: str = "system"
     density: str = "normal"
     has_keys: bool = True
     destination: str = "next"
     send_button: str = ""
+    hints: tuple[str, ...] = ()
 
 
 def load(tx: Transaction, worker_id: int) -> Preferences:
@@ -53,6 +56,7 @@ def load(tx: Transaction, worker_id: int) -> Preferences:
         bool(row[at["has_keys"]]),
         row[at["destination"]] or "next",
         row[at["send_button"]] or "",
+        tuple((row[at["hints"]] or "").split()),
     )
 
 
@@ -67,6 +71,7 @@ def put(tx: Transaction, worker_id: int, chosen: Preferences) -> None:
             "has_keys": int(chosen.has_keys),
             "destination": chosen.destination,
             "send_button": chosen.send_button,
+            "hints": " ".join(chosen.hints),
         },
     )
 
@@ -92,3 +97,13 @@ def remember_button(ctx: Context, preferences: Preferences, button: str) -> None
     if button in SEND_BUTTONS and button != preferences.send_button:
         chosen = replace(preferences, send_button=button)
         ctx.service.store.write(lambda tx: put(tx, ctx.actor.worker_id, chosen))
+
+
+def see_hint(ctx: Context, hint: str) -> None:
+    """Stores that the caller has seen a hint."""
+
+    def write(tx: Transaction) -> None:
+        before = load(tx, ctx.actor.worker_id)
+        put(tx, ctx.actor.worker_id, replace(before, hints=(*before.hints, hint)))
+
+    ctx.service.store.write(write)

@@ -211,6 +211,14 @@ def test_without_a_mail_server_mail_waits_and_says_so(desk: Post) -> None:
     assert mail["Message-ID"].strip() == desk.message(id)["message_id"] and desk.all("draft") == []
 
 
+def test_mail_to_people_of_the_demo_reaches_no_mail_server(desk: Post, smtp: SmtpServer) -> None:
+    people = "ana@larch-bicycles.demo.example"
+    uri, id = desk.compose(to=people)
+    assert (uri, desk.all("draft"), smtp.messages) == ("ticket", [], []) and desk.message(id)["is_not_sent"] == 0
+    desk.compose(to=f"{people}, ann@kite.example")
+    assert smtp.take()[1] == ("ann@kite.example",) and desk.all("draft") == []
+
+
 def test_a_default_transport_serves_senders_without_one(desk: Post) -> None:
     with SmtpServer() as server:
         id = desk.smtp(server.host, server.port)

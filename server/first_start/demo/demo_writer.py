@@ -35,7 +35,7 @@ from server.record_types.task import STATUSES as TASK_STATUSES
 from server.records import changes, service_settings
 from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
-from server.tickets import letter, requesters
+from server.tickets import due_times, letter, requesters
 from server.tickets.letter import Recipients
 from server.tickets.types.ticket import STATUSES
 from server.tickets.types.ticket_parts.spam_verdict import SPAM
@@ -69,7 +69,7 @@ def fill(ctx: Context, progress: Progress = lambda done, total: None) -> Made:
     tickets = conversations(ctx.now)
     demo_desk = store.write(lambda tx: _dated(ctx, tx, _people))
     _write_steps(ctx, demo_desk, tickets, progress)
-    own_tickets = [each.number for each in plan.for_first_administrator(tickets)]
+    own_tickets = [each.number for each in plan.for_first_administrator(tickets, ctx.now)]
     store.write(lambda tx: _dated(ctx, tx, lambda writing: demo_desk.furnish(writing, own_tickets)))
     messages = sum(step.kind in (plan.MAIL, plan.REPLY) for each in tickets for step in each.steps)
     return Made(len(tickets), messages, len(desk.workers()), len(desk.content()["groups"]), len(desk.content()["org"]))
@@ -141,7 +141,6 @@ def _people(writing: RecordWriter) -> "_Desk":
     demo_desk = _Desk(writing.ctx, sender)
     past = RecordWriter(replace(writing.ctx, now=writing.now - BEGUN_DAYS * DAY), writing.tx)
     demo_desk.hire(past)
-    demo_desk.promise(past)
     demo_desk.meet(past)
     demo_desk.remember(writing)
     writing.log("demo.added", APP, 0, {})
@@ -193,19 +192,6 @@ class _Desk:
             for bucket in buckets:
                 self.buckets[name, bucket] = writing.create("bucket", {"name": bucket, "group_id": id})
 
-    def promise(self, writing: RecordWriter) -> None:
-        """Creates the office hours, and the service targets of the groups."""
-        hours = self._make(
-            writing, "calendar", {"name": "Support hours", "timezone": "UTC", "owner__context": APP, "owner_id": 0}
-        )
-        times_of_day = {"event_start": f"{plan.OPEN_HOUR}:00", "event_end": f"{plan.CLOSE_HOUR}:00"}
-        open_days = {"name": "Open", "patterns": "weekdays", "is_available": 1, "calendar_id": hours}
-        writing.create("calendar_event_recurring", open_days | times_of_day)
-        for name, group_id in self.groups.items():
-            minutes = {"response_minutes": plan.RESPONSE_HOURS * 60}
-            target = {"name": f"First response: {name}", "group_id": group_id, "calendar_id": hours}
-            self._make(writing, "service_target", target | minutes)
-
     def meet(self, writing: RecordWriter) -> None:
         """Creates the organizations and customers."""
         orgs = {
@@ -245,7 +231,7 @@ class _Desk:
         """Creates snippets, macros, searches and tasks, and gives tickets to the worker who loads the demo.
 
         own_tickets: their numbers in the plan."""
-        self.ids = {uri: ids for uri, ids in self.ids.items() if uri not in PLAIN}
+        self.ids = {uri: ids for uri, ids in self.ids.items() if uri not in (*PLAIN, "calendar")}
         for each in desk.content()["snippet"]:
             owner = {"owner__context": GROUP, "owner_id": self.groups[each["group"]]}
             values = {"title": each["title"], "content": each["content"].strip(), "context": TICKET}
@@ -258,11 +244,30 @@ class _Desk:
             self._make(writing, "saved_search", values | {"owner_id": 0})
         for each in desk.content()["task"]:
             self._task(writing, each)
+        self.promise(writing)
         self.remember(writing)
-        first_minute.hush_targets(writing)
         first_minute.prepare(writing, [self.tickets[each]["id"] for each in own_tickets])
         if writing.actor.worker_id:
             first_minute.hand_over(writing, writing.actor.worker_id)
+
+    def promise(self, writing: RecordWriter) -> None:
+        """Creates the office hours and the service targets of the groups. Nobody is notified of due tickets."""
+        hours = self._make(
+            writing, "calendar", {"name": "Support hours", "timezone": "UTC", "owner__context": APP, "owner_id": 0}
+        )
+        times_of_day = {"event_start": f"{plan.OPEN_HOUR}:00", "event_end": f"{plan.CLOSE_HOUR}:00"}
+        open_days = {"name": "Open", "patterns": "weekdays", "is_available": 1, "calendar_id": hours}
+        writing.create("calendar_event_recurring", open_days | times_of_day)
+        for name, group_id in self.groups.items():
+            minutes = {"response_minutes": plan.RESPONSE_HOURS * 60}
+            target = {"name": f"First response: {name}", "group_id": group_id, "calendar_id": hours}
+            self._make(writing, "service_target", target | minutes)
+        targets = due_times.enabled_targets(writing)
+        for each in self.tickets.values():
+            ticket = _record(writing, "ticket", each["id"])
+            if ticket["status_id"] == STATUSES["open"]:
+                due = due_times.renewed(targets, ticket, writing.now)
+                writing.set("ticket", ticket["id"], {**due, "tell_at": 0})
 
     def write(self, writing: RecordWriter, steps: Sequence[_Prepared]) -> None:
         """Writes a sequence of steps."""

@@ -4,7 +4,6 @@ customer's mail that arrives while they look at the inbox.
 Whoever loads the demo in the console gets the tickets at once; after `helpdesk demo`, the first administrator to see
 the inbox does. The mail is a job, which survives a restart and runs in one process."""
 
-import json
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -27,8 +26,6 @@ from server.records import changes
 from server.records.reading import RecordReader
 from server.records.service_settings import get, put
 from server.records.writing import RecordWriter
-from server.store.statements import in_list, slot
-from server.store.tables import table_named
 from server.tickets import reply_drafts
 from server.tickets.types.ticket_parts.status import OPEN, WAITING
 from server.translation import N_
@@ -40,13 +37,6 @@ ARRIVES_SECONDS = 25  # from the first look at the inbox
 def prepare(writing: RecordWriter, ticket_ids: Sequence[int]) -> None:
     """Stores the tickets for the first administrator, the open ones first."""
     put(writing.tx, FIRST_MINUTE, {"filled_at": writing.now, "ticket_ids": list(ticket_ids)})
-
-
-def hush_targets(writing: RecordWriter) -> None:
-    """Cancels notifications about due tickets of the demo."""
-    ticket: Any = table_named("ticket")
-    groups = json.dumps(record_ids(writing.tx).get("group", []))
-    writing.tx.run(lambda: ticket.update({ticket.c.tell_at: 0}).where(in_list(ticket.c.group_id, slot(0))), (groups,))
 
 
 def join(writing: RecordWriter, worker_id: int) -> None:
@@ -123,7 +113,8 @@ def welcome(ctx: Context) -> None:
 @job(KIND, N_("Receives an email of the demo"))
 def receive_mail(service: Service, payload: dict[str, Any], now: int) -> None:
     """Receives the next mail of a customer who waits for the first administrator, as any other mail."""
-    tickets = plan.for_first_administrator(plan.conversations(int(payload["filled_at"])))
+    filled_at = int(payload["filled_at"])
+    tickets = plan.for_first_administrator(plan.conversations(filled_at), filled_at)
     planned = next((each for each in tickets if each.next_mail is not None), None)
     ctx = own_context(service, now)
     sender = service.store.read(

@@ -15,7 +15,7 @@ from server.store.transaction import Transaction
 DOING = "fill the service with demo data, or remove it"  # an action that requires an administrator
 KEY = "demo"  # the setting with {record type: ids}
 FIRST_MINUTE = "demo_first_minute"  # the setting of first_minute.py
-PLAIN = ("task", "snippet", "saved_search", "automation")  # types that other records do not depend on
+PLAIN = ("task", "snippet", "saved_search", "automation", "service_target")  # types that other records do not depend on
 
 Ids = dict[str, list[int]]
 

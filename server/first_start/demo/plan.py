@@ -79,15 +79,19 @@ def conversations(now: int) -> list[PlannedTicket]:
     ]
 
 
-def for_first_administrator(tickets: Sequence[PlannedTicket]) -> list[PlannedTicket]:
-    """Returns open and waiting tickets for the first administrator: unanswered ones and others, some with files, and
-    waiting ones that their customers will reply to."""
+def for_first_administrator(tickets: Sequence[PlannedTicket], now: int) -> list[PlannedTicket]:
+    """Returns open and waiting tickets for the first administrator: late ones, some due soon, some with files, some
+    answered before, and waiting ones that their customers will reply to."""
     recent = [each for each in tickets[::-1] if each.story.ends == CLOSED]
     unanswered = [each for each in recent if each.status == OPEN and not _is_answered(each)]
     answered = [each for each in recent if each.status == OPEN and _is_answered(each)]
-    with_files = [each for each in unanswered if each.steps[0].files][:2]
-    spread = unanswered[:: len(unanswered) // MINE + 1]
-    chosen = [*with_files, *spread[: MINE - 4], *answered, *unanswered]
+    late_before, soon_before = (
+        _office_time_before(now, hours * HOUR) for hours in (RESPONSE_HOURS, RESPONSE_HOURS - 1)
+    )
+    late = [each for each in unanswered if each.steps[0].at < late_before]
+    soon = [each for each in unanswered if late_before <= each.steps[0].at < soon_before]
+    with_files = [each for each in unanswered if each.steps[0].files]
+    chosen = [*late[:2], *soon[:2], *with_files[:2], *answered[:2], *unanswered, *answered]
     waiting = [each for each in recent if each.status == WAITING and each.next_mail is not None]
     return [*_distinct(chosen)[:MINE], *waiting[:MINE_WAITING]]
 

@@ -56,7 +56,6 @@ def _rest(writing: RecordWriter) -> None:
     for id in _there(writing, "worker", ids.get("worker", ())):
         writing.update("worker", id, {"is_disabled": 1})  # also deletes tokens that somebody created for them
     _delete(writing, "worker", ids.get("worker", ()))
-    _delete(writing, "service_target", ids.get("service_target", ()))
     _delete(writing, "calendar", [id for id in ids.get("calendar", ()) if not _has_users(writing, id)])
     _delete(writing, "group", ids.get("group", ()))
     writing.is_confirmed = True  # the contacts and organizations of the demo use its addresses, and go after them
