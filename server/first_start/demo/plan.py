@@ -97,7 +97,11 @@ def for_first_administrator(tickets: Sequence[PlannedTicket], now: int) -> list[
 
 
 def _distinct(tickets: Sequence[PlannedTicket]) -> list[PlannedTicket]:
-    return list({each.number: each for each in tickets}.values())
+    """Returns the first ticket of each story."""
+    firsts: dict[Story, PlannedTicket] = {}
+    for each in tickets:
+        firsts.setdefault(each.story, each)
+    return list(firsts.values())
 
 
 def _is_answered(ticket: PlannedTicket) -> bool:
