@@ -219,6 +219,12 @@ def test_mail_to_people_of_the_demo_reaches_no_mail_server(desk: Post, smtp: Smt
     assert smtp.take()[1] == ("ann@kite.example",) and desk.all("draft") == []
 
 
+def test_scheduled_mail_to_people_of_the_demo_needs_no_mail_server(desk: Post) -> None:
+    desk.compose(to="ana@larch-bicycles.demo.example", send_at="+1 hour")
+    desk.run_due(HOUR)
+    assert len(desk.all("ticket")) == 1 and desk.all("draft") == []
+
+
 def test_a_default_transport_serves_senders_without_one(desk: Post) -> None:
     with SmtpServer() as server:
         id = desk.smtp(server.host, server.port)
