@@ -115,7 +115,7 @@ def show_acknowledgement(visit: Visit) -> PageResponse:
         html, wrong = preview.of_acknowledgement(visit.ctx, visit.id), ""
     except HelpdeskError as error:
         html, wrong = "", error.message
-    return framed(html or document_of("", wrong=wrong))
+    return framed(html or document_of(visit, "", wrong=wrong))
 
 
 @page("POST", f"{BASE}/{{id}}/delete", "admin")

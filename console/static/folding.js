@@ -23,7 +23,7 @@ function linesOf(body) {
       if (!blank.test(node.data)) line.node ??= node;
       line.text += node.data;
     } else if (node.nodeName === "BR" || node.nodeName === "HR") end();
-    else if (node.nodeType === Node.ELEMENT_NODE && node.nodeName !== "BLOCKQUOTE" && node.nodeName !== "DETAILS") {
+    else if (node.nodeType === Node.ELEMENT_NODE && !node.matches("blockquote, details, .more")) {
       const isBlock = !inline.has(node.nodeName);
       if (isBlock) end();
       for (const each of node.childNodes) walk(each);

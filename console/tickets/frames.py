@@ -23,25 +23,32 @@ SANDBOX = "allow-same-origin allow-popups allow-popups-to-escape-sandbox"
 
 @page("GET", "/messages/{id}/body")
 def body(visit: Visit) -> PageResponse:
-    """Renders the HTML of a message. images: whether to load remote images. text: whether to show the plain text
-    instead. Raises NotFound, Forbidden."""
+    """Renders the HTML of a message. images: whether to load remote images. dark: whether to show a message with
+    colours of its own in those of the page. text: whether to show the plain text instead. Raises NotFound, Forbidden."""
     if visit.query.flag("text"):
         content = str(records.retrieve(visit.ctx, "message", visit.id, "content")["content"])
         html = Markup('<div style="white-space: pre-wrap">{}</div>').format(content)
-        return framed(document_of(html))
-    with_images = visit.query.flag("images")
+        return framed(document_of(visit, html))
+    with_images, is_dark = visit.query.flag("images"), visit.query.flag("dark")
     message_body = message_html.message_html(visit.ctx, visit.id, with_images)
-    more = f"{visit.path}?images=1" if message_body.has_remote_images else ""
-    return framed(document_of(message_body.html, more=more), with_images)
+    more = visit.address(images="1") if message_body.has_remote_images else ""
+    other = visit.address(dark="" if is_dark else "1") if message_body.is_colored else ""
+    return framed(document_of(visit, message_body.html, more=more, other=other, is_dark=is_dark), with_images)
 
 
-def document_of(html: str, *, more: str = "", wrong: str = "") -> str:
+def document_of(
+    visit: Visit, html: str, *, more: str = "", other: str = "", is_dark: bool = False, wrong: str = ""
+) -> str:
     """Returns the HTML document of a message, for `framed`. html: sanitized. more: the path that loads remote images,
-    "" for none. wrong: a message above it."""
+    "" for none. other: of a message with colours of its own, the path that replaces them in the dark or, if `is_dark`,
+    brings them back. wrong: a message above it."""
     return fragment(
         "message_body.html",
         html=Markup(html),
+        theme=visit.preferences.theme,
         more=more,
+        other=other,
+        is_dark=is_dark,
         wrong=wrong,
         from_words=" ".join(sorted(quoted.FROM_WORDS)),
         sent_words=" ".join(sorted(quoted.SENT_WORDS)),

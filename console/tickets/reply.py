@@ -124,7 +124,7 @@ def show_preview(visit: Visit) -> PageResponse:
         html, wrong = make(visit.ctx, values | {"send_at": "", "to": to}), ""
     except HelpdeskError as error:
         html, wrong = "", "" if isinstance(error, Required) else error.message
-    return framed(html or document_of("", wrong=wrong))
+    return framed(html or document_of(visit, "", wrong=wrong))
 
 
 @page("GET", "/-/addresses")

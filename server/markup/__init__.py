@@ -2,7 +2,7 @@
 
 Browsers receive the output of `clean_html`, `markdown_to_html` or `link_plain_text` unchanged."""
 
-from server.markup.clean import MAX_HTML_BYTES, clean_html
+from server.markup.clean import MAX_HTML_BYTES, clean_html, is_colored
 from server.markup.markdown import escape_markdown, markdown_to_html, markdown_to_text
 from server.markup.plain_links import link_plain_text
 from server.markup.plain_text import text_to_html
@@ -12,6 +12,7 @@ __all__ = [
     "MAX_HTML_BYTES",
     "clean_html",
     "escape_markdown",
+    "is_colored",
     "link_plain_text",
     "markdown_to_html",
     "markdown_to_text",

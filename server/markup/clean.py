@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 
 from server.errors import TooLarge
+from server.late_pattern import late_pattern
 from server.markup.balance import balanced
 from server.markup.styles import harmless_style
 from server.markup.stylesheets import body_attributes, css_of, dressed
@@ -40,6 +41,13 @@ ATTRIBUTES = {
     "tr": {"align", "valign", "bgcolor"},
     "ul": {"type"},
 }
+# The colours of text and background that a mail program writes where the author chose none.
+_TEXT = r"black|windowtext|inherit|currentcolor|#([0-5])\1\1|#([0-5].)\2\2|rgb\((\d\d?), ?\3, ?\3\)"
+_GROUND = r"white|window|inherit|transparent|none|#fff(?:fff)?|rgb\(255, ?255, ?255\)"
+_COLORED = late_pattern(
+    rf"""<(?!a\s)[^>]*?[ ";](?:color(?:: |=")(?!(?:{_TEXT})[;"])|(?:background-color: |bgcolor=")(?!(?:{_GROUND})[;"]))""",
+    re.IGNORECASE,
+)
 _NAMES = set().union(*ATTRIBUTES.values())
 _SELECTED = {"class", "id"}  # read by the selectors of rules, then removed
 
@@ -99,6 +107,15 @@ def clean_html(
         # Relative URLs have no meaning in a mail, but `image_url` may resolve those in stored HTML.
         url_relative="pass_through" if image_url else "deny",
     )
+
+
+def is_colored(html: str) -> bool:
+    """Whether sanitized HTML has colours of its own. Those of links and of borders do not count.
+
+    >>> is_colored('<p style="color: #222222">Hi</p>'), is_colored('<td bgcolor="#336699">Hi</td>')
+    (False, True)
+    """
+    return _COLORED.search(html) is not None
 
 
 def _dressed(html: str, look: str) -> str:

@@ -4,7 +4,7 @@ from server.context import Context
 from server.dataclass import dataclass
 from server.errors import NotFound
 from server.mail.charsets import decode
-from server.markup import MAX_HTML_BYTES, clean_html
+from server.markup import MAX_HTML_BYTES, clean_html, is_colored
 from server.record_types.shared import paths
 from server.records.reading import RecordReader
 from server.store import blobs
@@ -13,10 +13,12 @@ from server.store.transaction import Transaction
 
 @dataclass(frozen=True, slots=True)
 class MessageBody:
-    """html: safe to show in a frame without scripts. has_remote_images: whether remote images were left out."""
+    """html: safe to show in a frame without scripts. has_remote_images: whether remote images were left out. is_colored:
+    whether it has colours of its own."""
 
     html: str
     has_remote_images: bool
+    is_colored: bool
 
 
 def message_html(ctx: Context, message_id: int, with_remote_images: bool = False) -> MessageBody:
@@ -42,4 +44,4 @@ def message_html(ctx: Context, message_id: int, with_remote_images: bool = False
         return None
 
     html = clean_html(decode(content, "utf-8"), allow_remote_images=with_remote_images, image_url=image_url)
-    return MessageBody(html, bool(left_out) and not with_remote_images)
+    return MessageBody(html, bool(left_out) and not with_remote_images, is_colored(html))

@@ -91,6 +91,35 @@ def test_folded_mail_is_not_loaded_before_it_is_opened(page: Page, nora: Api, ti
     expect(page.frame_locator(f"#message{folded} iframe").locator("body")).to_contain_text("Which pump?")
 
 
+LOOK = """frame => { const [root, words] = ["html", "p"].map(each => frame.contentDocument.querySelector(each));
+  return [getComputedStyle(frame.contentDocument.body).backgroundColor, getComputedStyle(words).color,
+    "colored" in root.dataset] }"""
+CLEAR, WHITE, LIGHT_WORDS = "rgba(0, 0, 0, 0)", "rgb(255, 255, 255)", "rgb(231, 235, 240)"
+
+
+def test_in_the_dark_mail_has_the_colors_of_the_page_unless_it_brings_its_own(
+    chromium: Browser, server: Server, nora_in_a_browser: Visitor, nora: Api, ticket: dict[str, Any]
+) -> None:
+    plain = mailed(nora, ticket, '<p style="color: #222222; background: white">Which pump?</p>')
+    colored = mailed(nora, ticket, '<table bgcolor="#336699"><tr><td>Kite</td></tr></table><p>News</p>')
+    with chromium.page(server.url, cookies=nora_in_a_browser.cookies, color_scheme="dark") as page:
+        page.goto(ticket["page"])
+        frames = {id: page.locator(f"#message{id} iframe") for id in (plain, colored)}
+        inside = page.frame_locator(f"#message{colored} iframe")
+        expect(inside.locator("body")).to_contain_text("News")
+        expect(page.frame_locator(f"#message{plain} iframe").locator("body")).to_have_text("Which pump?")
+        assert frames[plain].evaluate(LOOK) == [CLEAR, LIGHT_WORDS, False]
+        assert frames[colored].evaluate(LOOK) == [WHITE, "rgb(27, 33, 41)", True]
+        assert violations(page) == []
+        inside.get_by_role("link", name="Show in dark").click()
+        expect(inside.get_by_role("link", name="Show original")).to_be_visible()
+        assert frames[colored].evaluate(LOOK) == [CLEAR, LIGHT_WORDS, False]
+        inside.get_by_role("link", name="Show original").click()
+        expect(inside.get_by_role("link", name="Show in dark")).to_be_visible()
+        page.emulate_media(color_scheme="light")
+        expect(inside.get_by_role("link", name="Show in dark")).to_be_hidden()
+
+
 def test_a_key_unfolds_all_and_folds_them_again(page: Page, nora: Api, ticket: dict[str, Any]) -> None:
     for number in range(6):
         said(nora, ticket, f"Number {number}.")
