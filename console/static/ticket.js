@@ -26,7 +26,7 @@ let typed = -Infinity;
 let writing = "writing"; // a reply, or "noting"
 const doing = () => (performance.now() - typed < STILL ? writing : "viewing");
 function sign(now = doing()) {
-  const body = new URLSearchParams({ doing: now, _xsrf: formToken() });
+  const body = new URLSearchParams({ doing: now, seen: now === "left" ? (seen ?? []).join(".") : "", _xsrf: formToken() });
   fetch(`${ticket.dataset.ticket}/presence`, { method: "POST", body, keepalive: true, headers: { "X-Live": "1" } }).catch(() => {});
 }
 function showPeople(people) {
@@ -90,7 +90,7 @@ if (ticket) {
 const LOOK = 1000; // milliseconds in view
 const PLACES = { message: 1, comment: 2, draft: 3 }; // in the mark; the first is the number of messages
 const seenField = (root) => root.querySelector("form[data-writing] [name=seen]");
-const readSeen = () => seenField(document)?.value.split(".").map(Number);
+const readSeen = () => (seenField(document)?.value ?? ticket?.dataset.seen)?.split(".").map(Number);
 let seen = readSeen();
 function see(item) {
   const [, kind, id] = /^(message|comment|draft)(\d+)$/.exec(item.id);

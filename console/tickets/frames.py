@@ -14,7 +14,7 @@ from server.markup import quoted
 from server.people import presence
 from server.record_types.shared.paths import ticket as path_of
 from server.records import records
-from server.tickets import following, message_html, originals
+from server.tickets import following, message_html, originals, unseen
 from server.web.endpoint_call import News
 
 # A frame may display content and open links in another tab, but not run scripts.
@@ -23,8 +23,8 @@ SANDBOX = "allow-same-origin allow-popups allow-popups-to-escape-sandbox"
 
 @page("GET", "/messages/{id}/body")
 def body(visit: Visit) -> PageResponse:
-    """Renders the HTML of a message. images: whether to load remote images. dark: whether to show a message with
-    colours of its own in those of the page. text: whether to show the plain text instead. Raises NotFound, Forbidden."""
+    """Renders the HTML of a message. images: whether to load remote images. dark: whether a message with colours of
+    its own gets those of the page. text: whether to show the plain text instead. Raises NotFound, Forbidden."""
     if visit.query.flag("text"):
         content = str(records.retrieve(visit.ctx, "message", visit.id, "content")["content"])
         html = Markup('<div style="white-space: pre-wrap">{}</div>').format(content)
@@ -81,9 +81,13 @@ def source(visit: Visit) -> PageResponse:
 
 @page("POST", "/tickets/{mask}/presence")
 def be_present(visit: Visit) -> PageResponse:
-    """Records what the worker does on the ticket, or that they have left. doing: of presence.DOING, or left."""
+    """Records what the worker does on the ticket, or that they have left. doing: of presence.DOING, or left. seen: the
+    mark of what they have seen when they leave."""
     id, doing = ticket_of_mask(visit)["id"], visit.form.text("doing", "")
     presence.note(visit.ctx, id, doing if doing in presence.DOING else "")
+    seen = unseen.parse(visit.form.text("seen", ""))
+    if seen is not None:
+        unseen.store_look(visit.ctx, id, seen)
     return json_response({"people": _people(visit.ctx, id)})
 
 

@@ -50,7 +50,11 @@ def render_ticket(visit: Visit, ticket: Sheet, form: ReplyForm | None = None) ->
     """Renders the page, with the reply form as it is or, after an error, as it was submitted."""
     # Read before the conversation, so that an entry written in between does not count as seen.
     mark = unseen.mark(visit.ctx, ticket.id)
+    look = unseen.last_look(visit.ctx, ticket.id)
     said = _conversation(visit, ticket)
+    news = conversation.newer(said.entries, look[0], visit.actor.worker_id) if look is not None else ()
+    unread = [each.place for each in news if each.kind != "draft"]
+    said = replace(said, unfolded=said.unfolded.union(unread))
     keys = ticket.keys
     may_change = records.may(visit.ctx, TICKET, "update", ticket.id)
     customs = [each for each in ticket.facts if each.key.startswith("custom_")]
@@ -65,6 +69,9 @@ def render_ticket(visit: Visit, ticket: Sheet, form: ReplyForm | None = None) ->
         found=ticket,
         keys=keys,
         said=said,
+        mark=mark,
+        first_unread=unread[0] if unread else "",
+        seen_at=look[1] if look is not None else 0,
         badge=inbox.STATUS_BADGES[keys["status"]],
         written=written,
         answer_statuses=reply_form.STATUSES,

@@ -45,7 +45,8 @@ ATTRIBUTES = {
 _TEXT = r"black|windowtext|inherit|currentcolor|#([0-5])\1\1|#([0-5].)\2\2|rgb\((\d\d?), ?\3, ?\3\)"
 _GROUND = r"white|window|inherit|transparent|none|#fff(?:fff)?|rgb\(255, ?255, ?255\)"
 _COLORED = late_pattern(
-    rf"""<(?!a\s)[^>]*?[ ";](?:color(?:: |=")(?!(?:{_TEXT})[;"])|(?:background-color: |bgcolor=")(?!(?:{_GROUND})[;"]))""",
+    rf"""<(?!a\s)[^>]*?[ ";](?:color(?:: |=")(?!(?:{_TEXT})[;"])"""
+    rf"""|(?:background-color: |bgcolor=")(?!(?:{_GROUND})[;"]))""",
     re.IGNORECASE,
 )
 _NAMES = set().union(*ATTRIBUTES.values())

@@ -13,8 +13,8 @@ from server.store.transaction import Transaction
 
 @dataclass(frozen=True, slots=True)
 class MessageBody:
-    """html: safe to show in a frame without scripts. has_remote_images: whether remote images were left out. is_colored:
-    whether it has colours of its own."""
+    """html: safe to show in a frame without scripts. has_remote_images: whether remote images were left out.
+    is_colored: whether it has colours of its own."""
 
     html: str
     has_remote_images: bool

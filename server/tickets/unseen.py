@@ -1,5 +1,5 @@
 """Detects messages, notes and queued replies that others wrote on a ticket after a page of it was shown, before a reply
-from that page is sent."""
+from that page is sent; and stores what each worker has seen of a ticket, for their next visit."""
 
 from typing import Any
 
@@ -11,11 +11,23 @@ from server.dataclass import dataclass
 from server.errors import Conflict
 from server.records.writing import RecordWriter
 from server.store.statements import slot
-from server.store.tables import table_named
+from server.store.tables import Column, Index, Table, table_named
 from server.store.transaction import Transaction
 from server.translation import N_
 
 DIGITS = 18  # maximum length of a number in a mark
+TICKET_LOOK = Table(
+    "ticket_look",
+    [
+        Column("ticket_id", references="ticket(id)"),
+        Column("worker_id", references="worker(id)"),
+        Column("message_id"),
+        Column("comment_id"),
+        Column("seen_at"),
+    ],
+    [Index(("worker_id",), "the rows of a deleted worker")],
+    key=("ticket_id", "worker_id"),
+)  # message_id, comment_id: the newest message and note of others that the worker has seen
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +64,26 @@ def parse(text: str) -> Mark | None:
 def mark(ctx: Context, ticket_id: int) -> Mark:
     """Returns the mark of everything that others have written on a ticket so far."""
     return ctx.service.store.read(lambda tx: _mark(tx, ticket_id, ctx.actor.worker_id))
+
+
+def last_look(ctx: Context, ticket_id: int) -> tuple[Mark, int] | None:
+    """Returns the mark of what the caller saw of a ticket by their last visit, without queued replies, and when they
+    saw the newest of it; None if they never saw the ticket."""
+    row = ctx.service.store.read(lambda tx: tx.first(TICKET_LOOK, ticket_id=ticket_id, worker_id=ctx.actor.worker_id))
+    if row is None:
+        return None
+    message, comment, seen_at = (row[TICKET_LOOK.position[name]] for name in ("message_id", "comment_id", "seen_at"))
+    return Mark(0, message, comment, 0), seen_at
+
+
+def store_look(ctx: Context, ticket_id: int, seen: Mark) -> None:
+    """Stores what the caller has seen of a ticket, if anything of it is new."""
+    before = last_look(ctx, ticket_id)
+    if before is not None and seen.message <= before[0].message and seen.comment <= before[0].comment:
+        return
+    values = {"ticket_id": ticket_id, "worker_id": ctx.actor.worker_id, "seen_at": ctx.now}
+    values |= {"message_id": seen.message, "comment_id": seen.comment}
+    ctx.service.store.write(lambda tx: tx.put(TICKET_LOOK, values))
 
 
 def require_seen(writing: RecordWriter, ticket_id: int, mark: Mark | None) -> None:

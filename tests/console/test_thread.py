@@ -91,6 +91,29 @@ def test_folded_mail_is_not_loaded_before_it_is_opened(page: Page, nora: Api, ti
     expect(page.frame_locator(f"#message{folded} iframe").locator("body")).to_contain_text("Which pump?")
 
 
+def test_what_came_since_the_last_visit_is_open_below_a_line(
+    page: Page, signed_in: Visitor, nora: Api, ticket: dict[str, Any]
+) -> None:
+    page.goto(ticket["page"])
+    expect(page.locator(".unread")).to_have_count(0)
+    with page.expect_response(re.compile("/presence$")) as left:
+        page.evaluate("dispatchEvent(new Event('pagehide'))")
+    assert "doing=left&seen=1." in (left.value.request.post_data or "")
+    first = said(nora, ticket, "The red one.")
+    replied(nora, first, "It is on its way.")
+    said(nora, ticket, "Thank you.")
+    found = signed_in.get(ticket["page"]).text
+    assert found.count('class="turn" open') == 2 and found.count('class="unread"') == 1
+    page.goto(ticket["page"])
+    expect(page.locator(f"#message{first} > .unread")).to_contain_text("New since")
+    assert violations(page) == []
+    seen = str(page.locator("#ticket").get_attribute("data-seen"))
+    sign = {"doing": "left", "_xsrf": signed_in.token(ticket["page"])}
+    for mark, lines in (("no mark", 1), (seen, 0)):
+        assert signed_in.post(f"{ticket['page']}/presence", sign | {"seen": mark}).status_code == 200
+        assert signed_in.get(ticket["page"]).text.count('class="unread"') == lines
+
+
 LOOK = """frame => { const [root, words] = ["html", "p"].map(each => frame.contentDocument.querySelector(each));
   return [getComputedStyle(frame.contentDocument.body).backgroundColor, getComputedStyle(words).color,
     "colored" in root.dataset] }"""
