@@ -59,6 +59,11 @@ export function chips(input) {
   input.addEventListener("input", () => read(false));
   input.addEventListener("change", () => read(false));
   input.addEventListener("entered", () => (read(true), changed()));
+  input.addEventListener("replaced", () => {
+    list.replaceChildren();
+    read(true);
+    changed();
+  });
   input.addEventListener("blur", () => input.value.trim() && (read(true), changed()));
   input.addEventListener("keydown", (event) => {
     const isAtStart = !input.selectionStart && !input.selectionEnd;

@@ -61,6 +61,20 @@ export function format(form, changed) {
     }
   });
 
+  // To all recipients, or only to the sender.
+  const whom = form.querySelector("[data-whom]");
+  let everybody = null;
+  if (whom) whom.hidden = false;
+  whom?.addEventListener("click", ({ target }) => {
+    if (target.ariaPressed !== "false") return;
+    const isOnly = "only" in target.dataset;
+    const sent = new FormData(form);
+    if (isOnly) everybody = ["to", "cc"].map((name) => sent.get(name));
+    [field.to.value, field.cc.value] = isOnly ? [whom.dataset.whom, ""] : everybody;
+    for (const each of [field.to, field.cc]) each.dispatchEvent(new Event("replaced"));
+    for (const each of whom.children) each.ariaPressed = each === target;
+  });
+
   const forgotten = form.querySelector("[data-forgotten]");
   const words = t("attached, attachment, enclosed").split(/,\s*/).map((each) => each.toLowerCase());
   function remember() {

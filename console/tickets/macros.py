@@ -3,13 +3,14 @@
 from typing import Any
 from urllib.parse import urlsplit
 
+from console.html import ui
 from console.html.form import Form
 from console.html.rendering import render
 from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit, own_path
 from console.lists.selection import UNDO, flash_undoable, refusals
-from console.tickets import inbox
+from console.tickets import came_from, inbox
 from console.tickets.acts import back_to
 from console.tickets.bulk_form import Tickets, bulk_form, path_of_list
 from console.tickets.reply_draft import flash_sent, leaves_at
@@ -48,7 +49,7 @@ def run(visit: Visit) -> PageResponse:
     try:
         macro = macros.find(visit.ctx, ticket["id"], form.text("macro"))
         if macro.inputs and "asked" not in visit.form:
-            return see(f"{paths.ticket(ticket['mask'])}/macros?macro={macro.id}")
+            return see(ui.address(visit.path, macro=macro.id, back=form.get("back")))
         values = _given(visit, form, macro)
         outcome = macros.run(visit.ctx, ticket["id"], str(macro.id), values, send_at=leaves_at(visit))
     except HelpdeskError as error:
@@ -80,27 +81,38 @@ def _page(visit: Visit, ticket: Ticket, form: Form, usable: list[Macro], macro: 
 
 
 def _done(visit: Visit, before: Ticket, outcome: MacroOutcome) -> PageResponse:
-    """Flashes the outcome and redirects to the ticket, or to its reply form if there is a text to review."""
+    """Flashes the outcome and redirects to the reply form if there is a text to review, to the page after a finished
+    ticket if the macro sent mail, closed the ticket or set it to waiting, else to the ticket."""
     here = paths.ticket(before["mask"])
     if not records.may_read(visit.ctx, TICKET, before["id"]):
         visit.flash(_("{macro}: done.", macro=outcome.macro.label))
         return see(inbox.PATH)
     kinds = macros.store_texts(visit.ctx, before["id"], outcome)
+    path, sentence = "", ""
+    if not kinds and (outcome.delivery is not None or _is_finished(visit, before)):
+        path, sentence = came_from.next_page(visit, before["mask"])
     if outcome.delivery is not None:
-        flash_sent(visit, outcome.delivery, here, False, changed_by_sending(visit.ctx, before))
+        fields = {"back": came_from.path_with_list(visit, here), **changed_by_sending(visit.ctx, before)}
+        flash_sent(visit, outcome.delivery, here, False, fields, sentence)
     else:
-        _flash(visit, here, outcome, kinds)
+        _flash(visit, here, outcome, kinds, sentence)
     if not kinds:
-        return back_to(visit, before)
+        return see(path) if path else back_to(visit, before)
     back = urlsplit(own_path(visit.form.text("back", "")))
     params = f"{back.query}&" if back.path == here and back.query and "answer=" not in back.query else ""
     return see(f"{here}/answer?{params}answer={kinds[0]}")
 
 
-def _flash(visit: Visit, here: str, outcome: MacroOutcome, kinds: list[str]) -> None:
+def _is_finished(visit: Visit, before: Ticket) -> bool:
+    """Whether a ticket was closed, deleted or set to waiting."""
+    return records.retrieve(visit.ctx, TICKET, before["id"])["status"] not in ("open", before["status"])
+
+
+def _flash(visit: Visit, here: str, outcome: MacroOutcome, kinds: list[str], more: str) -> None:
     sentences = [_("{macro}: done.", macro=outcome.macro.label)]
     sentences += [_("Review the reply, then send it.")] if "reply" in kinds else []
     sentences += [_("Review the note, then add it.")] if "note" in kinds else []
+    sentences += [more] if more else []
     if outcome.before:
         back = visit.form.text("back", "")
         visit.flash(" ".join(sentences), f"{here}/restore", back=back, **outcome.before)

@@ -2,10 +2,12 @@
 
 from typing import Any
 
+from console.html.form import Form
 from console.html.ui import ChooserOptions, Option
 from console.http.visit import Visit
 from console.lists import lookup
 from server.dataclass import dataclass
+from server.mail.addresses import parse_list
 from server.people.buckets import usable_buckets
 from server.records import records
 from server.records.records import SearchRequest
@@ -19,7 +21,8 @@ SNIPPETS = 60  # options in a menu
 class ReplyChoices:
     """The options of a form. way: the outgoing identity. buckets: of a new ticket. owner: the possible owners, None
     until they are read. original: the text of the message to forward. has_articles: whether the knowledge base has
-    articles to insert."""
+    articles to insert. sender: the name and the address of the only recipient that a reply to several may have
+    instead; ("", "") for none."""
 
     way: OutgoingIdentity = NO_WAY
     snippets: tuple[Option, ...] = ()
@@ -28,6 +31,7 @@ class ReplyChoices:
     owner: ChooserOptions | None = None
     original: str = ""
     has_articles: bool = False
+    sender: tuple[str, str] = ("", "")
 
 
 NO_CHOICES = ReplyChoices()
@@ -41,16 +45,18 @@ def of_bucket(visit: Visit, bucket: str) -> ReplyChoices:
     )
 
 
-def read(visit: Visit, kind: str, message_id: int, owner: str, choices: ReplyChoices) -> ReplyChoices:
-    """Reads all options of a form. owner: the value of that field. choices: the outgoing identity and the buckets."""
+def read(visit: Visit, kind: str, message_id: int, form: Form, choices: ReplyChoices) -> ReplyChoices:
+    """Reads all options of a form. choices: the outgoing identity and the buckets."""
+    has_several = kind == "reply" and len(parse_list(f"{form.get('to')}, {form.get('cc')}")) > 1
     return ReplyChoices(
         choices.way,
         tuple(_snippets(visit, kind)),
         tuple(_templates(visit)),
         choices.buckets,
-        lookup.choosable(visit, "worker", "isDisabled:no", owner),
+        lookup.choosable(visit, "worker", "isDisabled:no", form.get("owner")),
         _original(visit, kind, message_id),
         bool(records.search(visit.ctx, "kb_article", SearchRequest("", 1))["results"]),
+        _sender(visit, message_id) if has_several and message_id else ("", ""),
     )
 
 
@@ -82,6 +88,15 @@ def _snippets(visit: Visit, kind: str) -> list[Option]:
 def _templates(visit: Visit) -> list[Option]:
     page = records.search(visit.ctx, "html_template", SearchRequest("sort:name", SNIPPETS, 1, lookup.LABEL))
     return lookup.options(visit, page["results"])
+
+
+def _sender(visit: Visit, message_id: int) -> tuple[str, str]:
+    """Returns the name and the address of the sender of a received message, ("", "") for another one."""
+    message = records.retrieve(visit.ctx, "message", message_id, "sender_")
+    if message["is_outgoing"]:
+        return "", ""
+    email = str(message.get("sender_email") or "")
+    return "" if message.get("sender_worker_id") else str(message.get("from_name") or ""), email
 
 
 def _original(visit: Visit, kind: str, message_id: int) -> str:

@@ -162,8 +162,7 @@ def with_choices(visit: Visit, written: ReplyForm, ticket: dict[str, Any] | None
             if ticket is None
             else ReplyChoices(reply_choices.way_of_ticket(visit, ticket))
         )
-    owner = written.form.get("owner")
-    return replace(written, choices=reply_choices.read(visit, written.kind, written.message_id, owner, choices))
+    return replace(written, choices=reply_choices.read(visit, written.kind, written.message_id, written.form, choices))
 
 
 def _owner_away(visit: Visit, owner_id: int) -> str:

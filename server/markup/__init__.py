@@ -3,7 +3,7 @@
 Browsers receive the output of `clean_html`, `markdown_to_html` or `link_plain_text` unchanged."""
 
 from server.markup.clean import MAX_HTML_BYTES, clean_html, is_colored
-from server.markup.markdown import escape_markdown, markdown_to_html, markdown_to_text
+from server.markup.markdown import escape_markdown, markdown_to_html, markdown_to_text, plain_words
 from server.markup.plain_links import link_plain_text
 from server.markup.plain_text import text_to_html
 from server.markup.readable_text import text_of_html
@@ -16,6 +16,7 @@ __all__ = [
     "link_plain_text",
     "markdown_to_html",
     "markdown_to_text",
+    "plain_words",
     "text_of_html",
     "text_to_html",
 ]

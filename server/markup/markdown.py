@@ -16,6 +16,11 @@ MAX_MARKDOWN_CHARACTERS = 512 * 1024
 
 # Excludes the two dashes above a signature, which would underline a heading.
 _HEADING_LINE = r"^ {0,3}(?P<setext_1>=|-(?!-[ \t]*$)){1}(?:(?<==)=|(?<=-)-)*[ \t]*$"
+# The marks of headings, links, pictures, emphasis and code.
+_MARKS = re.compile(
+    r"^ {0,3}#{1,6} +(?=[^\W\d])|!?\[([^\[\]\n]*)\]\([^()\s]*\)|(?<!\w)(\*{1,3}|`)(?=\S)([^*`\n]+)(?<=\S)\2(?!\w)",
+    re.MULTILINE,
+)
 _TAG = re.compile(r"</?([a-zA-Z][^\s/<>]*)[^<>]*>")
 # Elements of HTML that mail must not contain: dropped instead of shown as text.
 _DROPPED = frozenset(
@@ -117,6 +122,15 @@ def escape_markdown(text: str) -> str:
     '\\\\[a\\\\](https://x.example) \\\\<b\\\\>'
     """
     return _ACTIVE.sub(r"\\\g<0>", text)
+
+
+def plain_words(text: str) -> str:
+    """Returns a short text without the marks of Markdown.
+
+    >>> plain_words("# See\\n**the** [list](https://x.example) of `all` 2*3*4")
+    'See\\nthe list of all 2*3*4'
+    """
+    return _MARKS.sub(lambda mark: mark[1] or mark[3] or "", text)
 
 
 def markdown_to_text(text: str, html: str = "") -> str:

@@ -10,7 +10,7 @@ import peewee
 from server import contexts
 from server.context import Context
 from server.dataclass import dataclass
-from server.markup import quoted
+from server.markup import plain_words, quoted
 from server.record_types.shared.relation_tables import ATTACHED
 from server.records import records
 from server.store.statements import in_list, slot
@@ -65,7 +65,7 @@ def first_of(parts: Iterable[tuple[quoted.Kind, str]], most: int = MAX_CHARS) ->
     first, _, rest = said.partition("\n")
     if _SALUTATION.fullmatch(first.strip()) and rest.strip():
         said = rest
-    return quoted.beginning(said, most)
+    return quoted.beginning(plain_words(said), most)
 
 
 def _messages() -> Any:

@@ -131,6 +131,24 @@ def test_without_scripts_the_reply_is_open(
         expect(page.locator("#answer .line")).to_be_hidden()
 
 
+def test_a_reply_to_several_people_may_go_only_to_the_sender(page: Page, nora: Api) -> None:
+    head = "From: Mira Lund <mira@kite.example>\nTo: bo@kite.example\nCc: cy@kite.example"
+    made = nora.parse(f"{head}\nSubject: Sail\n\nIt is torn.\n").ok()
+    page.goto(f"/tickets/{made['mask']}?answer=reply")
+    everybody, only = page.get_by_role("button", name="Reply all"), page.get_by_role("button", name="Only to Mira Lund")
+    sent = "form => [...new FormData(form)].filter(([name]) => ['to', 'cc'].includes(name)).map(([, text]) => text)"
+    form, before = page.locator("form[data-writing]"), ["mira@kite.example", "bo@kite.example, cy@kite.example"]
+    expect(everybody).to_have_attribute("aria-pressed", "true")
+    assert form.evaluate(sent) == before
+    only.press("Enter")
+    expect(page.locator(".chips .chosen li")).to_have_text(["mira@kite.example✕"])
+    assert form.evaluate(sent) == ["mira@kite.example", ""]
+    assert violations(page) == []
+    everybody.press("Enter")
+    expect(page.locator(".chips .chosen li")).to_have_count(3)
+    assert form.evaluate(sent) == before
+
+
 def test_recipients_are_chips(page: Page, nora: Api, ticket: dict[str, Any]) -> None:
     page.goto(f"{ticket['page']}?answer=reply#answer")
     field, shown = page.locator("#to"), page.locator(".chips:has(#to) .chosen li")

@@ -93,6 +93,27 @@ def test_a_macro_of_the_menu_changes_the_ticket_and_is_undone(
     assert state(nora, ticket) == before
 
 
+def test_a_macro_that_finishes_a_ticket_goes_on_as_the_worker_prefers(signed_in: Visitor, nora: Api) -> None:
+    first, second = arrived(nora), arrived(nora)
+    listed = f"in=id%3A%5B{first['id']}%2C{second['id']}%5D+sort%3Aid&at=1&from=%2Finbox&after={second['mask']}"
+    macros = {
+        "closes": f"{CLOSE}",
+        "waits": "changes:\n  status: waiting",
+        "mails": "reply: It is done.\nsend@bool: yes",
+        "stays": "changes:\n  importance: 70",
+    }
+    pages = {}
+    for name, returned in macros.items():
+        nora.update("ticket", first["id"], status="open").ok()
+        answer = run(signed_in, first, made(nora, returned, name), back=f"{first['page']}?{listed}")
+        pages[name] = place(answer).partition("?")[0]
+        signed_in.get(second["page"])
+    assert pages == dict.fromkeys(("closes", "waits", "mails"), second["page"]) | {"stays": first["page"]}
+    macro = made(nora, f"in@text: {{}}\n{CLOSE}", "asks", before="inputs:\n  text/in:\n")
+    menu = signed_in.get(f"{first['page']}?{listed}").text
+    assert re.search(rf'/macros\?macro={macro}&amp;back=[^"]*at%3D1', menu) is not None
+
+
 def test_texts_are_placed_in_the_reply_for_review(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
     id = made(nora, f"reply: Dear <Ana> {{{{ticket_mask}}}}\nnote: Called\n{CLOSE}", "Answer")
     answer = run(signed_in, ticket, id, back=f"{ticket['page']}?in=status%3Aopen&at=1")
@@ -138,7 +159,7 @@ def test_inputs_are_requested_and_mistakes_are_reported(signed_in: Visitor, nora
     asked = "inputs:\n  text/days:\n    type: number\n    required@bool: yes\n    description: How many\n"
     id = made(nora, "reply: In {{inputs.days}} days", "Promise", before=asked)
     form = f"{ticket['page']}/macros?macro={id}"
-    assert f'href="{form}"' in signed_in.get(ticket["page"]).text
+    assert f'href="{form}&amp;back=' in signed_in.get(ticket["page"]).text
     assert place(run(signed_in, ticket, "Promise")) == form
     assert 'name="input:days"' in signed_in.get(form).text and "How many" in signed_in.get(form).text
     blank = run(signed_in, ticket, id, asked="1")
@@ -156,7 +177,7 @@ def test_many_macros_are_searched_by_name(signed_in: Visitor, nora: Api, ticket:
     for number in range(8):
         made(nora, CLOSE, f"Step {number}")
     page = signed_in.get(ticket["page"]).text
-    assert f'href="{ticket["page"]}/macros" data-hotkey="R"' in page and "Step 1" not in page
+    assert f'href="{ticket["page"]}/macros?back=' in page and "Step 1" not in page
     listed = signed_in.get(f"{ticket['page']}/macros").text
     assert listed.count("<option") == 8 and 'list="macro-names"' in listed
 

@@ -39,7 +39,7 @@ def replied(nora: Api, message: int, content: str, **more: Any) -> None:
 def test_what_came_since_the_last_reply_is_open_and_the_rest_is_a_line(
     signed_in: Visitor, nora: Api, ticket: dict[str, Any]
 ) -> None:
-    replied(nora, ticket["message"], "Dear Ana,\n\nwhich pump is it?")
+    replied(nora, ticket["message"], "Dear Ana,\n\n# which `pump` is it?")
     since = [said(nora, ticket, f"The {color} one.") for color in ("red", "blue")]
     page = signed_in.get(ticket["page"]).text
     unfolded = [each.partition('"')[0] for each in page.split('<li id="')[1:] if 'class="turn" open' in each]

@@ -38,7 +38,9 @@ def test_a_row_shows_the_requester_and_the_first_words(signed_in: Visitor, nora:
 
 def test_a_row_names_who_wrote_last(signed_in: Visitor, nora: Api) -> None:
     id = received(nora, "It leaks.", "Pump of Tuesday")["id"]
-    nora.post("/rest/tickets/reply.json", ticket_id=id, content="A new seal is on its way.").ok()
+    nora.post(
+        "/rest/tickets/reply.json", ticket_id=id, content="A **new** [seal](https://kite.example) is on its way."
+    ).ok()
     mine = row(signed_in, "Pump of Tuesday")
     assert "You: A new seal is on its way." in words(mine) and "unanswered" not in mine
     nora.as_("milo").post("/rest/tickets/reply.json", ticket_id=id, content="It left today.").ok()
