@@ -17,6 +17,22 @@ addEventListener("change", (event) => {
   const form = event.target.form;
   if (form?.matches("[data-auto]") && form.reportValidity()) form.requestSubmit(form.querySelector("[data-quiet]"));
 });
+// A language has its name until it is edited.
+enhance((root) => all("[data-language]", root).forEach((input) => {
+  let code = input.value;
+  function named() {
+    try {
+      input.value = code && new Intl.DisplayNames([document.documentElement.lang], { type: "language" }).of(code.replaceAll("_", "-"));
+    } catch {
+      input.value = code;
+    }
+  }
+  input.addEventListener("focus", () => (input.value = code));
+  input.addEventListener("input", () => (code = input.value));
+  input.addEventListener("blur", named);
+  input.form.addEventListener("formdata", ({ formData }) => formData.set(input.name, code));
+  named();
+}));
 addEventListener("submit", () => (acted = Date.now()), true);
 
 // -- who is here, and what is new --------------------------------------------------------------------------------------

@@ -68,9 +68,13 @@ def customer_card(visit: Visit, ticket: Sheet) -> CustomerCard | None:
         may_change=may_change,
         may_comment=records.may(visit.ctx, "comment", "create"),
         new_name=first_and_last(found.name) if found.name and not contact else ("", ""),
-        controls=field_rows.field_controls(visit, CONTACT, found.customs, found.facts) if may_change else {},
+        controls=_controls(visit, found) if contact and may_change else {},
         org=ChooserOptions("org", None, own_org["name"] if own_org else ""),
     )
+
+
+def _controls(visit: Visit, found: Customer) -> dict[str, Markup]:
+    return field_rows.field_controls(visit, CONTACT, found.customs, (*found.facts, *found.blank))
 
 
 def _may(visit: Visit, operation: str, id: int = 0) -> bool:

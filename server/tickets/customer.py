@@ -29,6 +29,7 @@ MAX_TICKETS, MAX_COLLEAGUES = 5, 5  # entries of the two lists
 MAX_ADDRESSES = 5  # addresses of one contact whose tickets are read
 MAX_READ = 100  # newest tickets of an address, and newest open tickets of an organization
 MAX_NOTE_CHARS = 400
+MAX_BLANK = 12  # custom fields without a value
 
 Customs = dict[str, tuple[tuple[FieldDefinition, ...], dict[str, Any]]]  # {type: its fields, keys of the record}
 
@@ -68,8 +69,8 @@ class Customer:
     contact, org: stored values, None if the address has no contact or the contact no organization. emails: {id: email}
     of all addresses of the contact. tickets: the newest other tickets. ticket_count: the number of tickets that are not
     deleted, including this one; None if only the newest were read. facts: custom fields of the contact that have
-    values; customs: {field id: value}. sites: web addresses in custom fields of the contact and the organization, and
-    the organization's website."""
+    values; blank: others, without those of fieldsets; customs: {field id: value}. sites: web addresses in custom fields
+    of the contact and the organization, and the organization's website."""
 
     address_id: int
     email: str
@@ -83,6 +84,7 @@ class Customer:
     colleagues: tuple[Colleague, ...] = ()
     has_more_colleagues: bool = False
     facts: tuple[Fact, ...] = ()
+    blank: tuple[Fact, ...] = ()
     customs: dict[str, Any] = dataclasses.field(default_factory=dict)
     sites: tuple[Fact, ...] = ()
 
@@ -101,7 +103,12 @@ def customer_of_ticket(ctx: Context, ticket: dict[str, Any], address_id: int = 0
     sites = [each for each in (*facts["contact"], *facts["org"], website) if is_site(each)]
     own = [each for each in facts["contact"] if not is_site(each)]
     values = customs["contact"][1].get("custom", {})
-    return dataclasses.replace(customer, facts=tuple(own), customs=values, sites=tuple(sites))
+    filled = {each.key for each in facts["contact"]}
+    fields = [
+        Fact(f"custom_{each.id}", each.name, "text", "") for each in customs["contact"][0] if not each.fieldset_id
+    ]
+    blank = tuple(each for each in fields if each.key not in filled)[:MAX_BLANK]
+    return dataclasses.replace(customer, facts=tuple(own), blank=blank, customs=values, sites=tuple(sites))
 
 
 def is_site(fact: Fact) -> bool:

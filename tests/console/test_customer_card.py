@@ -170,6 +170,9 @@ def test_a_custom_field_is_changed_in_place_and_undone(
 ) -> None:
     field = nora.create("custom_field", context=uri, name=f"Plan {word}", uri=f"plan_{word}", type="S").ok()["id"]
     name, id = f"custom_{field}", ida["contact"] if uri == "contact" else ida["id"]
+    if uri == "contact":
+        filled, _summary, blank = panel(signed_in, ida["page"]).partition("<summary>Show empty fields</summary>")
+        assert f'name="{name}"' in blank and f'name="{name}"' not in filled
     nora.update(uri, id, **{name: "Basic"}).ok()
     html = panel(signed_in, ida["page"])
     assert value(html, name) == "Basic" and f'action="/records/{uri}/set"' in html
@@ -289,7 +292,9 @@ def test_a_quiet_value_becomes_a_control_when_it_is_focused(page: Page, nora: Ap
     field = page.get_by_label("Language")
     border = "each => getComputedStyle(each).borderTopColor"
     assert field.evaluate(border) == "rgba(0, 0, 0, 0)"
+    expect(field).to_have_value("Italian (Italy)")
     field.focus()
+    expect(field).to_have_value("it_IT")
     assert field.evaluate(border) != "rgba(0, 0, 0, 0)"
     field.fill("de_DE")
     field.press("Enter")
