@@ -132,7 +132,8 @@ addEventListener("click", (event) => {
 
 addEventListener("submit", async (event) => {
   const form = event.target;
-  const part = partOf(form) ?? partOf(event.submitter ?? form);
+  const toast = form.closest(".toast"); // the undo of an act, which changes the list in place
+  const part = partOf(form) ?? partOf(event.submitter ?? form) ?? (toast && document.getElementById("list"));
   if (!part || event.defaultPrevented || form.target || "reload" in form.dataset || form.enctype === "multipart/form-data") return;
   const address = new URL(form.action);
   const fields = new URLSearchParams(new FormData(form, event.submitter));
@@ -149,6 +150,7 @@ addEventListener("submit", async (event) => {
   const isDone = await bring(part, address, fields, "stays" in form.dataset);
   delete form.dataset.sending;
   if (!isDone) return;
+  toast?.remove();
   history.replaceState(null, "", shown);
   dispatchEvent(new Event("saved"));
 });

@@ -35,6 +35,16 @@ addEventListener("click", (event) => {
   }
 });
 
+// Keys go on from a row that an undo brings back.
+let undone = "{}";
+addEventListener("submit", ({ target }) => (undone = (target.closest(".toast") && target.elements.before?.value) || "{}"), true);
+addEventListener("saved", () => {
+  const row = boxes().find(({ value }) => value in JSON.parse(undone))?.closest("tr");
+  for (const each of row ? all("tr.current") : []) each.classList.remove("current");
+  row?.classList.add("current");
+  row?.querySelector("a")?.focus();
+});
+
 const currentBox = () => document.querySelector("tr.current")?.querySelector('input[name="ids[]"]');
 
 // x turns the row that keys are at, Shift+x the rows up to it; Shift+j and Shift+k move on and select the row.

@@ -66,8 +66,8 @@ LIST = declare(Worklist(
     quick=((N_("Drafts"), "is.queued:no"), (N_("Sent later"), "is.queued:yes")), by=("type",),
     actions=(
         BulkAction("cancel", N_("Cancel sending"), run=_cancel,
-                   says=N_ngettext("Sending cancelled. It is a draft again.",
-                                   "Sending of {count} emails cancelled. They are drafts again.")),
+                   says=N_ngettext("Sending cancelled. Your draft is back.",
+                                   "Sending of {count} emails cancelled. Your drafts are back.")),
         BulkAction("delete", N_("Delete"), deletes=True, key="#",
                    confirm=N_("Delete the selected drafts? Email among them is not sent. This cannot be undone."),
                    says=N_ngettext("Draft deleted.", "{count} drafts deleted.")),

@@ -48,6 +48,20 @@ def test_a_reply_is_continued(page: Page, nora_in_a_browser: Visitor, nora: Api,
     expect(page.locator("#content")).to_have_value("It is on its way. Really.\n\n#signature")
 
 
+def test_an_undo_brings_the_row_back_in_place(page: Page, five: list[dict[str, Any]]) -> None:
+    page.goto(f"/inbox?v=open&sort=created&q=subject:{five[0]['word']}*")
+    page.evaluate("window.stays = true")
+    for _ in range(2):
+        page.keyboard.press("j")
+    page.keyboard.press("e")
+    expect(page.locator("tbody tr")).to_have_count(4)
+    page.keyboard.press("z")
+    expect(page.locator("tbody tr")).to_have_count(5)
+    expect(page.locator("#toasts .toast")).to_have_text(re.compile("Undone."))
+    expect(page.locator("tbody tr").nth(1)).to_have_class(re.compile("current"))
+    assert page.evaluate("window.stays")
+
+
 def test_after_an_action_keys_continue_at_the_next_row(page: Page, nora: Api, five: list[dict[str, Any]]) -> None:
     page.goto(f"/inbox?v=open&sort=created&q=subject:{five[0]['word']}*")
     page.keyboard.press("j")
