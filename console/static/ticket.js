@@ -106,14 +106,18 @@ if (ticket) {
 const LOOK = 1000; // milliseconds in view
 const PLACES = { message: 1, comment: 2, draft: 3 }; // in the mark; the first is the number of messages
 const seenField = (root) => root.querySelector("form[data-writing] [name=seen]");
-const readSeen = () => (seenField(document)?.value ?? ticket?.dataset.seen)?.split(".").map(Number);
+const readSeen = () => ticket?.dataset.seen.split(".").map(Number);
 let seen = readSeen();
+function show(form = document) {
+  const field = seenField(form);
+  if (field && seen) field.value = seen.join(".");
+}
+show(); // with Back the browser puts an older mark into the form
 function see(item) {
   const [, kind, id] = /^(message|comment|draft)(\d+)$/.exec(item.id);
   if (kind === "message" && !("mine" in item.dataset)) seen[0] += 1;
   seen[PLACES[kind]] = Math.max(seen[PLACES[kind]], Number(id));
-  const field = seenField(document);
-  if (field) field.value = seen.join(".");
+  show();
 }
 const timers = new Map();
 const inView = new IntersectionObserver((changed) => {
@@ -136,10 +140,7 @@ if (ticket) {
       if (kind && Number(id) > seen[PLACES[kind]]) inView.observe(item);
     }
   });
-  addEventListener("put", ({ detail }) => {
-    const field = seenField(detail);
-    if (field && seen) field.value = seen.join(".");
-  });
+  addEventListener("put", ({ detail }) => show(detail));
 }
 
 // -- another kind of answer, and what is older: without the page -----------------------------------------------------------

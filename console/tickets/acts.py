@@ -142,7 +142,7 @@ def _clash(visit: Visit, ticket_id: int, name: str) -> PageResponse:
         now=named_values[name] if name in named_values else ticket[name],
         wanted=_wanted(visit, name),
         fields=[*fields, *((f"was_{column}", str(ticket[column])) for column in columns)],
-        back=paths.ticket(ticket["mask"]),
+        back=came_from.path_with_list(visit, paths.ticket(ticket["mask"])),
     )
 
 
@@ -157,7 +157,7 @@ def _ask_while_writing(visit: Visit, sentence: str) -> PageResponse:
         fields=[(each, visit.form.text(each, "")) for each in ("name", "value", "was_owner_id", "back")],
         verb=_("Change the owner"),
         answer=confirmation.ANSWER,
-        back=visit.path.removesuffix("/set"),
+        back=came_from.path_with_list(visit, visit.path.removesuffix("/set")),
     )
 
 

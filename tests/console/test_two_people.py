@@ -141,6 +141,23 @@ def test_a_message_that_arrived_counts_as_seen_once_it_was_in_view(
     expect(page.locator("#toasts")).to_contain_text("Sending in")
 
 
+def test_after_back_a_reply_knows_what_its_page_shows(
+    page: Page, nora: Api, milo: Visitor, ticket: dict[str, Any]
+) -> None:
+    seen = page.locator("form[data-writing] [name=seen]")
+    page.goto(f"{ticket['page']}?answer=reply")
+    before = seen.input_value()
+    a_message(nora, milo, ticket)
+    page.locator(".said-list > li").nth(1).scroll_into_view_if_needed()
+    expect(seen).not_to_have_value(before)
+    page.goto("/compose")
+    a_reply(nora, milo, ticket)
+    page.go_back()
+    expect(page.locator(".said-list")).to_contain_text("We have written by hand.")
+    expect(seen).to_have_value(str(page.locator("#ticket").get_attribute("data-seen")))
+    assert seen.input_value().startswith("3.")
+
+
 def test_the_other_writer_is_shown_as_long_as_they_write(
     page: Page, nora: Api, milo: Visitor, ticket: dict[str, Any]
 ) -> None:
