@@ -1,7 +1,7 @@
 """Forms of records, built from their fields: a page declares only what is particular to it."""
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -19,7 +19,7 @@ from console.lists import lookup
 from server.dataclass import dataclass
 from server.errors import HelpdeskError, Mistakes
 from server.fields import Text
-from server.record_types import field_inputs
+from server.record_types import field_inputs, field_roles
 from server.record_types.field_inputs import OWNER
 from server.record_types.record_type import RecordType
 from server.records import custom_fields, records
@@ -30,6 +30,7 @@ SHOWN = "_shown"  # a field of the form: digests of the values that it showed, e
 DIGEST_BYTES = 8
 MAX_CLASH_CHARS = 200  # length of a value shown that another worker has stored
 CONFLICT = 409
+MANY_CONTROLS = 7  # that a form shows in sections
 CHOSEN_BY_NAME = ("chooser", "owner")  # kinds that are sent as a name or as an id
 
 
@@ -60,7 +61,8 @@ class RecordForm:
         form_controls += [controls.of_custom(registry, each) for each in customs]
         if not id:
             form_controls = [replace(each, is_kept=False) for each in form_controls]
-        return OpenForm(visit, record_type, id, stored, tuple(form_controls), self.folded)
+        folded = self.folded if self.controls else _set_by_service(record_type, entered)
+        return OpenForm(visit, record_type, id, stored, tuple(form_controls), folded, is_generated=not self.controls)
 
     def _values(self, visit: Visit, id: int) -> dict[str, Any]:
         """The values of a record. A page of administrators that names its controls has what is never returned, too."""
@@ -73,7 +75,7 @@ class RecordForm:
 @dataclass
 class OpenForm:
     """The form in one request. id: of the record, 0 for a new one. stored: its stored values. values: the values in the
-    form. draft_key: of its unsaved draft, the path if empty."""
+    form. draft_key: of its unsaved draft, the path if empty. is_generated: whether it has all fields of its type."""
 
     visit: Visit
     type: RecordType
@@ -82,6 +84,7 @@ class OpenForm:
     controls: tuple[Control, ...]
     folded: tuple[str, ...] = ()
     draft_key: str = ""
+    is_generated: bool = False
 
     def __post_init__(self) -> None:
         self.before = self._stored()
@@ -258,12 +261,19 @@ class OpenForm:
         return render(self.visit, template, status, form=self.values, fields=self, **values)
 
     def html(self, *names: str) -> Markup:
-        """These controls, in this order; all that are not shown yet for none."""
+        """These controls, in this order; all that are not shown yet for none, in sections if they are many."""
+        if names:
+            self._rendered |= set(names)
+            return Markup("\n").join(self._control_html(self.control(name)) for name in names)
         remaining = [each.name for each in self.controls if not each.is_drawn and each.name not in self._rendered]
-        chosen = names or [name for name in remaining if name not in self.folded]
-        self._rendered |= set(chosen)
-        html = Markup("\n").join(self._control_html(self.control(name)) for name in chosen)
-        return html if names else html + self._folded([name for name in remaining if name in self.folded])
+        open_names = [name for name in remaining if name not in self.folded]
+        has_sections = self.is_generated and len(open_names) >= MANY_CONTROLS
+        sections: dict[str, list[str]] = {}
+        for name in open_names:
+            heading = field_roles.HEADINGS[field_roles.role(self.type, name)] if has_sections else ""
+            sections.setdefault(heading, []).append(name)
+        html = (ui.field_grid(heading, self.html(*section)) for heading, section in sections.items())
+        return Markup().join(html) + self._folded([name for name in remaining if name in self.folded])
 
     def _control_html(self, control: Control) -> Markup:
         """A control, with a digest of the stored value if the form changes a record."""
@@ -276,7 +286,7 @@ class OpenForm:
         if not names:
             return Markup()
         is_open = any(name in self.values.errors for name in names)
-        return ui.folded(self.html(*names), is_open)
+        return ui.folded(ui.field_grid("", self.html(*names)), is_open)
 
     def control(self, name: str) -> Control:
         return next(each for each in self.controls if each.name == name)
@@ -292,3 +302,8 @@ class OpenForm:
         others = {each.name for each in self.controls if each.is_own and each.is_drawn}  # which change nothing
         fields = {name: sent for name, sent in self.before.sent_again().items() if name not in others}
         self.visit.flash(text, self.visit.path, **fields)
+
+
+def _set_by_service(record_type: RecordType, names: Iterable[str]) -> tuple[str, ...]:
+    """Those of these fields that people seldom set."""
+    return tuple(name for name in names if field_roles.role(record_type, name) == field_roles.SYSTEM)

@@ -8,9 +8,10 @@ from markupsafe import Markup
 from console.html import ui
 from console.http.visit import Visit
 from server.outbox.delivery import Delivery, State
+from server.record_types import field_roles
 from server.record_types.shared import paths
-from server.records.sheet import Fact, File
-from server.translation import N_, _
+from server.records.sheet import Fact, File, Sheet
+from server.translation import N_, _, shown_mark
 
 SOON_SECONDS = 60
 # How mail that has not left is shown on its ticket.
@@ -60,6 +61,20 @@ def by_fieldset(facts: Sequence[Fact]) -> list[tuple[str, list[Fact]]]:
     names = dict.fromkeys(("", *(each.fieldset for each in facts)))
     groups = [(name, [each for each in facts if each.fieldset == name]) for name in names]
     return [each for each in groups if each[1]]
+
+
+def sections(sheet: Sheet) -> tuple[list[tuple[str, list[Fact]]], list[Fact]]:
+    """The facts of a record by their headings, and the facts that the service itself sets. Leaves out names that the
+    label of the record repeats."""
+    by_heading: dict[str, list[Fact]] = {"": []}
+    by_service = []
+    for fact in sorted(sheet.facts, key=lambda fact: field_roles.order(sheet.type, fact.key)):
+        role = field_roles.role(sheet.type, fact.key)
+        if role == field_roles.SYSTEM:
+            by_service.append(fact)
+        elif role != field_roles.NAME or fact.value != sheet.label:
+            by_heading.setdefault(fact.fieldset or shown_mark(field_roles.HEADINGS[role]), []).append(fact)
+    return list(by_heading.items()), by_service
 
 
 def files(attachments: Sequence[File]) -> Markup:

@@ -25,18 +25,19 @@ from server.fields import (
     Timestamp,
     Url,
 )
+from server.record_types import field_roles
 from server.record_types.record_type import RecordType
 from server.record_types.registry import Registry
 from server.record_types.shared.custom import FieldDefinition
 from server.translation import N_, Words, shown
 
 OWNER = ("owner__context", "owner_id")  # two fields that people choose together
-_NAMED_FIRST = ("name", "title", "subject", "email", "first_name", "last_name", "label")
 _OTHERWISE = (CreatedAt, CustomValues, Fieldsets, IdList, Image, References)  # set in other ways than by an input
 LINE_CHARS = 255  # characters; a text that may have more gets several lines
 JSON_HINT = N_("As JSON.")
 # Notes of fields that are written for programs: codes, names of fields, what zero means.
 _FOR_PROGRAMS = re.compile(r"[`_{}<>;]|\b[0-9]+\b|omitted|also the label|returned|\bid\b|\bId\b|KATA|JSON")
+_PLACES_OF_KINDS = {"choice": 0, "tick": 2, "area": 3, "code": 3, "json": 3}  # among fields of one role; others: 1
 _KINDS: tuple[tuple[type[Field], str], ...] = (
     (Bit, "tick"),
     (Timestamp, "time"),
@@ -98,12 +99,13 @@ def custom_input(registry: Registry, custom: FieldDefinition) -> FieldInput:
 
 
 def entered_fields(record_type: RecordType, stored: Mapping[str, Any] | None) -> dict[str, bool]:
-    """Returns the fields that people enter, the name first: {name: whether its stored value is hidden}. `owner` stands
-    for the two fields of an owner. stored: the values of a record that its readers see, None for a new record."""
-    first = [name for name in _NAMED_FIRST if name in record_type.fields]
-    names = dict.fromkeys((*first, *record_type.fields))
+    """Returns the fields that people enter, in the order of their roles: {name: whether its stored value is hidden}.
+    `owner` stands for the two fields of an owner. stored: the values of a record that its readers see, None for a new
+    record."""
+    names = list(record_type.fields)
     if set(OWNER) <= set(names):
-        names = {name: None for name in names if name not in OWNER} | {"owner": None}
+        names = [*(name for name in names if name not in OWNER), "owner"]
+    names.sort(key=lambda name: (*field_roles.order(record_type, name), _place(record_type.fields.get(name))))
     return {
         name: stored is not None and name not in stored and name != "owner"
         for name in names
@@ -118,6 +120,11 @@ def _is_entered(declared: Field, stored: Mapping[str, Any] | None) -> bool:
     if stored is None:
         return declared.stored or declared.required or not isinstance(declared, Structure)
     return declared.name in stored or (declared.stored and isinstance(declared, (Text, Structure)))
+
+
+def _place(declared: Field | None) -> int:
+    """The place of a field among those of its role: long texts are last."""
+    return _PLACES_OF_KINDS.get(_kind(declared, ""), 1) if declared is not None else 0
 
 
 def _kind(declared: Field, target: str) -> str:
