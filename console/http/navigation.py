@@ -19,8 +19,8 @@ class NavigationItem:
 
     words: further search terms. icon: a name in icons.py. key: the letter after `g` that opens it. group: its group in
     the settings, "" for a page outside of them. about: what it is for; a page of the settings without it belongs to
-    another one and is not listed there. who: the workers who see it; `manager` stands for those who manage groups
-    without being administrators."""
+    another one and is not listed there. new: path and label of the form of a new record, blank for none. who: the
+    workers who see it; `manager` stands for those who manage groups without being administrators."""
 
     path: str
     label: Words
@@ -29,6 +29,7 @@ class NavigationItem:
     key: str = ""
     group: Words = ""
     about: Words = ""
+    new: tuple[str, Words] = ("", "")
     who: Who = "worker"
 
 

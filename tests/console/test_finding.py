@@ -1,5 +1,6 @@
 """Searches saved from a list, for oneself and for others; and the way to the records of every type."""
 
+import html
 import re
 
 import pytest
@@ -100,7 +101,7 @@ def test_custom_record_types_appear_by_themselves(signed_in: Visitor, milo: Visi
     try:
         for visitor in (signed_in, milo):
             page = visitor.get("/records").text
-            assert '<a dir="auto" href="/search/machine">Machines &lt;b&gt;</a>' in page, "on the page of all types"
+            assert '<span dir="auto">Machines &lt;b&gt;</span>' in page, "on the page of all types"
             assert page.partition("<main")[0].count('href="/search/machine"') == 1, "and in the rail"
         id = nora.create("machine", name="Lathe").ok()["id"]
         assert "Lathe" in signed_in.get("/search/machine").text
@@ -119,3 +120,16 @@ def test_all_types_with_a_list_are_linked(signed_in: Visitor) -> None:
     for path in paths:
         assert signed_in.get(path).status_code == 200, path
     assert 'href="/records/task/new" aria-label="New task"' in page
+
+
+def test_record_types_are_grouped_with_a_description_and_filtered(signed_in: Visitor) -> None:
+    page = signed_in.get("/records").text.partition("<main")[2].partition("</main>")[0]
+    groups = re.findall(r"<h2 id=\"[^\"]*\">([^<]*)</h2>", page)
+    assert [html.unescape(each) for each in groups] == [
+        "Team", "Channels", "Productivity", "Customers' data", "Developers", "System",
+    ]  # fmt: skip
+    described = re.findall(r'<li data-words="[^"]*">.*?<p class="muted">[^<]+</p>', page, re.DOTALL)
+    assert len(described) == len(re.findall(r'href="/search/[a-z_]+"', page))
+    filtered = signed_in.get("/records", params={"q": "canned reply"}).text.partition("<main")[2]
+    visible = re.findall(r'<li data-words="[^"]*">\s*<a href="([^"]*)"', filtered)
+    assert visible == ["/search/snippet"]

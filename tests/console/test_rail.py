@@ -161,7 +161,7 @@ def test_the_settings_are_filtered_while_typing(same_page: Page) -> None:
     expect(main.get_by_role("link", name="Tokens")).to_be_hidden()
     expect(main.get_by_role("heading", name="Channels")).to_be_hidden()
     field.fill("nothing is called so")
-    expect(main.get_by_text("No settings match.")).to_be_visible()
+    expect(main.get_by_text("No matches.")).to_be_visible()
     field.fill("")
     expect(main.get_by_role("link", name="Tokens")).to_be_visible()
 
