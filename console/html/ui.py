@@ -70,7 +70,7 @@ KEYS = (
 # The macros of each file of console/templates/macros.
 MACROS = {
     "fields": "token hidden summary field time_field zone_field area editor choice chooser ticks tick control_field "
-    "field_grid",
+    "field_grid start_from",
     "buttons": "button undo asks draft copy",
     "texts": "badge state when short_time due breakable code_parts copied avatar snippet secret diff hint",
     "lists": "empty pager tabs findings",

@@ -4,6 +4,7 @@ redirect administrators there."""
 from collections.abc import Mapping
 from typing import Any
 
+from console.forms import examples
 from console.forms.record_form import OpenForm, RecordForm
 from console.forms.record_pages import RecordPages, declare_pages
 from console.html import drafts, ui
@@ -83,6 +84,7 @@ def _open(visit: Visit, id: int) -> OpenForm:
     uri = _type(visit).uri
     if not id:
         records.require(visit.ctx, uri, "create")
+        return RecordForm(uri).open(visit).fill(**examples.chosen(visit, examples.EXAMPLES.get(uri, ())))
     return RecordForm(uri).open(visit, id)
 
 
@@ -102,6 +104,7 @@ def _form(visit: Visit, fields: OpenForm) -> PageResponse:
     return fields.render(
         "record_form.html",
         sample=_sample(fields),
+        starts=[] if fields.id else examples.options(examples.EXAMPLES.get(uri, ())),
         title=_("Edit {label}", label=label) if fields.id else _("New {record}", record=name),
         back=paths.record(uri, fields.id) if fields.id else _list(fields.type),
     )

@@ -39,6 +39,11 @@ class Recipe:
     policies: tuple[str, ...]
     package: Tree
 
+    @property
+    def main(self) -> Tree:
+        """The automation that is opened after the import."""
+        return next(each for each in self.package["records"] if each["uid"] == self.first)
+
 
 def names() -> list[str]:
     """Returns the names of all recipes, sorted."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from console.forms.examples import Example, chosen, options
 from console.html import drafts, templates
 from console.html.form import Form, sentence
 from console.html.rendering import render
@@ -28,12 +29,13 @@ from server.automation import (
     uses,
 )
 from server.automation.editor_words import words
-from server.automation.examples import Example
+from server.automation.examples import Example as StoredExample
 from server.automation.host import FUNCTION
 from server.automation.inputs import InputDeclaration
 from server.automation.run_dictionary import plain
 from server.automation.versions import TEXTS
 from server.errors import HelpdeskError, TooLarge
+from server.packages import recipes
 from server.people import form_drafts
 from server.record_types.record_type import RecordType
 from server.record_types.shared.triggers import MACRO, TRIGGERS, trigger_label, trigger_options
@@ -164,7 +166,7 @@ class Editor:
         return [(each.line, each.message) for each in (*checker.check_policy(text), *checker.warn_of_policy(text))]
 
     @property
-    def examples(self) -> list[Example]:
+    def examples(self) -> list[StoredExample]:
         return examples.list_examples(self.visit.ctx, self.id) if self.id else []
 
     def records(self, each: InputDeclaration) -> ChooserOptions | None:
@@ -252,7 +254,7 @@ class Editor:
     def _fill_values(self, values: Mapping[str, Any]) -> None:
         self.form.values |= trials.texts_of(values, self.inputs)
 
-    def show_example(self, example: Example) -> None:
+    def show_example(self, example: StoredExample) -> None:
         """Simulates an example, and fills in its values."""
         self._run(example.given).example = example
         self.form.values |= {INPUT + each.name: "" for each in self.inputs} | {"example_name": example.name}
@@ -292,6 +294,7 @@ class Editor:
             id=self.id,
             name=self.saved["name"] if self.saved else _("New automation"),
             triggers=trigger_options(),
+            starts=options(start_examples()) if not self.id else [],
             most=examples.MAX_EXAMPLES,
             code=_new_code(),
             as_text=trials.as_text,
@@ -309,18 +312,29 @@ class Editor:
             self.inputs = trials.typed_inputs(self.form.get("script"))
 
 
+def start_examples() -> list[Example]:
+    """The automations that a new one may start from: a macro, and recipes whose policies do not depend on prompts."""
+    macro = Example("macro", N_("Reply and wait, with one click"), _first_values(MACRO))
+    cookbook = [recipes.recipe(name) for name in recipes.names()]
+    copied = [
+        Example(each.name, each.title, {name: str(each.main.get(name, "")) for name in TEXTS if name != "name"})
+        for each in sorted(cookbook, key=lambda each: each.title)
+        if "{{{" not in each.policies[0]
+    ]
+    return [macro, *copied]
+
+
+def _first_values(trigger: str) -> dict[str, str]:
+    return {"extension_id": trigger, "script": FIRST_SCRIPTS.get(trigger, FIRST_SCRIPT)}
+
+
 @page("GET", f"{BASE}/new", "admin")
 def show_new(visit: Visit) -> PageResponse:
-    """The editor, with a first script. `trigger` in the address says what starts it."""
+    """The editor, with a first script or the example `start`. `trigger` in the address says what starts it."""
     trigger = visit.query.text("trigger", FUNCTION)
-    form = Form.from_values(
-        {
-            "extension_id": trigger if trigger in TRIGGERS else FUNCTION,
-            "script": FIRST_SCRIPTS.get(trigger, FIRST_SCRIPT),
-            "values": as_json(trial_values.of_trigger(visit.ctx, trigger)),
-        }
-    )
-    return Editor(visit, None, form).show()
+    values = chosen(visit, start_examples()) or _first_values(trigger if trigger in TRIGGERS else FUNCTION)
+    samples = as_json(trial_values.of_trigger(visit.ctx, values["extension_id"]))
+    return Editor(visit, None, Form.from_values({**values, "values": samples})).show()
 
 
 @page("GET", f"{BASE}/{{id}}", "admin")

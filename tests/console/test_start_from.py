@@ -1,0 +1,41 @@
+"""Examples that the forms of new records start from."""
+
+import pytest
+
+from console.forms.examples import EXAMPLES, Example
+from console.pages.automation.automations import start_examples
+from server.automation import checker
+from tests.api.minimal import MINIMAL
+from tests.console.test_record_form import form_of
+from tests.console.visitor import Visitor, place, text_of
+from tests.service import Api
+
+EXAMPLE_KEYS = [(uri, each.key) for uri, examples in EXAMPLES.items() for each in examples]
+
+
+@pytest.mark.parametrize(("uri", "key"), EXAMPLE_KEYS)
+def test_a_record_is_created_from_an_example(signed_in: Visitor, nora: Api, uri: str, key: str) -> None:
+    path = f"/records/{uri}/new"
+    assert f'<option value="{key}">' in signed_in.get(path).text
+    fields = form_of(signed_in, f"{path}?start={key}").fields
+    if "calendar_id" in fields:
+        fields["calendar_id"] = str(nora.create("calendar", **MINIMAL["calendar"](nora)).ok()["id"])
+    answer = signed_in.post(path, fields)
+    assert answer.status_code == 303, text_of(answer.text.partition('id="summary"')[2])[:300]
+    assert "Left out" not in text_of(signed_in.get(place(answer)).text)
+
+
+@pytest.mark.parametrize("example", start_examples(), ids=lambda each: each.key)
+def test_an_automation_is_created_from_an_example(signed_in: Visitor, example: Example) -> None:
+    script, policy = example.values["script"], example.values.get("policy_kata", "")
+    assert checker.check(script) == checker.check_policy(policy) == []
+    fields = form_of(signed_in, f"/automations/new?start={example.key}").fields
+    assert fields["script"] == script and fields["extension_id"] == example.values["extension_id"]
+    answer = signed_in.post("/automations/new", {**fields, "name": f"start.{example.key}", "do": "save"})
+    assert answer.status_code == 303, text_of(answer.text)[:500]
+
+
+def test_forms_without_examples_and_of_existing_records_offer_none(signed_in: Visitor, nora: Api) -> None:
+    id = nora.create("snippet", **MINIMAL["snippet"](nora)).ok()["id"]
+    for path in ("/records/task/new", f"/records/snippet/{id}/edit"):
+        assert 'name="start"' not in signed_in.get(path).text, path
