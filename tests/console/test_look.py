@@ -255,3 +255,28 @@ def test_response_times_are_given_as_median_and_90th_percentile(signed_in: Visit
         )
     shown = text_of(signed_in.get("/").text).partition("Response times")[2]
     assert shown.strip().startswith("First response, median 5 hours First response, 90 % 9 hours")
+
+
+# -- one scale --------------------------------------------------------------------------------------------------------
+
+_SPACING = re.compile(r"(?<![\w-])(?:padding|margin|gap|inset|top|bottom|column-gap|row-gap)[a-z-]*: ([^;}]*)")
+HALF_STEP = 0.125  # rem: what centers small texts, such as those of badges
+
+
+def _styles() -> dict[str, str]:
+    return {path.name: path.read_text("utf-8") for path in STATIC.glob("*.css")}
+
+
+def test_texts_have_sizes_of_one_scale_and_two_weights() -> None:
+    for name, style in _styles().items():
+        sizes = set(re.findall(r"font(?:-size)?: ([^;}/]*)", style)) - {"inherit"}
+        assert {each for each in sizes if not each.startswith("var(--")} == set(), name
+        assert set(re.findall(r"font-weight: ([^;}]*)", style)) <= {"400", "600"}, name
+
+
+def test_space_is_on_a_grid_of_4_pixels() -> None:
+    """The quiet rows of the panel move by the border of their controls."""
+    for name, style in _styles().items():
+        values = [value for value in _SPACING.findall(style) if "calc" not in value and name != "panel.css"]
+        lengths = {float(each) for value in values for each in re.findall(r"(\d*\.?\d+)rem", value)}
+        assert {each for each in lengths if (each * 16) % 4 and each != HALF_STEP} == set(), name
