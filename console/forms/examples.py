@@ -12,7 +12,7 @@ START = "start"  # the parameter that names an example
 
 
 @dataclass(frozen=True)
-class Example:
+class StartExample:
     """Values of a new record. key: in the address."""
 
     key: str
@@ -20,9 +20,9 @@ class Example:
     values: dict[str, str]
 
 
-EXAMPLES: dict[str, tuple[Example, ...]] = {
+EXAMPLES: dict[str, tuple[StartExample, ...]] = {
     "snippet": (
-        Example(
+        StartExample(
             "question",
             N_("Ask for more information"),
             {
@@ -31,7 +31,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
                 "- what you did before it happened\n- the exact words of the message that you saw\n",
             },
         ),
-        Example(
+        StartExample(
             "closing",
             N_("Close with thanks"),
             {
@@ -42,7 +42,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         ),
     ),
     "email_signature": (
-        Example(
+        StartExample(
             "short",
             N_("Name and group"),
             {
@@ -54,7 +54,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         ),
     ),
     "html_template": (
-        Example(
+        StartExample(
             "footer",
             N_("Message and footer"),
             {
@@ -65,7 +65,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         ),
     ),
     "calendar_event_recurring": (
-        Example(
+        StartExample(
             "weekdays",
             N_("Office hours on weekdays"),
             {
@@ -80,11 +80,11 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
 }
 
 
-def options(examples: Sequence[Example]) -> list[Option]:
+def options(examples: Sequence[StartExample]) -> list[Option]:
     """The choices of a form: empty, or an example; none without examples."""
     return [("", N_("Empty")), *((each.key, each.label) for each in examples)] if examples else []
 
 
-def chosen(visit: Visit, examples: Sequence[Example]) -> dict[str, str]:
+def chosen(visit: Visit, examples: Sequence[StartExample]) -> dict[str, str]:
     """The values of the example that the address names."""
     return next((each.values for each in examples if each.key == visit.query.text(START, "")), {})

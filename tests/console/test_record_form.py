@@ -6,13 +6,15 @@ from html.parser import HTMLParser
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 from console.pages.jump import PLACES
 from tests.api.minimal import MINIMAL, made
+from tests.console.browser import Browser, violations
 from tests.console.conftest import HOSTILE
 from tests.console.visitor import Visitor, place, text_of
 from tests.records.desk import Desk
-from tests.service import Api
+from tests.service import Api, Server
 from tests.telling import telling
 
 names = pytest.mark.parametrize
@@ -359,3 +361,20 @@ def test_two_workers_change_different_fields(signed_in: Visitor, nora: Api) -> N
     assert now["title"] == "Splice again"
     for name in ("importance", "owner_id", "due"):
         assert now[name] == there[name] and there[name], name
+
+
+def test_a_long_form_has_sections_in_two_columns_on_a_wide_screen(
+    server: Server, nora_in_a_browser: Visitor, nora: Api, chromium: Browser
+) -> None:
+    id = nora.create("contact", first_name="Wide").ok()["id"]
+    columns = {}
+    for width in (1440, 1000, 390):
+        with chromium.page(server.url, (width, 900), nora_in_a_browser.cookies) as page:
+            page.goto(f"/records/contact/{id}/edit")
+            expect(page.get_by_role("group", name="Who and where")).to_be_visible()
+            boxes = [page.get_by_label(name, exact=True).bounding_box() for name in ("First name", "Last name")]
+            columns[width] = len({box["y"] for box in boxes if box}) == 1
+            birthday, first = page.get_by_label("Birthday").bounding_box(), boxes[0]
+            assert birthday and first and birthday["width"] < first["width"]
+            assert violations(page, part=".fields") == []
+    assert columns == {1440: True, 1000: False, 390: False}

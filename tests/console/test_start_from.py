@@ -2,7 +2,7 @@
 
 import pytest
 
-from console.forms.examples import EXAMPLES, Example
+from console.forms.examples import EXAMPLES, StartExample
 from console.pages.automation.automations import start_examples
 from server.automation import checker
 from tests.api.minimal import MINIMAL
@@ -26,7 +26,7 @@ def test_a_record_is_created_from_an_example(signed_in: Visitor, nora: Api, uri:
 
 
 @pytest.mark.parametrize("example", start_examples(), ids=lambda each: each.key)
-def test_an_automation_is_created_from_an_example(signed_in: Visitor, example: Example) -> None:
+def test_an_automation_is_created_from_an_example(signed_in: Visitor, example: StartExample) -> None:
     script, policy = example.values["script"], example.values.get("policy_kata", "")
     assert checker.check(script) == checker.check_policy(policy) == []
     fields = form_of(signed_in, f"/automations/new?start={example.key}").fields

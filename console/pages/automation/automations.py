@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from console.forms.examples import Example, chosen, options
+from console.forms.examples import StartExample, chosen, options
 from console.html import drafts, templates
 from console.html.form import Form, sentence
 from console.html.rendering import render
@@ -29,7 +29,7 @@ from server.automation import (
     uses,
 )
 from server.automation.editor_words import words
-from server.automation.examples import Example as StoredExample
+from server.automation.examples import Example
 from server.automation.host import FUNCTION
 from server.automation.inputs import InputDeclaration
 from server.automation.run_dictionary import plain
@@ -166,7 +166,7 @@ class Editor:
         return [(each.line, each.message) for each in (*checker.check_policy(text), *checker.warn_of_policy(text))]
 
     @property
-    def examples(self) -> list[StoredExample]:
+    def examples(self) -> list[Example]:
         return examples.list_examples(self.visit.ctx, self.id) if self.id else []
 
     def records(self, each: InputDeclaration) -> ChooserOptions | None:
@@ -254,7 +254,7 @@ class Editor:
     def _fill_values(self, values: Mapping[str, Any]) -> None:
         self.form.values |= trials.texts_of(values, self.inputs)
 
-    def show_example(self, example: StoredExample) -> None:
+    def show_example(self, example: Example) -> None:
         """Simulates an example, and fills in its values."""
         self._run(example.given).example = example
         self.form.values |= {INPUT + each.name: "" for each in self.inputs} | {"example_name": example.name}
@@ -312,12 +312,12 @@ class Editor:
             self.inputs = trials.typed_inputs(self.form.get("script"))
 
 
-def start_examples() -> list[Example]:
+def start_examples() -> list[StartExample]:
     """The automations that a new one may start from: a macro, and recipes whose policies do not depend on prompts."""
-    macro = Example("macro", N_("Reply and wait, with one click"), _first_values(MACRO))
+    macro = StartExample("macro", N_("Reply and wait, with one click"), _first_values(MACRO))
     cookbook = [recipes.recipe(name) for name in recipes.names()]
     copied = [
-        Example(each.name, each.title, {name: str(each.main.get(name, "")) for name in TEXTS if name != "name"})
+        StartExample(each.name, each.title, {name: str(each.main.get(name, "")) for name in TEXTS if name != "name"})
         for each in sorted(cookbook, key=lambda each: each.title)
         if "{{{" not in each.policies[0]
     ]
