@@ -1,6 +1,6 @@
 """How numbers and dates are written where a worker lives, by the language of their profile, such as de_CH."""
 
-from datetime import datetime
+from datetime import date, datetime
 
 from server.dataclass import dataclass
 from server.translation import N_, _, shown
@@ -94,10 +94,16 @@ class Locale:
             return _("{count} h", count=minutes // 60)
         if (now.date() - at.date()).days < 7:
             return shown(WEEKDAYS[at.weekday()])
+        return self.day(at) if at.year == now.year else f"{shown(MONTHS[at.month - 1])} {at.year}"
+
+    def day(self, at: date) -> str:
+        """A day without its year.
+
+        >>> of("en_US").day(date(2026, 11, 23)), of("de_DE").day(date(2026, 11, 23))
+        ('Nov 23', '23 Nov')
+        """
         month = shown(MONTHS[at.month - 1])
-        if at.year == now.year:
-            return f"{month} {at.day}" if self.order == "mdy" else _("{day} {month}", day=at.day, month=month)
-        return f"{month} {at.year}"
+        return f"{month} {at.day}" if self.order == "mdy" else _("{day} {month}", day=at.day, month=month)
 
     def _clock(self, at: datetime) -> str:
         return f"{at.hour % 12 or 12}:{at:%M} {'AM' if at.hour < 12 else 'PM'}" if self.has_noon else f"{at:%H:%M}"

@@ -11,6 +11,7 @@ from server.translation import N_, Words, shown
 
 HEIGHT = 100  # height of the plot, in units of its viewBox; the browser stretches it
 SLOT = 10  # width of one place on the axis, such as a day
+MARKS = 4  # steps between the labels below the plot
 GAP = 2  # width of the gap between places
 DAY = N_("Day")
 
@@ -38,9 +39,20 @@ def top_of(most: int) -> int:
         power *= 10
 
 
-def columns(title: Words, places: Sequence[str], series: Sequence[Series], axis: Words = DAY) -> Markup:
-    """A column chart. places: labels of the axis. axis: the name of the axis."""
-    top = top_of(max((value for each in series for value in each.values), default=0))
+def columns(
+    title: Words,
+    places: Sequence[str],
+    series: Sequence[Series],
+    axis: Words = DAY,
+    *,
+    marks: Sequence[str] = (),
+    usual: int = 0,
+) -> Markup:
+    """A column chart. places: names of what is on the axis; marks: their short names, for labels below the plot. axis:
+    the name of the axis. usual: a normal value of the first series, drawn as a line; 0 for none."""
+    top = top_of(max((usual, *(value for each in series for value in each.values))))
+    step = max(1, len(places) // MARKS)
+    names = [each if (len(places) - 1 - at) % step == 0 else "" for at, each in enumerate(marks or places)]
     width = (SLOT - GAP) / max(len(series), 1)
     bars = [
         (each.tone or kind, place * SLOT + GAP / 2 + kind * width, width, HEIGHT * value / top)
@@ -51,7 +63,8 @@ def columns(title: Words, places: Sequence[str], series: Sequence[Series], axis:
     return ui.columns(
         title=shown(title),
         axis=shown(axis),
-        places=places,
+        places=list(zip(places, names, strict=True)),
+        usual=(usual, HEIGHT * (1 - usual / top)) if usual else None,
         series=series,
         bars=bars,
         top=top,

@@ -86,13 +86,12 @@ def rail(visit: Visit, worker: Actor) -> Rail:
         lists.drafts,
     )
     team = [
-        *([navigation.START] if worker.is_admin else []),  # others are led to the inbox
         navigation.TASKS,
         *([navigation.ARTICLES] if lists.has_articles else []),
         navigation.SETTINGS,
     ]
     sections = (
-        ("", _places(visit, place, [navigation.COMPOSE])),
+        ("", _places(visit, place, [navigation.COMPOSE, navigation.START])),
         (INBOX, [*_lists(visit, lists.standard, current), drafts]),
         (GROUPS, _lists(visit, lists.groups, current)),
         (SAVED, _lists(visit, lists.saved, current)),

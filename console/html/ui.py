@@ -6,7 +6,7 @@ module holds the values that they show, and the smallest components, of which a 
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -74,7 +74,7 @@ MACROS = {
     "buttons": "button undo asks draft copy",
     "texts": "badge state when short_time due breakable code_parts copied avatar snippet secret diff hint",
     "lists": "empty pager tabs findings",
-    "charts": "bars columns rows",
+    "charts": "bars columns rows tiles",
     "records": "fact files delivery folded hidden_address",
     "panel": "set_form add_form remove_button",
     "frame": "bell mark rail_entries api",
@@ -294,6 +294,12 @@ def snoozes(visit: Visit) -> list[tuple[int, str]]:
 def time_text(visit: Visit, at: int) -> str:
     """A time as fields for times have it, "" for none."""
     return datetime.fromtimestamp(at, visit.ctx.tz).strftime("%Y-%m-%d %H:%M") if at else ""
+
+
+def day(visit: Visit, at: date) -> tuple[str, str]:
+    """A day without its year, with and without the weekday: Mon 23 Nov, 23 Nov."""
+    text = _locale(visit).day(at)
+    return f"{shown(locales.WEEKDAYS[at.weekday()])} {text}", text
 
 
 def number(visit: Visit, value: float) -> str:

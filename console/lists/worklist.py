@@ -172,12 +172,13 @@ class TableView(ABC):
     them. error: why nothing could be searched. q: the typed search; by: the field that rows are counted by. groupings:
     the fields that they can be counted by; shares: label, hits, and the address of the list filtered by it.
     filter_names: further parameters that filter the list; is_filtered: whether there may be more rows than are found;
-    searched: the query, as an empty list quotes it; cleared: the address of the whole list. sample: the API request
+    searched: the query, as an empty list quotes it; cleared: the address of the whole list; wider: that of the same
+    search among all tickets, "" if it is that. sample: the API request
     that returns the list."""
 
     most_matching = MAX_MATCHING
     error: HelpdeskError | None = None
-    q = by = wrong = ""
+    q = by = wrong = wider = ""
     followed = 0
     groupings: Sequence[Option] = ()
     shares: Sequence[tuple[str, int, str]] = ()
@@ -295,6 +296,8 @@ class ListView(TableView):
         self.groupings = [(name, name) for name in worklist.by or self.type.subtotals.search if "<" not in name]
         self.show(self._found())
         self.is_filtered = bool(self.q or self.wrong)
+        if self.q and not self.wrong and worklist.own_query and self.type.uri == "ticket":
+            self.wider = f"/search/ticket?{urlencode({'q': self.q})}"
         fields = (("expand", worklist.expand), ("subtotals[]", self.by))
         path = f"/rest/records/{self.type.uri}/search.json"
         self.sample = Sample("GET", path, [("q", self.query), *((name, text) for name, text in fields if text)])

@@ -103,7 +103,8 @@ LIST = declare(Worklist(
     row=BASE + "/{id}", load=lambda visit, rows: groups.members(visit.ctx, [each["id"] for each in rows]), sort="name",
     placeholder=N_("name, or member:(milo), private:yes"),
     quick=((N_("Members only"), "private:yes"), (N_("Default group"), "default:yes")),
-    none=N_("No group matches."), empty=N_("There are no groups yet. Tickets belong to groups."),
+    none=N_("No group matches."),
+    empty=N_("There are no groups yet. A group is a team with its tickets, members and reply address."),
     new=(f"{BASE}/new", N_("New group")), tabs=TABS, tabs_label=N_("People"),
 ))  # fmt: skip
 

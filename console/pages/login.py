@@ -3,6 +3,7 @@
 from console.html.form import Form
 from console.html.rendering import render
 from console.html.ui import address
+from console.http.navigation import INBOX
 from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
@@ -40,8 +41,8 @@ def log_in(visit: Visit) -> PageResponse:
         )
     except REFUSED as error:
         return _login(visit, form.refuse(error))
-    visit.sign_in(session, is_kept)
-    return see(_code_path(visit) if session.waits_for_code else visit.next)
+    visit.begin(session, is_kept)
+    return see(_code_path(visit) if session.waits_for_code else _next_path(visit))
 
 
 @page("POST", "/login/code", "code")
@@ -52,8 +53,8 @@ def give_code(visit: Visit) -> PageResponse:
         session = sign_in.by_code(visit.ctx, visit.who, visit.form.text("code", ""), visit.peer)
     except REFUSED as error:
         return show_code(visit, form.refuse(error))
-    visit.sign_in(session)
-    return see(visit.next)
+    visit.begin(session)
+    return see(_next_path(visit))
 
 
 @page("POST", "/sign-out", "anyone")
@@ -128,6 +129,11 @@ def _login(visit: Visit, form: Form) -> PageResponse:
     sentence = _("You are signed out.") if visit.query.flag("out") else ""
     sentence = _("New password set. Sign in with it.") if visit.query.flag("new") else sentence
     return render(visit, "login.html", form=form, is_set_up=is_set_up, told=sentence)
+
+
+def _next_path(visit: Visit) -> str:
+    """The requested page; without one, the inbox for workers and the start page for administrators."""
+    return INBOX.path if visit.next == "/" and not visit.actor.is_admin else visit.next
 
 
 def _code_path(visit: Visit) -> str:

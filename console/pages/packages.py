@@ -168,7 +168,9 @@ PAST = declare(Worklist(
         _column("by", N_("By"), "by"),
         _column("there", N_("Still exist"), "there"),
     ),
-    changes="admin", empty=N_("No packages imported yet."), source=RowSource(_past_rows),
+    changes="admin",
+    empty=N_("No packages imported yet. A package brings automations, fields and searches that others made."),
+    source=RowSource(_past_rows),
 ))  # fmt: skip
 
 

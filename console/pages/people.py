@@ -100,7 +100,8 @@ LIST = declare(Worklist(
         (N_("Away"), "isAway:yes"),
         (N_("Deactivated"), "isDisabled:yes"),
     ),
-    none=N_("No matches."), empty=N_("No workers yet."), new=(f"{BASE}/new", N_("New worker")),
+    none=N_("No matches."), empty=N_("No workers yet. Invite somebody to reply to tickets with you."),
+    new=(f"{BASE}/new", N_("New worker")),
     tabs=TABS, tabs_label=N_("People"), changes="proven admin",
 ))  # fmt: skip
 

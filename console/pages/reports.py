@@ -1,17 +1,36 @@
-"""The charts of the start page: how the desk performs."""
+"""The figures and charts of the start page: a worker's day, and how the desk performs."""
 
+import statistics
 from collections.abc import Iterable
+from datetime import date
 
 from markupsafe import Markup
 
-from console.html import charts
+from console.html import charts, ui
 from console.html.charts import Series
 from console.html.ui import duration
+from console.http import navigation, ticket_lists
+from console.http.ticket_lists import FIRST, LATE, STANDARD, TicketList
 from console.http.visit import Visit
 from console.lists import lookup
+from server.dataclass import dataclass
 from server.queries import desk_figures
-from server.queries.desk_figures import TIMES_TITLE, TicketFigure
-from server.translation import N_, Words
+from server.queries.desk_figures import TIMES_TITLE, DailyCounts, DayFigure, TicketFigure
+from server.records import records
+from server.translation import N_, Words, _
+
+UNTIL_TONIGHT = '"now to today 23:59:59"'
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A number with a link to what it counts. note: what it is compared with."""
+
+    label: Words
+    icon: str
+    value: str
+    path: str
+    note: str = ""
 
 
 def queries(visit: Visit) -> list[str]:
@@ -19,15 +38,90 @@ def queries(visit: Visit) -> list[str]:
     return desk_figures.queries(visit.ctx)
 
 
-def pictures(visit: Visit) -> list[Markup]:
-    """The charts, limited to what the caller may read. Charts that take too long are omitted."""
-    daily = [
-        charts.columns(each.title, each.days, [Series(label, counts) for label, counts in each.series])
-        for each in desk_figures.daily(visit.ctx)
+def own_tiles(visit: Visit) -> list[Tile]:
+    """What the worker has to do, and has done today."""
+    ctx = visit.ctx
+    lists = ticket_lists.read(ctx, counts_all=False)
+    mine, waiting = (STANDARD[each].query for each in (FIRST, "waiting"))
+    standard = {each.name: each for each in lists.standard}
+    late, due, back = "", "", _count(visit, f"{waiting} reopen:{UNTIL_TONIGHT}", N_("{count} back today"))
+    if LATE in standard:
+        late = _count(visit, f"{mine} due:<now", N_("{count} overdue"))
+        due = _count(visit, f"{mine} due:{UNTIL_TONIGHT}", N_("{count} due today"))
+    own_tasks = "status:open owner.id:me"
+    tasks = ui.number(visit, records.count(ctx, "task", own_tasks))
+    late_tasks = _count(visit, f"{own_tasks} due:<now", N_("{count} overdue"), "task")
+    return [
+        _list_tile(visit, standard[FIRST], ", ".join(filter(None, (late, due)))),
+        _list_tile(visit, standard["waiting"], back),
+        Tile(N_("Drafts"), "pencil", ui.number(visit, lists.drafts or 0), navigation.DRAFTS.path),
+        Tile(N_("Open tasks"), "task", tasks, lookup.found_at("task", own_tasks), late_tasks),
+        *(
+            _day_tile(visit, each, icon, "activity_log")
+            for each, icon in zip(desk_figures.today(ctx, desk_figures.OWN_TODAY), ("mail", "check"), strict=False)
+        ),
     ]
+
+
+def team_tiles(visit: Visit, usual: list[TicketFigure]) -> list[Tile]:
+    """The day of all tickets that the caller may read. usual: response times of the last days."""
+    lists = ticket_lists.read(visit.ctx, counts_all=True)
+    figures = desk_figures.today(visit.ctx, desk_figures.TODAY)
+    tiles = [_day_tile(visit, each, icon, "ticket") for each, icon in zip(figures, ("ticket", "check"), strict=False)]
+    first = desk_figures.first_response(visit.ctx)
+    if first is not None:
+        note = _("usually {time}", time=duration(usual[0].value)) if usual else ""
+        tiles.append(
+            Tile(
+                N_("First response today"), "clock", duration(first.value), lookup.found_at("ticket", first.query), note
+            )
+        )
+    shown = ("unassigned", LATE, "open")
+    return [*tiles, *(_list_tile(visit, each) for each in lists.standard if each.name in shown)]
+
+
+def own_chart(visit: Visit) -> list[Markup]:
+    """The daily work of the caller; none without any."""
+    daily = desk_figures.daily(visit.ctx, desk_figures.OWN_DAILY)
+    return [_daily(visit, each) for each in daily if any(any(counts) for _label, counts in each.series)]
+
+
+def pictures(visit: Visit, times: list[TicketFigure]) -> list[Markup]:
+    """The charts, limited to what the caller may read. Charts that take too long are omitted. times: response times."""
+    daily = [_daily(visit, each) for each in desk_figures.daily(visit.ctx)]
+    owners = _bars(desk_figures.owners(visit.ctx))
     ages = charts.rows(N_("Open tickets by age"), _bars(desk_figures.ages(visit.ctx)))
-    times = _bars(desk_figures.times(visit.ctx))
-    return [*daily, ages, *([charts.rows(TIMES_TITLE, times, duration)] if times else [])]
+    return [
+        *daily,
+        *([charts.rows(N_("Open tickets by owner"), owners)] if owners else []),
+        ages,
+        *([charts.rows(TIMES_TITLE, _bars(times), duration)] if times else []),
+    ]
+
+
+def _daily(visit: Visit, counts: DailyCounts) -> Markup:
+    days = [ui.day(visit, date.fromisoformat(each)) for each in counts.days]
+    series = [Series(label, values) for label, values in counts.series]
+    usual = round(statistics.median(series[0].values[:-1]))
+    return charts.columns(
+        counts.title, [name for name, _mark in days], series, marks=[mark for _name, mark in days], usual=usual
+    )
+
+
+def _list_tile(visit: Visit, listed: TicketList, note: str = "") -> Tile:
+    value = "–" if listed.count is None else ui.number(visit, listed.count)
+    return Tile(listed.label, listed.icon, value, listed.path, note)
+
+
+def _day_tile(visit: Visit, figure: DayFigure, icon: str, uri: str) -> Tile:
+    note = "" if figure.usual is None else _("usually {count} by now", count=ui.number(visit, figure.usual))
+    return Tile(figure.label, icon, ui.number(visit, figure.value), lookup.found_at(uri, figure.query), note)
+
+
+def _count(visit: Visit, q: str, text: Words, uri: str = "ticket") -> str:
+    """How many records a search finds, in words; "" for none."""
+    count = records.count(visit.ctx, uri, q)
+    return _(text, count=ui.number(visit, count)) if count else ""
 
 
 def _bars(figures: Iterable[TicketFigure]) -> list[tuple[Words, int, str]]:

@@ -1,4 +1,4 @@
-"""The start page: what needs attention, and how the desk does."""
+"""The start page: the day of a worker, and that of the team for those who lead it."""
 
 from console.html.form import sentence
 from console.html.rendering import render
@@ -8,23 +8,18 @@ from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
 from console.pages import reports
-from console.tickets import inbox
 from server.automation import log_search
 from server.first_start import demo, setup, to_do
 from server.outbox import mail_queue
 from server.people import security, token_lists
-from server.queries.desk_figures import DAYS
+from server.queries import desk_figures
 from server.records import records
+from server.records.records import LABEL, SearchRequest
 from server.translation import N_, _
 
 WEEK_SECONDS = 7 * 86400
 MOST_WRONG = 5  # problems shown at once
-WAITING = (
-    ("ticket", "status:open owner.id:me", N_("My open tickets"), "ticket"),
-    ("ticket", "status:open owner.id:none", N_("Unassigned"), "inbox"),
-    ("task", "status:open owner.id:me", N_("My open tasks"), "check"),
-    ("notification", "isRead:no worker.id:{me}", N_("Unread notifications"), "bell"),
-)
+MAX_NEW = 6  # notifications shown at once
 # What to try in a new service: {item: (what, why, where)}; where it is "" there is a button instead.
 TRIED = {
     "ticket": (N_("Send yourself a test ticket"), N_("It is created the way an incoming email creates one."), ""),
@@ -37,15 +32,39 @@ TRIED = {
 
 @page("GET", "/", "anyone")
 def show(visit: Visit) -> PageResponse:
-    """The start page: what needs attention, for administrators; the inbox for other workers; a welcome for visitors."""
+    """The day of the worker and what needs attention; a welcome for visitors."""
     if visit.session is None or visit.session.waits_for_code:
         is_set_up = setup.is_set_up(visit.service)
         return PageResponse(fragment("welcome.html", is_set_up=is_set_up, base_url=visit.service.base_url))
-    if not visit.actor.is_admin:
-        return see(inbox.PATH)
     ctx = visit.ctx
-    own = [(uri, q.format(me=visit.actor.worker_id), label, icon) for uri, q, label, icon in WAITING]
-    waiting = [(label, icon, records.count(visit.ctx, uri, q), uri, q) for uri, q, label, icon in own]
+    news = SearchRequest(f"isRead:no worker.id:{visit.actor.worker_id} sort:-id", MAX_NEW, expand=LABEL)
+    is_lead = visit.actor.is_admin or bool(visit.actor.manages)
+    times = desk_figures.times(ctx) if is_lead else []
+    reported = [("/rest/data/query.json", q) for q in reports.queries(visit)] if is_lead else []
+    searches = [("/rest/records/notification/search.json", news.q), *reported]
+    items = [(each, *TRIED[each.name]) for each in to_do.list_items(ctx)]
+    return render(
+        visit,
+        "start.html",
+        own=reports.own_tiles(visit),
+        news=records.search(ctx, "notification", news),
+        charts=reports.own_chart(visit),
+        team=reports.team_tiles(visit, times) if is_lead else (),
+        pictures=reports.pictures(visit, times) if is_lead else (),
+        most_wrong=MOST_WRONG,
+        sentence=sentence,
+        tells=_suggestions(visit) if visit.actor.is_admin else (),
+        items=items,
+        samples=[Sample("GET", path, [("q", q)]) for path, q in searches],
+        is_unfinished=visit.actor.is_admin and bool(setup.remaining_steps(ctx)),
+        has_demo=visit.actor.is_admin and demo.is_filled(ctx),
+        all_done=all(each.is_done for each, *_ in items),
+    )
+
+
+def _suggestions(visit: Visit) -> list[tuple[str, str]]:
+    """What an administrator should look after: path and text."""
+    ctx = visit.ctx
     tells = []
     if not security.has_second_factor(ctx):
         tells.append(("/account/second-factor", _("Protect your account with a second factor")))
@@ -66,26 +85,7 @@ def show(visit: Visit) -> PageResponse:
             token_lists.ending(ctx, visit.now + WEEK_SECONDS, WEEK_SECONDS),
         ),
     )
-    tells += [(path, _(text, count=count)) for path, text, count in counts if count]
-    searches = [(f"/rest/records/{uri}/search.json", q) for *_, uri, q in waiting]
-    reported = [("/rest/data/query.json", q) for q in reports.queries(visit)]
-    samples = [Sample("GET", path, [("q", q)]) for path, q in (*searches, *reported)]
-    items = [(each, *TRIED[each.name]) for each in to_do.list_items(ctx)]
-    return render(
-        visit,
-        "start.html",
-        waiting=waiting,
-        most_wrong=MOST_WRONG,
-        sentence=sentence,
-        tells=tells,
-        items=items,
-        pictures=reports.pictures(visit),
-        samples=samples,
-        days=DAYS,
-        is_unfinished=bool(setup.remaining_steps(ctx)),
-        has_demo=demo.is_filled(ctx),
-        all_done=all(each.is_done for each, *_ in items),
-    )
+    return tells + [(path, _(text, count=count)) for path, text, count in counts if count]
 
 
 @page("POST", "/start/ticket", "admin", creates=True)

@@ -86,13 +86,28 @@ def any_type(visit: Visit, uri: str) -> Worklist:
         _first_columns(visit, uri),
         actions=actions,
         changes="worker",
-        empty=N_("None yet."),
+        empty=EMPTY.get(uri, N_("None yet.")),
         none=N_("No matches."),
         new=new if creates else None,
         import_path=f"/records/{record_type.uri}/import" if creates else "",
     )
 
 
+# What a list is for, where it may be empty on a new desk.
+EMPTY = {
+    "asset": N_("No assets yet. An asset is a device or a license of a customer."),
+    "attachment": N_("No files yet. Files of messages, comments and records appear here."),
+    "calendar": N_("No calendars yet. A calendar has the opening hours and holidays for service targets."),
+    "comment": N_("No notes yet. Colleagues read them on the record; customers do not."),
+    "contact": N_("No people yet. Everybody who writes to you is added here."),
+    "email_signature": N_("No signatures yet. A signature is the text below the replies of a group."),
+    "html_template": N_("No mail templates yet. A template is the layout around replies."),
+    "kb_article": N_("No help articles yet. Link them in replies instead of writing the same again."),
+    "org": N_("No organizations yet. They join the people and tickets of a company."),
+    "saved_search": N_("No saved searches yet. Search for tickets, then choose View, Save."),
+    "snippet": N_("No snippets yet. A snippet is a text that you insert into replies with a few letters."),
+    "task": N_("No tasks yet. A task is something to do until a date, with an owner."),
+}
 DELETE = BulkAction(
     "delete",
     N_("Delete"),

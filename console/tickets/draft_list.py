@@ -72,7 +72,9 @@ LIST = declare(Worklist(
                    confirm=N_("Delete the selected drafts? Email among them is not sent. This cannot be undone."),
                    says=N_ngettext("Draft deleted.", "{count} drafts deleted.")),
     ),
-    none=N_("No draft matches."), empty=N_("No drafts, and no email that is sent later."),
+    none=N_("No draft matches."),
+    empty=N_("Nothing unsent. Replies that you begin, and email that is sent later, wait here."),
+    new=("/compose", N_("New ticket")),
 ))  # fmt: skip
 
 

@@ -235,11 +235,23 @@ TICKETS = declare(Worklist(
 ))  # fmt: skip
 
 
+# What an empty list says, the list that it leads to, and the words of the link; "" for a new ticket.
+EMPTY = {
+    "mine": (N_("Inbox zero: no open tickets are yours."), "unassigned", N_("Take the next ticket")),
+    "waiting": (N_("None of your tickets is waiting. Snooze one to see it again when it matters."), "mine",
+                N_("Show my open tickets")),
+    "unassigned": (N_("Every open ticket has an owner."), "mine", N_("Show my open tickets")),
+    "all-waiting": (N_("No ticket is waiting for a date or a reply."), "open", N_("Show all open tickets")),
+    "open": (N_("No open tickets. New email appears here."), "", ""),
+    "late": (N_("Nothing is overdue."), "open", N_("Show all open tickets")),
+}  # fmt: skip
+
+
 def of_list(listed: TicketList) -> Worklist:
     """Returns the list as a page shows it."""
-    is_first = listed.name == ticket_lists.FIRST
-    empty = N_("Inbox zero: you have no open tickets.") if is_first else TICKETS.empty
-    return replace(TICKETS, title=listed.label, own_query=listed.query, empty=empty)
+    empty, name, label = EMPTY.get(listed.name, (TICKETS.empty, "open", N_("Show all open tickets")))
+    new = (ticket_lists.STANDARD[name].path, label) if name else TICKETS.new
+    return replace(TICKETS, title=listed.label, own_query=listed.query, empty=empty, new=new)
 
 
 def of_search() -> Worklist:

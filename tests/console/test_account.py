@@ -105,7 +105,7 @@ def test_a_second_factor_is_set_up_used_and_removed(visitor: Visitor, ines: str,
     renewed = codes_of(visitor.send("/account/second-factor/codes", page="/account").text)
     assert len(renewed) == 10 and not set(renewed) & set(codes)
     assert place(visitor.send("/account/second-factor/off", page="/account")) == "/account#second-factor"
-    assert place(Visitor(server.url).sign_in(ines)) == "/"
+    assert place(Visitor(server.url).sign_in(ines)) == "/inbox"
 
 
 def test_a_required_second_factor_is_set_up_before_anything_else(visitor: Visitor, ines: str, nora: Api) -> None:

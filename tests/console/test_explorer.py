@@ -95,7 +95,7 @@ def test_notes_and_the_tag_of_a_record_are_shown(signed_in: Visitor, nora: Api, 
 
 def test_the_start_page_links_to_the_lists_of_waiting_items(signed_in: Visitor) -> None:
     links = re.findall(r'<a href="(/search/[^"]*[?;]q=[^"]*)"', signed_in.get("/").text)
-    assert len(links) >= 9  # four counts, and those of the age of open tickets
+    assert len(links) >= 9  # tasks, what was done today, and the tickets behind the charts
     for link in map(html.unescape, links):
         page = signed_in.get(link)
         q = parse_qs(urlsplit(link).query)["q"][0]

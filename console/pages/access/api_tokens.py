@@ -78,7 +78,7 @@ LIST = declare(Worklist(
                    says=N_ngettext("Token revoked.", "{count} tokens revoked.")),
     ),
     changes="proven admin", subtitle=N_("API keys for your scripts"), none=N_("No token matches."),
-    empty=N_("There are no tokens yet."), new=(NEW, N_("New token")),
+    empty=N_("There are no tokens yet. A token is a key with which a script uses the API."), new=(NEW, N_("New token")),
     source=SOURCE,
 ))  # fmt: skip
 

@@ -112,7 +112,7 @@ OTHERS_LIST = replace(
     own=_OWN,
     load=None,
     new=None,
-    empty=N_("There are no automations yet."),
+    empty=N_("There are no automations yet. Administrators create them."),
 )
 
 

@@ -62,7 +62,8 @@ LIST = declare(Worklist(
     ),
     load=_names, sort="-at", changes="admin",
     subtitle=N_("Requests to webhooks, and the responses"),
-    empty=N_("No deliveries yet."), none=N_("No delivery matches."),
+    empty=N_("No deliveries yet. Each request to a webhook appears here, with its response."),
+    none=N_("No delivery matches."),
     source=SOURCE,
 ))  # fmt: skip
 

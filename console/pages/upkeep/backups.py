@@ -142,7 +142,9 @@ LIST = declare(Worklist(
                    confirm=N_("Permanently remove the selected backups?"),
                    says=N_ngettext("Backup removed.", "{count} backups removed.")),
     ),
-    changes="proven admin", empty=N_("No backups yet."), source=RowSource(_rows),
+    changes="proven admin",
+    empty=N_("No backups yet. Each holds all records, files and settings, and can be restored on another machine."),
+    source=RowSource(_rows),
 ))  # fmt: skip
 
 

@@ -238,6 +238,7 @@ class Ticket(RecordType):
         Index(("org_id", "status_id"), "the tickets of an organization"),
         # Has all columns of `days`, so that tickets of some hours are counted from the index alone.
         Index(("created", "status_id", "group_id"), "tickets in order of their age"),
+        Index(("closed", "status_id", "group_id"), "the tickets that were closed in some hours"),
         Index(("updated",), "tickets by last activity, whatever their status"),
         Index(("changed_at",), "tickets that programs read again since they were written"),
         # Without the status in front, SQLite would choose one of the larger indexes above.
