@@ -13,13 +13,15 @@ from server.first_start import demo, setup, to_do
 from server.outbox import mail_queue
 from server.people import security, token_lists
 from server.queries import desk_figures
+from server.record_types.shared import paths
 from server.records import records
 from server.records.records import LABEL, SearchRequest
 from server.translation import N_, _
 
 WEEK_SECONDS = 7 * 86400
 MOST_WRONG = 5  # problems shown at once
-MAX_NEW = 6  # notifications shown at once
+MAX_NEW = 6  # notifications, and tickets, shown at once
+NEXT = "status:open owner.id:me sort:updated"
 # What to try in a new service: {item: (what, why, where)}; where it is "" there is a button instead.
 TRIED = {
     "ticket": (N_("Send yourself a test ticket"), N_("It is created the way an incoming email creates one."), ""),
@@ -41,13 +43,21 @@ def show(visit: Visit) -> PageResponse:
     is_lead = visit.actor.is_admin or bool(visit.actor.manages)
     times = desk_figures.times(ctx) if is_lead else []
     reported = [("/rest/data/query.json", q) for q in reports.queries(visit)] if is_lead else []
-    searches = [("/rest/records/notification/search.json", news.q), *reported]
+    searches = [
+        ("/rest/records/notification/search.json", news.q),
+        ("/rest/records/ticket/search.json", NEXT),
+        *reported,
+    ]
     items = [(each, *TRIED[each.name]) for each in to_do.list_items(ctx)]
     return render(
         visit,
         "start.html",
         own=reports.own_tiles(visit),
         news=records.search(ctx, "notification", news),
+        tickets=[
+            (paths.ticket(each["mask"]), each)
+            for each in records.search(ctx, "ticket", SearchRequest(NEXT, MAX_NEW))["results"]
+        ],
         charts=reports.own_chart(visit),
         team=reports.team_tiles(visit, times) if is_lead else (),
         pictures=reports.pictures(visit, times) if is_lead else (),

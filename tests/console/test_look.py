@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import requests
+from markupsafe import escape
 from playwright.sync_api import Page, expect
 
 import console
@@ -15,6 +16,7 @@ from console.html import charts, icons, ui
 from console.html.charts import Series
 from console.http import static_files
 from tests.console.browser import PHONE, Browser, violations
+from tests.console.conftest import HOSTILE
 from tests.console.visitor import Visitor, text_of
 from tests.records.desk import Desk
 from tests.service import Api, Server
@@ -222,6 +224,45 @@ def test_a_chart_shows_the_values_of_its_table() -> None:
 def test_a_chart_without_data_is_empty() -> None:
     assert "<rect" not in charts.columns("None", ["a"], [Series("Up", [0])])
     assert 'width="0"' in charts.rows("None", [("Old", 0, "/")])
+
+
+@pytest.mark.parametrize("javascript", WITH_AND_WITHOUT_SCRIPTS)
+def test_a_chart_says_its_values_by_pointer_and_by_keys(
+    chromium: Browser, server: Server, nora: Api, nora_in_a_browser: Visitor, javascript: bool
+) -> None:
+    nora.create("ticket", subject="In a chart", group_id=nora.ids["support"]).ok()
+    with chromium.page(server.url, (1280, 900), nora_in_a_browser.cookies, java_script_enabled=javascript) as page:
+        page.goto("/")
+        chart = page.get_by_role("radiogroup", name="Tickets per day")
+        days, tips = chart.get_by_role("radio"), chart.locator(".tip")
+        expect(days.last).to_be_checked()
+        assert re.fullmatch(r"\w+ \w+ \d+: Created [1-9]\d*, Closed \d+", tips.last.inner_text())
+        expect(tips.last).to_have_css("opacity", "1")
+        days.last.press("ArrowLeft")
+        expect(days.nth(-2)).to_be_checked()
+        expect(tips.nth(-2)).to_have_css("opacity", "1")
+        expect(tips.last).to_have_css("opacity", "0")
+        chart.locator("label").first.hover()
+        expect(tips.first).to_have_css("opacity", "1")
+
+
+def test_workers_see_their_day_and_leads_also_that_of_the_team(signed_in: Visitor, visitor: Visitor, nora: Api) -> None:
+    assert visitor.sign_in("milo@desk.example").status_code == 303
+    mine, private = f"Mine {HOSTILE}", nora.ids["private"]
+    nora.create("ticket", subject=mine, group_id=nora.ids["support"], owner_id=nora.ids["milo"]).ok()
+    page = visitor.get("/").text
+    assert "Your oldest open tickets" in page and escape(mine) in page and HOSTILE not in page
+    for lead in ("The team's day", "Tickets per day", "Open tickets by owner", "Needs attention", "Get started"):
+        assert escape(lead) not in page, lead
+    assert escape("The team's day") in signed_in.get("/").text and mine not in signed_in.get("/").text
+    nora.create("ticket", subject="Hidden", group_id=private).ok()
+    group = nora.create("group", name="Led").ok()["id"]
+    nora.update("group", group, members={"manager": str(nora.ids["milo"])}).ok()
+    team = text_of(visitor.get("/").text).partition("The team's day")[2]
+    everything = text_of(signed_in.get("/").text)
+    own, all_of_them = (int(re.findall(r"New today (\d+)", each)[0]) for each in (team, everything))
+    assert 0 < own < all_of_them  # without those of a group that milo may not read
+    nora.remove("group", group).ok()
 
 
 def test_the_start_page_draws_the_existing_data(signed_in: Visitor, nora: Api) -> None:
