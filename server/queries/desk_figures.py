@@ -21,7 +21,8 @@ DAYS = 30
 WEEKS, MIN_WEEKS = 8, 3  # compared days of the same weekday, and how many of them show what is normal
 MAX_OWNERS = 12  # owners whose open tickets are shown
 _PER_DAY = (
-    "type:worklist.subtotals of:{of} by:[{field}@day] query:({field}:[{spans}]{more}) format:timeseries timeout:300"
+    'type:worklist.subtotals of:{of} by:[{field}@day] query:({field}:"{since} to now"{more}) '
+    "format:timeseries timeout:300"
 )
 # What is counted: label, record type, field with the time, and further terms of the search.
 Counted = tuple[Words, str, str, str]
@@ -101,8 +102,8 @@ class DayFigure:
 
 def queries(ctx: Context) -> list[str]:
     """Returns the data queries of all daily counts of the desk."""
-    spans = [f"{_days(ctx)[0]} to now"]
-    return [_query(ctx, spans, *terms) for _title, series in DAILY for _label, *terms in series]
+    since = _days(ctx)[0]
+    return [_query(ctx, since, *terms) for _title, series in DAILY for _label, *terms in series]
 
 
 def today(ctx: Context, counted: tuple[Counted, ...]) -> list[DayFigure]:
@@ -110,12 +111,13 @@ def today(ctx: Context, counted: tuple[Counted, ...]) -> list[DayFigure]:
     day. One that takes too long is left out, and not tried again soon."""
     days = [(_today(ctx) - timedelta(weeks=back)).isoformat() for back in range(WEEKS, -1, -1)]
     time = f"{datetime.fromtimestamp(ctx.now, ctx.tz):%H:%M:%S}"
-    spans = [f"{day} to {day} {time}" for day in days]
+    spans = [f'"{day} to {day} {time}"' for day in days]
     figures = []
     for label, uri, field, more in counted:
-        counts = _unless_slow(ctx, f"{label} {uri}", partial(_per_day, ctx, days, spans, uri, field, more))
+        within = f" {field}:[{','.join(spans)}]{more}"
+        counts = _unless_slow(ctx, f"{label} {uri}", partial(_per_day, ctx, days, uri, field, within))
         if counts is not None:
-            query = f'{field}:"{spans[-1]}"{more.format(me=ctx.actor.worker_id)}'
+            query = f"{field}:{spans[-1]}{more.format(me=ctx.actor.worker_id)}"
             figures.append(DayFigure(label, counts[-1], _normal(counts[:-1]), query))
     return figures
 
@@ -129,11 +131,10 @@ def _normal(counts: list[int]) -> int | None:
 def daily(ctx: Context, charts: tuple[tuple[Words, tuple[Counted, ...]], ...] = DAILY) -> Iterator[DailyCounts]:
     """Yields the daily counts of the last DAYS. One that takes too long is left out, and not tried again soon."""
     days = _days(ctx)
-    spans = [f"{days[0]} to now"]
     for title, series in charts:
 
         def count(series: tuple[Counted, ...] = series) -> list[tuple[Words, list[int]]]:
-            return [(label, _per_day(ctx, days, spans, *terms)) for label, *terms in series]
+            return [(label, _per_day(ctx, days, *terms)) for label, *terms in series]
 
         counts = _unless_slow(ctx, title, count)
         if counts is not None:
@@ -207,13 +208,12 @@ def _today(ctx: Context) -> date:
     return datetime.fromtimestamp(ctx.now, ctx.tz).date()
 
 
-def _query(ctx: Context, spans: list[str], of: str, field: str, more: str) -> str:
-    quoted = ",".join(f'"{each}"' for each in spans)
-    return _PER_DAY.format(of=of, field=field, spans=quoted, more=more.format(me=ctx.actor.worker_id))
+def _query(ctx: Context, since: str, of: str, field: str, more: str) -> str:
+    return _PER_DAY.format(of=of, field=field, since=since, more=more.format(me=ctx.actor.worker_id))
 
 
-def _per_day(ctx: Context, days: list[str], spans: list[str], of: str, field: str, more: str) -> list[int]:
-    data = query_run.evaluate(ctx, _query(ctx, spans, of, field, more))["data"]
+def _per_day(ctx: Context, days: list[str], of: str, field: str, more: str) -> list[int]:
+    data = query_run.evaluate(ctx, _query(ctx, days[0], of, field, more))["data"]
     counts = dict(zip(data.get("ts", ()), data.get("count", ()), strict=False))
     return [int(counts.get(each) or 0) for each in days]
 

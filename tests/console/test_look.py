@@ -260,7 +260,7 @@ def test_workers_see_their_day_and_leads_also_that_of_the_team(signed_in: Visito
     nora.update("group", group, members={"manager": str(nora.ids["milo"])}).ok()
     team = text_of(visitor.get("/").text).partition("The team's day")[2]
     everything = text_of(signed_in.get("/").text)
-    own, all_of_them = (int(re.findall(r"New today (\d+)", each)[0]) for each in (team, everything))
+    own, all_of_them = (int(re.findall(r"Open tickets by age Today (\d+)", each)[0]) for each in (team, everything))
     assert 0 < own < all_of_them  # without those of a group that milo may not read
     nora.remove("group", group).ok()
 

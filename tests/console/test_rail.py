@@ -104,6 +104,15 @@ def test_the_current_list_is_marked_on_its_page_and_on_its_tickets(signed_in: Vi
     assert current(signed_in.get(f"/records/contact/{contact}").text) == ["/search/contact"]
 
 
+def test_an_empty_list_offers_the_next_act_and_an_empty_search_a_wider_one(visitor: Visitor) -> None:
+    assert visitor.sign_in("olga@desk.example").status_code == 303
+    empty = visitor.get("/inbox").text.partition('class="empty"')[2]
+    assert "Inbox zero: no open tickets are yours." in empty and 'href="/inbox?v=unassigned"' in empty
+    nothing = visitor.get("/inbox?v=open&q=Zyzzyva+%26co").text.partition('class="empty"')[2]
+    assert "Zyzzyva &amp;co" in nothing and 'href="/search/ticket?q=Zyzzyva+%26co"' in nothing
+    assert "Search all tickets" not in visitor.get("/search/ticket?q=Zyzzyva").text
+
+
 # -- the settings -----------------------------------------------------------------------------------------------------
 
 
