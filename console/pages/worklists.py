@@ -104,7 +104,7 @@ EMPTY = {
     "html_template": N_("No mail templates yet. A template is the layout around replies."),
     "kb_article": N_("No help articles yet. Link them in replies instead of writing the same again."),
     "org": N_("No organizations yet. They join the people and tickets of a company."),
-    "saved_search": N_("No saved searches yet. Search for tickets, then choose View, Save."),
+    "saved_search": N_("No saved searches yet. Search for tickets, then choose Save search under View."),
     "snippet": N_("No snippets yet. A snippet is a text that you insert into replies with a few letters."),
     "task": N_("No tasks yet. A task is something to do until a date, with an owner."),
 }
