@@ -203,7 +203,7 @@ def _lets_in_by_second_factor(data: Path, server: Server, off: int) -> None:
     visitor = Visitor(server.url)
     assert place(visitor.sign_in(SECOND_FACTOR_OF)).startswith("/login/code?") and not visitor.is_in
     step = (clock.now() + off) // totp.STEP_SECONDS
-    assert place(visitor.send("/login/code", {"code": totp.code(key, step)})) == "/" and visitor.is_in
+    assert place(visitor.send("/login/code", {"code": totp.code(key, step)})) == "/inbox" and visitor.is_in
 
 
 def _has_what_was_put_in(api: Api) -> None:
