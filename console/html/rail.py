@@ -7,7 +7,6 @@ from console.http import navigation, ticket_lists
 from console.http.navigation import NavigationItem
 from console.http.ticket_lists import TicketList, TicketLists
 from console.http.visit import Visit
-from server.access.actor import Actor
 from server.dataclass import dataclass
 from server.errors import HelpdeskError
 from server.search.query_texts import sorted_query
@@ -70,7 +69,7 @@ class Rail:
     is_stale: bool
 
 
-def rail(visit: Visit, worker: Actor) -> Rail:
+def rail(visit: Visit) -> Rail:
     """The rail of a page. Closed sections are named by a cookie that scripts set; the one with the page that is shown
     is always open."""
     lists = _read_lists(visit)
