@@ -33,7 +33,10 @@ enhance((root) => all("[data-language]", root).forEach((input) => {
   input.form.addEventListener("formdata", ({ formData }) => formData.set(input.name, code));
   named();
 }));
-addEventListener("submit", () => (acted = Date.now()), true);
+addEventListener("submit", ({ target }) => {
+  acted = Date.now();
+  if (target.closest("#answer")) (typed = -Infinity), sign();
+}, true);
 
 // -- who is here, and what is new --------------------------------------------------------------------------------------
 

@@ -16,9 +16,10 @@ MAX_MARKDOWN_CHARACTERS = 512 * 1024
 
 # Excludes the two dashes above a signature, which would underline a heading.
 _HEADING_LINE = r"^ {0,3}(?P<setext_1>=|-(?!-[ \t]*$)){1}(?:(?<==)=|(?<=-)-)*[ \t]*$"
-# The marks of headings, links, pictures, emphasis and code.
+# The marks of headings, links, pictures, emphasis and code, and addresses as text_of_html writes them.
 _MARKS = re.compile(
-    r"^ {0,3}#{1,6} +(?=[^\W\d])|!?\[([^\[\]\n]*)\]\([^()\s]*\)|(?<!\w)(\*{1,3}|`)(?=\S)([^*`\n]+)(?<=\S)\2(?!\w)",
+    r"^ {0,3}#{1,6} +(?=[^\W\d])|!?\[([^\[\]\n]*)\]\([^()\s]*\)|(?<!\w)(\*{1,3}|`)(?=\S)([^*`\n]+)(?<=\S)\2(?!\w)"
+    r"| ?<(?:https?:|mailto:)[^<>\s]*>",
     re.MULTILINE,
 )
 _TAG = re.compile(r"</?([a-zA-Z][^\s/<>]*)[^<>]*>")
@@ -125,9 +126,9 @@ def escape_markdown(text: str) -> str:
 
 
 def plain_words(text: str) -> str:
-    """Returns a short text without the marks of Markdown.
+    """Returns a short text without the marks of Markdown and the addresses of links.
 
-    >>> plain_words("# See\\n**the** [list](https://x.example) of `all` 2*3*4")
+    >>> plain_words("# See\\n**the** [list](https://x.example) of `all` <https://x.example> 2*3*4")
     'See\\nthe list of all 2*3*4'
     """
     return _MARKS.sub(lambda mark: mark[1] or mark[3] or "", text)

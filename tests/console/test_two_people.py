@@ -175,6 +175,20 @@ def test_the_other_writer_is_shown_as_long_as_they_write(
     expect(there).to_have_text("Milo Test is viewing")
 
 
+def test_who_has_written_a_note_does_not_write_any_more(page: Page, milo: Visitor, ticket: dict[str, Any]) -> None:
+    def doing() -> list[str]:
+        return [each["doing"] for each in milo.get(f"{ticket['page']}/live").json()["people"]]
+
+    page.goto(f"{ticket['page']}?answer=note")
+    with page.expect_response(lambda response: "doing=noting" in (response.request.post_data or "")):
+        page.locator("#note").fill("I phoned her.")
+    assert doing() == ["noting"]
+    with page.expect_response(lambda response: "doing=viewing" in (response.request.post_data or "")):
+        page.locator("#note").press("Control+Enter")
+    expect(page.locator("#thread")).to_contain_text("I phoned her.")
+    assert doing() == ["viewing"]
+
+
 def test_the_owner_changes_only_on_purpose_while_a_colleague_writes(
     signed_in: Visitor, nora: Api, milo: Visitor, ticket: dict[str, Any]
 ) -> None:
