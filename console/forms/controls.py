@@ -16,6 +16,7 @@ from console.http.visit import Visit
 from console.lists import lookup
 from server.contexts import WORKER
 from server.dataclass import dataclass
+from server.fields import ContextName
 from server.record_types import field_inputs
 from server.record_types.field_inputs import OWNER
 from server.record_types.field_labels import field_label
@@ -196,6 +197,9 @@ def is_blank(control: Control, form: Form) -> bool:
     return control.kind != "tick" and not typed(control, form)
 
 
-def first_owner(visit: Visit) -> str:
-    """Who owns a new record unless another owner is chosen: who makes it."""
-    return f"{WORKER}:{visit.actor.worker_id}"
+def first_owner(visit: Visit, record_type: RecordType) -> str:
+    """The owner of a new record unless another one is chosen: its creator, or everybody for types that workers cannot
+    own."""
+    declared = record_type.fields[OWNER[0]]
+    is_owned = isinstance(declared, ContextName) and record_owners.WORKER in declared.allowed
+    return f"{WORKER}:{visit.actor.worker_id}" if is_owned else owners.EVERYBODY

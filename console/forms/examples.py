@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from console.forms.owners import EVERYBODY
 from console.html.ui import Option
 from console.http.visit import Visit
 from server.dataclass import dataclass
@@ -48,7 +47,6 @@ EXAMPLES: dict[str, tuple[StartExample, ...]] = {
             {
                 "name": "Name and group",
                 "signature": "{{full_name}}\n{{group_name}}\n",
-                "owner": EVERYBODY,
                 "signature_html": "<p>{{full_name}}<br>{{group_name}}</p>\n",
             },
         ),

@@ -112,7 +112,7 @@ class OpenForm:
     def _text(self, control: Control) -> str:
         if control.kind == "owner":
             context, id = (self.stored.get(name) for name in OWNER)
-            return f"{context}:{id}" if context else "" if self.id else controls.first_owner(self.visit)
+            return f"{context}:{id}" if context else "" if self.id else controls.first_owner(self.visit, self.type)
         return controls.text_of(self.visit, control, self._value(control.name))
 
     def _texts(self, control: Control) -> list[str]:
