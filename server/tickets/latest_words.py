@@ -19,7 +19,10 @@ from server.store.transaction import Transaction
 
 MAX_READ_CHARS = 2_000  # characters read of a message, most of which may be a quotation
 MAX_CHARS = 240
-_SALUTATION = re.compile(r"[^\d?]{2,40}[,!:،，]")  # a short first line, in any language
+# A short first line with a comma in any language; one with an exclamation mark may be the message: "It works now!"
+_GREETINGS = """hi hello hey dear good hallo guten grüezi grüß liebe lieber moin servus bonjour salut hola buenos buenas
+    ciao buongiorno olá bom boa dag beste hej hei cześć dzień witam dobrý ahoj привет здравствуйте добрый"""
+_SALUTATION = re.compile(rf"[^\d?]{{2,40}}[,:،，]|({'|'.join(_GREETINGS.split())})(\s[^\d?.]{{2,30}})?!", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,8 @@ def first_words(text: str) -> str:
 
     >>> first_words("> Is it?\\n\\nDear Ida,\\n\\nyes,\\nit is.\\n-- \\nAnn")
     'yes, it is.'
+    >>> first_words("Hallo Frau Adler!\\n\\nDas war es."), first_words("It works now!\\n\\nIda")
+    ('Das war es.', 'It works now! Ida')
     """
     return first_of(quoted.parts(text)) or quoted.beginning(text, MAX_CHARS)
 
