@@ -8,19 +8,20 @@ MOST_OTHERS = 20  # stops that the browser adds by itself, such as boxes that sc
 _STOPS = """() => {
   const kinds = 'a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex="0"]';
   const stops = [...document.querySelectorAll('main :is(' + kinds + ')')]
-    .filter(e => !e.disabled && e.tabIndex >= 0 && e.checkVisibility({visibilityProperty: true}));
+    .filter(e => !e.disabled && e.tabIndex >= 0 && e.checkVisibility({visibilityProperty: true}))
+    .filter(e => e.checked || !e.matches('.slots input'));  // Tab reaches one radio button of a group
   const tell = e => {
     const place = stops.indexOf(e);
     if (place < 0) return [e === document.body ? -2 : -1, ''];
-    const shown = getComputedStyle(e), bottom = document.querySelector('.bar')?.getBoundingClientRect();
+    const slot = e.closest('.slots label'), bottom = document.querySelector('.bar')?.getBoundingClientRect();
     const low = bottom && bottom.height ? bottom.top : innerHeight;
     const top = document.querySelector('.top').getBoundingClientRect().bottom;
-    const box = [...e.getClientRects()].find(each => each.bottom > top && each.top < low);
+    const box = [...(slot ?? e).getClientRects()].find(each => each.bottom > top && each.top < low);
     if (!box) return [place, 'is under a bar'];
     const x = (Math.max(box.left, 0) + Math.min(box.right, innerWidth)) / 2;
     const hit = document.elementFromPoint(x, (Math.max(box.top, top) + Math.min(box.bottom, low)) / 2);
     if (!hit || !(e.contains(hit) || hit.contains(e))) return [place, 'is covered by ' + hit?.outerHTML.slice(0, 80)];
-    const ring = e.matches('.chips > input') ? getComputedStyle(e.parentElement) : shown; // a line among its chips
+    const ring = getComputedStyle(e.matches('.chips > input') ? e.parentElement : slot ?? e); // a line among its chips
     if (ring.outlineStyle === 'none' || parseFloat(ring.outlineWidth) < 2) return [place, 'does not show its focus'];
     return [place, ''];
   };
