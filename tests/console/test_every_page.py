@@ -147,7 +147,7 @@ def test_every_searchable_list_is_in_the_table(shown: dict[str, requests.Respons
         if re.search(r'<input[^>]*name="q"', page.text.partition(DRAWER)[0]) and "?" not in address
     }
     own = (  # free text, not queries
-        "/api", "/help", "/jump", "/choose", "/settings", "/admin/system", "/admin/packages/export",
+        "/api", "/help", "/jump", "/choose", "/settings", "/records", "/admin/system", "/admin/packages/export",
     )  # fmt: skip
     assert {each for each in searched if not each.startswith(own)} == set(LISTS)
 
