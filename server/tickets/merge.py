@@ -15,6 +15,7 @@ from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
 from server.tickets import requesters, unmerge
 from server.tickets.types.message_parts import counters
+from server.tickets.types.ticket_parts import tags
 from server.tickets.types.ticket_parts.status import DELETED, OPEN
 from server.translation import about_field, lazy_gettext
 
@@ -101,4 +102,5 @@ def _move(writing: RecordWriter, old: int, new: int) -> None:
     redirect(writing, "ticket", "merged_into", old, new)
     requesters.add(writing, new, requesters.ids_of(tx, old))
     tx.delete(REQUESTER, ticket_id=old)
+    tags.move(tx, old, new)
     merging_records.move_data(writing, writing.registry.type("ticket"), old, new)

@@ -115,6 +115,7 @@ MINIMAL: dict[str, Callable[[Api], Fields]] = {
     "saved_search": lambda api: {"name": "Open", "context": "ticket", "query": "status:open"} | APP,
     "service_target": lambda api: {"name": "Answer within an hour", "response_minutes": 60},
     "snippet": lambda api: {"title": "Greeting", "content": "Hello {{first_name}}"} | APP,
+    "tag": lambda api: {"name": f"tag {number()}"},
     "task": lambda api: {"title": "Count the stock"},
     "ticket": lambda api: {"subject": "Pump leak", "group_id": api.ids["support"]},
     "time_entry": lambda api: {"mins": "15", "worker_id": api.ids["nora"]},

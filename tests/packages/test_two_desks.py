@@ -125,6 +125,7 @@ SAMPLES: dict[str, Tree] = {
     "service_target": {"name": "Soon", "response_minutes": 60, "group_id": "group", "calendar_id": "calendar"},
     "snippet": {"title": "Hi", "content": "Hello {{x}}", **OWNED},
     "task": {"title": "Oil the press"},
+    "tag": {"name": "Oily"},
     "timetracking_activity": {"name": "Oiling"},
     "webhook_listener": {"name": "Orders", "guid": f"{SECRET}-orders"},
     "workspace_list": {"name": "All", "context": "ticket", "tab_id": "workspace_tab"},

@@ -10,6 +10,7 @@ from server.counting.dimensions.linked_records import (
     BucketDimension,
     GroupBucketDimension,
     MaskDimension,
+    NamedDimension,
     NameDimension,
     RecordDimension,
     WatchersDimension,
@@ -38,6 +39,7 @@ from server.search.filters import (
     HasManyThrough,
     HiddenFilter,
     LinksFilter,
+    NamedFilter,
     NumberFilter,
     TextFilter,
     TypeFilter,
@@ -163,8 +165,9 @@ class Fields:
         if isinstance(by_id, ByIdFilter):
             filter = by_id
         is_by_id, watches = isinstance(filter, ByIdFilter), isinstance(filter, WatchersFilter)
-        source = sources.through(self.record_type, filter.way, alias, keeps_others=is_by_id or watches)
-        kind = WatchersDimension if watches else RecordDimension
+        is_named = isinstance(filter, NamedFilter)
+        source = sources.through(self.record_type, filter.way, alias, keeps_others=is_by_id or watches or is_named)
+        kind = WatchersDimension if watches else NamedDimension if is_named else RecordDimension
         return kind(options, filter.name, source, self.builder.find_type(filter.target), self.builder, is_by_id)
 
     def _plain(self, options: Options, filter: Filter, source: sources.Source) -> Dimension | None:

@@ -8,6 +8,7 @@ from server.counting.dimensions.bin_options import Options
 from server.counting.dimensions.dimension import NOBODY, NONE, Dimension, Member, Raw
 from server.counting.dimensions.sources import Source
 from server.search.conditions import ALWAYS
+from server.search.filters.named_filter import NONE as NO_NAME
 
 if TYPE_CHECKING:
     from server.record_types.record_type import Record, RecordType
@@ -100,6 +101,17 @@ class WatchersDimension(RecordDimension):
     """Watching workers, and no watchers."""
 
     nothing = NOBODY
+
+
+class NamedDimension(RecordDimension):
+    """Records that are searched by their names, and none."""
+
+    def _member(self, id: Any, labels: dict[int, str]) -> Member | None:
+        label = labels.get(id) if id else self.nothing
+        if label is None:
+            return None
+        term = f'{self.name}:"{label}"' if id else f"{self.name}:{NO_NAME}"
+        return Member(id or 0, label, id or 0, lambda: term, context=self.context)
 
 
 class BucketDimension(RecordDimension):

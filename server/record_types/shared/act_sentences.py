@@ -35,6 +35,7 @@ RECORDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "resource": ("resource", ALL),
     "role": ("role", ALL),
     "service_target": ("service target", ALL),
+    "tag": ("tag", ALL),
     "toolbar": ("toolbar", ("update",)),
     "webhook_listener": ("webhook", ALL),
     "worker": ("worker", ALL),

@@ -72,6 +72,21 @@ REQUESTER = Table(
     key=("ticket_id", "address_id"),
 )
 
+TICKET_TAG = Table(
+    "ticket_tag",
+    [Column("ticket_id"), Column("tag_id")],
+    [Index(("tag_id", "ticket_id"), "the tickets of a tag")],
+    key=("ticket_id", "tag_id"),
+    summary=("tag_id",),
+)
+
+TAG_NAME = Table(
+    "tag_name",
+    [Column("name_key", "TEXT"), Column("tag_id")],
+    [Index(("tag_id",), "the names of a tag")],
+    key=("name_key",),
+)  # the names of tags, also former ones and those of merged tags, without regard to case; see tags.name_key
+
 GROUP_MEMBER = Table(
     "group_member",
     [Column("group_id"), Column("worker_id"), Column("is_manager")],
@@ -110,6 +125,6 @@ CHANGE = Table(
 # event: created, updated or deleted. owner: of a deleted record, if read access depends on it.
 
 SHARED = (
-    LINK, ATTACHED, CUSTOM_VALUE, DELETED_FIELD, REMAINS, FIELDSET_USE, REQUESTER, GROUP_MEMBER, ROLE_WORKER,
-    SNIPPET_USE, CHANGE,
+    LINK, ATTACHED, CUSTOM_VALUE, DELETED_FIELD, REMAINS, FIELDSET_USE, REQUESTER, TICKET_TAG, TAG_NAME, GROUP_MEMBER,
+    ROLE_WORKER, SNIPPET_USE, CHANGE,
 )  # fmt: skip

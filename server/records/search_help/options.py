@@ -9,7 +9,7 @@ from server.record_types.shared.custom import KINDS as FIELD_KINDS
 from server.record_types.shared.custom import CustomFilter, FieldDefinition
 from server.records.search_help.caret import Typed
 from server.records.search_help.chips import inner, targeted
-from server.search.filters import BelongsTo, ChoiceFilter, ContextFilter, DeepFilter, Filter, WorkerFilter
+from server.search.filters import BelongsTo, ChoiceFilter, ContextFilter, DeepFilter, Filter, NamedFilter, WorkerFilter
 from server.search.filters.date import PARTS
 from server.translation import N_, _, shown
 
@@ -64,11 +64,13 @@ class QueryOption:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Records to offer: their type, and how a record is written. form: `{}`, `(id:{})` or `(name:"{}")`."""
+    """Records to offer: their type, and how a record is written. form: `{}` or `(id:{})`, with the id. has_name: as
+    `(name:"...")` if possible. is_name: by the name alone."""
 
     record_type: RecordType
     form: str
-    has_name: bool
+    has_name: bool = False
+    is_name: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +116,7 @@ def record_options(typed: Typed, target: Wanted, labels: Iterable[tuple[int, str
     for id, label in labels:
         is_named = target.has_name and '"' not in label and "*" not in label
         insert = f'(name:"{label}")' if is_named else target.form.format(id)
+        insert = _quoted(label) if target.is_name else insert
         options.append(QueryOption(label, f"#{id}", insert, typed.start, typed.end))
     return options
 
@@ -197,6 +200,8 @@ def _further(each: Filter) -> Iterator[Choice]:
         yield "(", _("a search of {types}", types=name), "("
         if isinstance(each, DeepFilter) and isinstance(each.way, BelongsTo):
             yield "null", _("without a value"), "null"
+        if isinstance(each, NamedFilter):
+            yield from (("any", "", "any"), ("none", "", "none"))
     elif each.type == "chooser":
         yield "null", _("without a value"), "null"
     elif each.type in EXAMPLES:
@@ -220,7 +225,9 @@ def _wanted(value_filter: Filter, registry: Registry) -> Wanted | None:
     if target is None:
         return None
     if by_id:
-        return Wanted(target, "{}", False)
+        return Wanted(target, "{}")
+    if isinstance(each, NamedFilter):
+        return Wanted(target, "", is_name=True)
     name = target.filter_by_name.get("name")
     has_name = name is not None and name.type == "text" and target.label_column == "name"
     return Wanted(target, "(id:{})", has_name)

@@ -9,6 +9,7 @@ from server.search.filters.filter import Filter
 from server.search.filters.flag_filter import FlagFilter, RareFlagFilter
 from server.search.filters.hidden import HiddenFilter
 from server.search.filters.link_filters import LinksFilter, TypeFilter
+from server.search.filters.named_filter import NamedFilter
 from server.search.filters.number import BytesFilter, ChooserFilter, DecimalFilter, DurationFilter, NumberFilter
 from server.search.filters.relations import (
     BelongsTo,
@@ -28,7 +29,7 @@ from server.search.filters.worker_filters import WatchersFilter, WorkerFilter
 __all__ = [
     "AllWords", "AppFilter", "BelongsTo", "BelongsToContext", "ByIdFilter", "BytesFilter", "ChoiceFilter",
     "ChooserFilter", "ContextFilter", "DateFilter", "DecimalFilter", "DeepFilter", "DurationFilter", "Filter",
-    "FlagFilter", "HasMany", "HasManyThrough", "HasOne", "HiddenFilter", "LinksFilter", "Match", "NumberFilter",
-    "RareFlagFilter", "Relation", "SameRecord", "TextFilter", "TypeFilter", "UsableByFilter", "UsableRecords",
+    "FlagFilter", "HasMany", "HasManyThrough", "HasOne", "HiddenFilter", "LinksFilter", "Match", "NamedFilter",
+    "NumberFilter", "RareFlagFilter", "Relation", "SameRecord", "TextFilter", "TypeFilter", "UsableByFilter", "UsableRecords",
     "WatchersFilter", "WordsFilter", "WorkerFilter",
 ]  # fmt: skip

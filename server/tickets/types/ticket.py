@@ -40,7 +40,7 @@ from server.record_types.record_type import (
 from server.record_types.shared import paths
 from server.record_types.shared.dangling_references import redirect
 from server.record_types.shared.named_records import org_named
-from server.record_types.shared.relation_tables import REQUESTER
+from server.record_types.shared.relation_tables import REQUESTER, TAG_NAME, TICKET_TAG
 from server.record_types.traits import Attachments, Comments, CustomFields, Exported, Links, Search, Watchers
 from server.records import event_publishing
 from server.search.filters import (
@@ -55,6 +55,7 @@ from server.search.filters import (
     HasMany,
     HasManyThrough,
     HasOne,
+    NamedFilter,
     NumberFilter,
     WorkerFilter,
 )
@@ -62,7 +63,7 @@ from server.store.statements import slot
 from server.store.tables import Column, Index, table_named
 from server.store.transaction import Transaction
 from server.tickets import due_times
-from server.tickets.types.ticket_parts import before, participants, place, spam_verdict, status
+from server.tickets.types.ticket_parts import before, participants, place, spam_verdict, status, tags
 from server.tickets.types.ticket_parts.bare_words import TICKET_TEXT, MaskFilter, TicketWords
 from server.tickets.types.ticket_parts.ticket_expands import EXPANDS
 from server.tickets.types.ticket_parts.ticket_filters import InGroupsFilter, ResponsibilityFilter, WatcherCountFilter
@@ -73,6 +74,7 @@ MAX_DRAWS = 100  # attempts to find an unused mask
 ON_TICKET = (("target__context", CONTEXT),)
 BY_WORKER = (("target__context", CONTEXT), ("author__context", contexts.WORKER))
 REQUESTERS = HasManyThrough("requester", "ticket_id", "address_id")
+TAGS = HasManyThrough("ticket_tag", "ticket_id", "tag_id")
 STATUSES = {word: number for number, word in enumerate(status.WORDS)}
 _LINE_ENDS = re.compile(r"[\r\n]+")
 
@@ -206,6 +208,13 @@ class Ticket(RecordType):
             filter="status.id",
         ),
         "subject": Name("Subject line; also part of the label. Line breaks become spaces."),
+        "tags": Listed(
+            "Names of tags to add, as a list or separated by commas; a leading `-` removes. Unknown ones are created.",
+            65535,
+            stored=False,
+            shown=False,
+            origin="ours",
+        ),
         "updated": Timestamp(
             "Last activity: creating the ticket and new messages update it, changes of other fields do not.",
             auto="now",
@@ -250,7 +259,7 @@ class Ticket(RecordType):
     )
     reopening = Reopening("status_id", (status.WAITING, status.CLOSED), status.OPEN, "reopen_date")
     takes_along = (("message", "ticket_id"),)
-    exported_tables = (REQUESTER,)
+    exported_tables = (REQUESTER, TICKET_TAG)
     summary = ("group_id", "bucket_id", "owner_id", "status_id")
     days = ("created", "status_id", "group_id")
     nested = (
@@ -371,6 +380,14 @@ class Ticket(RecordType):
             STATUSES,
             sortable=False,
         ),
+        NamedFilter(
+            "tag",
+            "One of its tags by name or former name; any, none, or a query.",
+            "tag",
+            TAGS,
+            names=TAG_NAME,
+            key=tags.name_key,
+        ),
         WatcherCountFilter("watchers.count", "Number of watchers."),
         WorkerFilter(
             "worker.commented",
@@ -396,6 +413,7 @@ class Ticket(RecordType):
             "spam.training",
             "status",
             "subject",
+            "tag",
             "watchers",
         ),
         also=("participant",),
@@ -418,6 +436,8 @@ class Ticket(RecordType):
         Event("ticket.status.deleted", "status became deleted by an update"),
         Event("ticket.participant.added", "requester added"),
         Event("ticket.participant.removed", "requester removed"),
+        Event("ticket.tag.added", "tags added"),
+        Event("ticket.tag.removed", "tags removed"),
         Event("ticket.target.due", "its service target is about to be missed"),
         Event("ticket.target.missed", "its service target was missed"),
         Event("ticket.macro", "a worker ran a macro on it"),
@@ -456,12 +476,16 @@ class Ticket(RecordType):
         due_times.apply(change, writing)
         spam_verdict.train(change)
         participants.read(change, writing)
+        if "tags" in change.extras:
+            tags.read(change)
         if change.is_create and not new.get("mask"):
             new["mask"] = _draw_mask(writing)
 
     def after_write(self, change: Change, writing: Writing) -> None:
         """Writes requesters and the sender's spam counters; for an update, logs the changes."""
         participants.write(change, writing)
+        if tags.WANTED in change.extras:
+            tags.write(change, writing)
         spam_verdict.count(change, writing)
         before.store(change, writing)
         if change.is_create:
@@ -487,11 +511,12 @@ class Ticket(RecordType):
             return
         tx = writing.tx
         tx.delete(REQUESTER, ticket_id=record["id"])
+        tx.delete(TICKET_TAG, ticket_id=record["id"])
         redirect(writing, "draft", "ticket_id", record["id"])
         _forget_merged(tx, record["id"])
 
     def export(self, tx: "Transaction", records: list[Record]) -> Exported:
-        return participants.exported(tx, records)
+        return [*participants.exported(tx, records), *tags.exported(tx, records)]
 
     def named_in_links(self, record: Record, label: str) -> str:
         """Returns the label without #."""

@@ -1,0 +1,58 @@
+"""Tags: words on tickets. A former name of a tag still finds it, so that saved searches and macros outlive a rename."""
+
+from server.errors import Conflict
+from server.fields import CreatedAt, Name, Text, UpdatedAt
+from server.record_types.record_type import Access, Change, Record, RecordType, Writing
+from server.record_types.shared.relation_tables import TAG_NAME, TICKET_TAG
+from server.record_types.traits import Exported, Search, together
+from server.store.tables import Index
+from server.store.transaction import Transaction
+from server.tickets.types.ticket_parts import tags
+from server.translation import about_field, lazy_gettext
+
+COLORS = ("gray", "red", "orange", "green", "blue", "purple")
+
+
+class Tag(RecordType):
+    """A word that workers put on tickets. A ticket with an unknown tag creates it."""
+
+    uri = "tag"
+    tier = 2
+    lookup = "name"
+    traits = (Search(),)
+    access = Access(read="any worker", write=("admins",))
+    fields = {
+        "color": Text("Color of its chips.", 16, default=COLORS[0], allowed=COLORS),
+        "created_at": CreatedAt(),
+        "name": Name(
+            "Name, unique without regard to case, without commas, colons and double quotes; also the label.",
+            tags.MAX_CHARS,
+        ),
+        "updated_at": UpdatedAt(),
+    }
+    indexes = (Index(("name",), "tags by name"),)
+    exported_tables = (TAG_NAME,)
+
+    def prepare(self, change: Change, writing: Writing) -> None:
+        if not change.value("color"):
+            change.new["color"] = COLORS[0]
+        if "name" not in change.new:
+            return
+        name = change.new["name"] = tags.checked_name(change.new["name"], "name")
+        other = writing.record(self.uri, tags.tag_id(writing.tx, name))
+        if other is not None and other["id"] != change.id and tags.name_key(other["name"]) == tags.name_key(name):
+            problem = lazy_gettext("there is a tag {name} already", name=other["name"])
+            raise Conflict(about_field("name", problem), field="name")
+
+    def after_write(self, change: Change, writing: Writing) -> None:
+        """Adds the name to the names that find the tag. The former name of another tag now finds this one."""
+        if change.is_create or change.changes("name"):
+            writing.tx.put(TAG_NAME, {"name_key": tags.name_key(change.value("name")), "tag_id": change.id})
+
+    def export(self, tx: Transaction, records: list[Record]) -> Exported:
+        """Exports `found_by`: the current and former names of each tag, in lower case."""
+        return together("found_by", tags.names_of(tx, records))
+
+    def after_delete(self, record: Record, writing: Writing) -> None:
+        writing.tx.delete(TICKET_TAG, tag_id=record["id"])
+        writing.tx.delete(TAG_NAME, tag_id=record["id"])

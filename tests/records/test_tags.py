@@ -1,0 +1,97 @@
+"""Tags of tickets: added and removed by name, found, counted, renamed and deleted."""
+
+import pytest
+
+from server.errors import Conflict, Forbidden, Invalid
+from server.record_types.shared.relation_tables import TICKET_TAG
+from server.records.writing import RecordWriter
+
+
+@pytest.fixture
+def ticket(desk, ids):
+    return desk.create("ticket", subject="Pump", group_id=ids["support"])["id"]
+
+
+def tags_of(desk, id):
+    return desk.record("ticket", id, expand="tags")["tags"]
+
+
+def tag_id(desk, name):
+    return desk.found("tag", f'name:(exact:"{name}")')[0]
+
+
+def changes(desk):
+    entries = [each for each in desk.log() if each["activity_point"].startswith("ticket.tag.")]
+    return [(each["activity_point"], each["params"]["variables"]["tags"]) for each in entries]
+
+
+def test_tags_are_added_and_removed_by_name_and_shown_in_order(desk, ticket):
+    desk.update("ticket", ticket, tags=["vip", "Billing", "late payer"])
+    desk.update("ticket", ticket, tags="-VIP, billing")
+    assert tags_of(desk, ticket) == ["Billing", "late payer"]
+    assert changes(desk) == [("ticket.tag.added", "vip, Billing, late payer"), ("ticket.tag.removed", "vip")]
+
+
+@pytest.mark.parametrize("name", ["a:b", 'say "no"', "x" * 65, "--a", "a\nb\x01"])
+def test_a_bad_name_is_an_error_and_adds_nothing(desk, ticket, name):
+    with pytest.raises(Invalid, match="cannot be the name of a tag"):
+        desk.update("ticket", ticket, tags=["good", name])
+    assert tags_of(desk, ticket) == []
+
+
+def test_names_differ_by_more_than_case(desk, ids):
+    desk.create("tag", name="Größe")
+    with pytest.raises(Conflict, match="there is a tag Größe already"):
+        desk.create("tag", name="GRÖSSE")
+
+
+def test_tickets_are_found_by_their_tags(desk, ids, ticket):
+    other = desk.create("ticket", subject="Hose", group_id=ids["support"], tags="late payer, vip")["id"]
+    bare = desk.create("ticket", subject="Bolt", group_id=ids["support"])["id"]
+    desk.update("ticket", ticket, tags="VIP")
+    assert desk.found("ticket", "tag:vip sort:id") == [ticket, other]
+    assert desk.found("ticket", 'tag:"Late Payer"') == [other]
+    assert desk.found("ticket", 'tag:[nothing,"late payer"]') == [other]
+    assert desk.found("ticket", 'tag:vip tag:!"late payer"') == [ticket]
+    assert desk.found("ticket", "tag:none") == desk.found("ticket", "tag:!any") == [bare]
+    assert desk.found("ticket", "tag:(name:late*)") == [other]
+    assert desk.found("ticket", "tag:unknown") == []
+
+
+def test_a_renamed_tag_is_found_by_both_names(desk, ticket):
+    desk.update("ticket", ticket, tags="billing")
+    id = tag_id(desk, "billing")
+    desk.update("tag", id, name="Invoices")
+    assert desk.found("ticket", "tag:billing") == desk.found("ticket", "tag:invoices") == [ticket]
+    desk.update("ticket", ticket, tags="-billing")
+    assert tags_of(desk, ticket) == []
+    desk.update("ticket", ticket, tags="billing")
+    assert tags_of(desk, ticket) == ["Invoices"]
+
+
+def test_a_new_tag_takes_over_a_former_name(desk, ticket):
+    desk.update("ticket", ticket, tags="billing")
+    desk.update("tag", tag_id(desk, "billing"), name="Invoices")
+    desk.create("tag", name="Billing")
+    assert desk.found("ticket", "tag:billing") == [] and desk.found("ticket", "tag:invoices") == [ticket]
+
+
+def test_a_deleted_tag_is_on_no_ticket(desk, ticket):
+    desk.update("ticket", ticket, tags="billing")
+    desk.delete("tag", tag_id(desk, "billing"))
+    assert tags_of(desk, ticket) == [] and desk.found("ticket", "tag:billing") == []
+
+
+def test_a_worker_creates_tags_by_using_them_and_not_otherwise(desk, ids, ticket):
+    milo = ids["milo"]
+    desk.update("ticket", ticket, by=milo, tags="billing")
+    with pytest.raises(Forbidden):
+        desk.create("tag", by=milo, name="vip")
+    with pytest.raises(Forbidden):
+        desk.update("tag", tag_id(desk, "billing"), by=milo, name="vip")
+
+
+def test_a_purged_ticket_leaves_no_tags(desk, ticket):
+    desk.update("ticket", ticket, tags="billing")
+    desk.store.write(lambda tx: RecordWriter(desk.context(), tx).delete("ticket", ticket))
+    assert desk.store.read(lambda tx: tx.find(TICKET_TAG)) == []
