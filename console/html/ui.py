@@ -134,6 +134,17 @@ def name(text: str) -> Markup:
     return Markup(f'<bdi dir="auto">{escape(text)}</bdi>') if text else Markup()
 
 
+def tagged_path(name: str) -> str:
+    """The list of the tickets of a tag."""
+    return address("/search/ticket", q=f'tag:"{name}"')
+
+
+def tag(name_of_tag: str, color: str, is_link: bool = False) -> Markup:
+    """A tag as a chip, with a dot of its color."""
+    shown_name = link(tagged_path(name_of_tag), name_of_tag) if is_link else name(name_of_tag)
+    return Markup('<span class="badge tag" data-color="{}">{}</span>').format(color, shown_name)
+
+
 def link(path: str, text: str = "", html: Markup | None = None, said: str = "") -> Markup:
     """A link inside of a table or a sentence. html: its content, in place of a text. said: to screen readers, where
     its text alone says too little."""

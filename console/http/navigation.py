@@ -173,6 +173,10 @@ PLACES = (
             about=N_("How soon to answer and to close tickets"),
         ),
         NavigationItem(
+            "/admin/tags", N_("Tags"), N_("labels categories"), icon="list",
+            about=N_("Rename, color, merge and delete the tags of tickets"),
+        ),
+        NavigationItem(
             "/search/calendar", N_("Calendars"), N_("opening hours holidays"), icon="task",
             about=N_("Opening hours and holidays for service targets and acknowledgements"),
         ),

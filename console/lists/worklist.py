@@ -60,7 +60,8 @@ class BulkAction:
     is a future time in words. page: a page that asks for the rest, called with `ids`. run: acts on a row that is not a
     record, by its id. is_there: whether a visitor sees it. is_rare: whether it is in the menu *More*. says: the message
     after it, for one record and for `{count}`; `{value}` is the chosen value. says_none: the message if the value is
-    blank."""
+    blank. suggest: the path with completions of the typed value. change: acts on a record by its id with the value, in
+    place of setting the field, and returns the fields that its undo restores."""
 
     name: str
     label: Words
@@ -80,6 +81,8 @@ class BulkAction:
     is_rare: bool = False
     says: tuple[str, str] = ("", "")
     says_none: tuple[str, str] = ("", "")
+    suggest: str = ""
+    change: Callable[[Visit, int, str], dict[str, str]] | None = None
 
     def sentence(self, visit: Visit, count: int, value: str) -> str:
         """The message after the action on `count` records."""
@@ -385,6 +388,8 @@ def apply(
         fields[action.field] = str(times.ahead(value, visit.now, visit.ctx.tz)) if action.is_time else value
 
     def act(id: int) -> dict[str, str]:
+        if action.change is not None:
+            return action.change(visit, id, value)
         stored = records.retrieve(visit.ctx, worklist.uri, id) if action.restores else {}
         if action.deletes:
             records.delete(visit.ctx, worklist.uri, id)

@@ -50,6 +50,10 @@ async function ofField(field, verb, rest) {
     const results = (await asked(field.dataset.chooser, rest))?.results ?? [];
     return results.map((each) => ({ label: `${verb}: ${each.label}`, run: () => fill(field, `${each.label} #${each.id}`) }));
   }
+  if (field.dataset.suggest) {
+    const names = ((await asked(field.dataset.suggest, rest))?.results ?? []).map((each) => each.label);
+    return [...new Set([...names, rest])].map((each) => ({ label: `${verb}: ${each}`, run: () => fill(field, each) }));
+  }
   return [{ label: `${verb}: ${rest}`, run: () => fill(field, rest) }];
 }
 

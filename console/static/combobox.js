@@ -189,7 +189,7 @@ enhance((root) => {
 
   // A line that takes any text, or several with commas between, with what it may be below it.
   for (const input of all("[data-suggest]", root)) {
-    input.closest(".field").classList.add("chooser");
+    (input.closest(".field") ?? input.parentElement).classList.add("chooser");
     const isSeveral = "several" in input.dataset;
     combobox(
       input,

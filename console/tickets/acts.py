@@ -18,7 +18,17 @@ from server.errors import Conflict, HelpdeskError, Invalid
 from server.people import form_drafts
 from server.record_types.shared import paths
 from server.records import comments, records, relations
-from server.tickets import latest_words, masks, original_sender, properties, reply_drafts, requester, undo, unmerge
+from server.tickets import (
+    latest_words,
+    masks,
+    original_sender,
+    properties,
+    reply_drafts,
+    requester,
+    ticket_tags,
+    undo,
+    unmerge,
+)
 from server.tickets.by_words import find_similar
 from server.tickets.latest_words import LatestWords
 from server.translation import N_, Words, _, ngettext, shown
@@ -230,6 +240,15 @@ def watch(visit: Visit) -> PageResponse:
             else _("The colleague is no longer watching this ticket.")
         )
     visit.flash(text, visit.path, back=visit.form.text("back", ""), worker=str(id), on="0" if is_on else "1")
+    return back_to(visit, ticket)
+
+
+@page("POST", "/tickets/{mask}/tags")
+def change_tags(visit: Visit) -> PageResponse:
+    """Adds and removes tags by name. Raises Invalid, Forbidden."""
+    ticket = ticket_of_mask(visit)
+    before = ticket_tags.change(visit.ctx, ticket["id"], visit.form.text("tags", ""))
+    visit.flash(ngettext(*inbox.SAYS["tag"], 1), visit.path, back=visit.form.text("back", ""), **before)
     return back_to(visit, ticket)
 
 

@@ -22,7 +22,7 @@ from server.automation.macros.running import UNDONE
 from server.record_types.shared import paths
 from server.records import records
 from server.search.query_texts import sorted_query
-from server.tickets import latest_words, list_neighbours, reply_drafts, undo
+from server.tickets import latest_words, list_neighbours, reply_drafts, ticket_tags, undo
 from server.tickets.latest_words import LatestWords
 from server.translation import N_, N_ngettext, N_pgettext, _, ngettext, pgettext, shown
 
@@ -34,6 +34,7 @@ STATUS_BADGES = {
     "deleted": ("err", N_("deleted")),
 }
 SORT = ticket_lists.SORT
+MAX_TAGS = 3  # shown in a row
 
 
 def list_of(visit: Visit) -> TicketList:
@@ -76,6 +77,11 @@ class TicketRows:
         return latest_words.read(self._visit.ctx, [row["latest_message_id"] for row in self._rows])
 
     @cached_property
+    def tags(self) -> ticket_tags.Shown:
+        """Name and color of the tags of each ticket by id."""
+        return ticket_tags.of_tickets(self._visit.ctx, [row["id"] for row in self._rows])
+
+    @cached_property
     def drafts(self) -> set[int]:
         """The ids of the tickets on which the worker has an unsent draft."""
         return reply_drafts.tickets_with_own(self._visit.ctx, [row["id"] for row in self._rows])
@@ -93,7 +99,7 @@ def row_lines(visit: Visit, row: Mapping[str, Any], more: TicketRows, subject: M
     is_unanswered = latest is not None and not latest.worker_id and row["status"] == "open"
     mark = _mark(_("waiting for a reply")) if is_unanswered else ""
     there = escape(present.on_row(visit, row["id"]))
-    marks = _marks(row, row["id"] in more.drafts)
+    marks = _marks(row, row["id"] in more.drafts) + _tags(more.tags.get(row["id"], ()))
     return Markup(  # format() of Markup takes 4 % of the page
         f'<span class="first{" unanswered" if is_unanswered else ""}">'
         f'<span class="who">{_requesters(names)}</span> {subject}{mark}{marks}'
@@ -111,6 +117,12 @@ def _marks(row: Mapping[str, Any], has_draft: bool) -> Markup:
         label = ngettext("{count} message", "{count} messages", messages)
         marks += Markup(' <span class="count" title="{}">{}</span>{}').format(label, messages, _mark(label))
     return marks + Markup(' <span class="draft">{}</span>').format(_("Draft")) if has_draft else marks
+
+
+def _tags(tags: Sequence[tuple[str, str]]) -> Markup:
+    """The first tags, and the number of the others. tags: name and color."""
+    shown_tags = Markup().join(Markup(" ") + ui.tag(*each) for each in tags[:MAX_TAGS])
+    return shown_tags + (f" +{len(tags) - MAX_TAGS}" if len(tags) > MAX_TAGS else "")
 
 
 def _time_left(visit: Visit, row: Mapping[str, Any]) -> Markup:
@@ -184,6 +196,7 @@ SAYS = {
     "assign": N_ngettext("Assigned to {value}.", "{count} tickets assigned to {value}."),
     "unassign": N_ngettext("Unassigned.", "{count} tickets unassigned."),
     "move": N_ngettext("Moved to {value}.", "{count} tickets moved to {value}."),
+    "tag": N_ngettext("Tags changed.", "Tags of {count} tickets changed."),
     "spam": N_ngettext("Marked as spam and deleted.", "{count} tickets marked as spam and deleted."),
     "delete": N_ngettext("Ticket deleted.", "{count} tickets deleted."),
 }
@@ -205,6 +218,9 @@ ACTIONS = (
     BulkAction("move", N_("Move"), {}, key="m", restores=("bucket_id",), field="bucket_id", choices=buckets,
                is_rare=True,
                says=SAYS["move"]),
+    BulkAction("tag", N_("Tag"), {}, key="t", restores=("tags",), field="tags", hint=N_("billing, -vip"),
+               suggest="/-/choose/tag", change=lambda visit, id, value: ticket_tags.change(visit.ctx, id, value),
+               says=SAYS["tag"], is_rare=True),
     BulkAction("set", N_("Set a field"), {}, key="f", page=f"/records/{URI}/set", is_rare=True),
     BulkAction("note", N_("Note"), {}, key="n", page=f"{PATH}/note", is_rare=True),
     BulkAction("merge", N_("Merge"), {}, key="M", page=f"{PATH}/merge", is_rare=True),

@@ -26,7 +26,7 @@ from server.people import presence, profile
 from server.record_types.shared import paths
 from server.records import records, sheet
 from server.records.sheet import Sheet
-from server.tickets import answered, conversation, following, masks, unmerge, unseen
+from server.tickets import answered, conversation, following, masks, ticket_tags, unmerge, unseen
 from server.tickets.conversation import Conversation
 from server.tickets.unseen import Mark
 from server.translation import _
@@ -102,6 +102,7 @@ def render_ticket(visit: Visit, ticket: Sheet, form: ReplyForm | None = None) ->
         owner_away=_owner_away(visit, keys["owner_id"]),
         org=lookup.choosable(visit, "org", "", str(keys["org_id"] or "")),
         card=customer_card.customer_card(visit, ticket),
+        tags=ticket_tags.of_tickets(visit.ctx, [ticket.id]).get(ticket.id, ()),
         badges=inbox.STATUS_BADGES,
         buckets=reply_choices.buckets(visit),
     )

@@ -2,9 +2,12 @@
 
 import pytest
 
+from server import tickets
 from server.errors import Conflict, Forbidden, Invalid
 from server.record_types.shared.relation_tables import TICKET_TAG
+from server.records import records
 from server.records.writing import RecordWriter
+from server.tickets import ticket_tags, unmerge
 
 
 @pytest.fixture
@@ -95,3 +98,32 @@ def test_a_purged_ticket_leaves_no_tags(desk, ticket):
     desk.update("ticket", ticket, tags="billing")
     desk.store.write(lambda tx: RecordWriter(desk.context(), tx).delete("ticket", ticket))
     assert desk.store.read(lambda tx: tx.find(TICKET_TAG)) == []
+
+
+def test_a_merged_tag_gives_its_tickets_and_names_to_the_other(desk, ids, ticket):
+    other = desk.create("ticket", subject="Hose", group_id=ids["support"], tags="bills")["id"]
+    desk.update("ticket", ticket, tags="bills, invoices")
+    old, new = tag_id(desk, "bills"), tag_id(desk, "invoices")
+    assert ticket_tags.merge(desk.context(ids["nora"]), old, new) == "invoices"
+    assert desk.found("ticket", "tag:bills sort:id") == desk.found("ticket", "tag:invoices sort:id") == [ticket, other]
+    assert desk.record("tag", new, expand="num_tickets")["num_tickets"] == 2
+    assert desk.acts()[-1] == "Nora Berg merged the tag bills into invoices"
+    with pytest.raises(Forbidden):
+        ticket_tags.merge(desk.context(ids["milo"]), new, new)
+
+
+def test_merged_tickets_have_the_tags_of_both_until_the_merge_is_undone(desk, ids, ticket):
+    other = desk.create("ticket", subject="Hose", group_id=ids["support"], tags="hose")["id"]
+    desk.update("ticket", ticket, tags="pump")
+    tickets.merge(desk.context(), [ticket, other])
+    assert tags_of(desk, ticket) == ["hose", "pump"]
+    unmerge.unmerge(desk.context(), ticket, unmerge.newest(desk.context(), ticket))
+    assert (tags_of(desk, ticket), tags_of(desk, other)) == (["pump"], ["hose"])
+
+
+def test_tickets_are_counted_by_tag(desk, ids, ticket):
+    desk.update("ticket", ticket, tags="pump, late payer")
+    desk.create("ticket", subject="Hose", group_id=ids["support"])
+    answer = records.search(desk.context(), "ticket", records.SearchRequest("", subtotals=["tag"]))
+    counted = {each["label"]: each["hits"] for each in answer["subtotals"]["tag"]}
+    assert counted == {"pump": 1, "late payer": 1, "(none)": 1}

@@ -30,6 +30,6 @@ __all__ = [
     "AllWords", "AppFilter", "BelongsTo", "BelongsToContext", "ByIdFilter", "BytesFilter", "ChoiceFilter",
     "ChooserFilter", "ContextFilter", "DateFilter", "DecimalFilter", "DeepFilter", "DurationFilter", "Filter",
     "FlagFilter", "HasMany", "HasManyThrough", "HasOne", "HiddenFilter", "LinksFilter", "Match", "NamedFilter",
-    "NumberFilter", "RareFlagFilter", "Relation", "SameRecord", "TextFilter", "TypeFilter", "UsableByFilter", "UsableRecords",
-    "WatchersFilter", "WordsFilter", "WorkerFilter",
+    "NumberFilter", "RareFlagFilter", "Relation", "SameRecord", "TextFilter", "TypeFilter", "UsableByFilter",
+    "UsableRecords", "WatchersFilter", "WordsFilter", "WorkerFilter",
 ]  # fmt: skip

@@ -1,16 +1,39 @@
 """Tags: words on tickets. A former name of a tag still finds it, so that saved searches and macros outlive a rename."""
 
+from typing import Any
+
 from server.errors import Conflict
 from server.fields import CreatedAt, Name, Text, UpdatedAt
-from server.record_types.record_type import Access, Change, Record, RecordType, Writing
+from server.record_types.record_type import (
+    Access,
+    Change,
+    DictionaryContext,
+    Event,
+    Expand,
+    Record,
+    RecordType,
+    Writing,
+)
+from server.record_types.shared.collections import ids_text
 from server.record_types.shared.relation_tables import TAG_NAME, TICKET_TAG
 from server.record_types.traits import Exported, Search, together
+from server.store.statements import in_list, slot
 from server.store.tables import Index
 from server.store.transaction import Transaction
 from server.tickets.types.ticket_parts import tags
 from server.translation import about_field, lazy_gettext
 
 COLORS = ("gray", "red", "orange", "green", "blue", "purple")
+
+
+def num_tickets(view: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
+    """Loads `num_tickets`, which triggers count."""
+    count = TICKET_TAG.summary_table.sql
+    rows = view.tx.rows(
+        lambda: count.select(count.tag_id, count.n).where(in_list(count.tag_id, slot(0))), (ids_text(records),)
+    )
+    counts: dict[int, int] = dict(rows)
+    return {record["id"]: {"num_tickets": counts.get(record["id"], 0)} for record in records}
 
 
 class Tag(RecordType):
@@ -30,7 +53,9 @@ class Tag(RecordType):
         ),
         "updated_at": UpdatedAt(),
     }
+    events = (Event("tag.merged", "another tag was merged into it"),)
     indexes = (Index(("name",), "tags by name"),)
+    expands = (Expand("num_tickets", "number", "Number of tickets that have it.", num_tickets, reads="ticket"),)
     exported_tables = (TAG_NAME,)
 
     def prepare(self, change: Change, writing: Writing) -> None:

@@ -1,0 +1,58 @@
+"""Tags: a list with the tickets of each, a form to rename and color one, and a merge of two."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from console.forms.controls import Control
+from console.forms.record_form import OpenForm, RecordForm
+from console.forms.record_pages import RecordPages, declare_pages
+from console.html import ui
+from console.http.page_response import PageResponse, see
+from console.http.routes import page
+from console.http.visit import Visit
+from console.lists import lookup
+from console.lists.worklist import Worklist, declare
+from console.lists.worklist_columns import ListColumn
+from server.errors import HelpdeskError
+from server.records import records
+from server.tickets import ticket_tags
+from server.translation import N_, _
+
+URI, BASE = "tag", "/admin/tags"
+
+
+def _tickets(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
+    return ui.link(ui.tagged_path(row["name"]), ui.number(visit, row["num_tickets"]))
+
+
+LIST = declare(Worklist(
+    URI, BASE, N_("Tags"), ("_label", "color", "num_tickets"), sort="name", none=N_("No tag matches."),
+    own=(ListColumn("num_tickets", N_("Tickets"), _tickets, kind="number", expand="num_tickets"),),
+    empty=N_("Tags are words on tickets, such as billing. Workers add them on a ticket or in the inbox."),
+    new=(f"{BASE}/new", N_("New tag")), row=f"{BASE}/{{id}}",
+))  # fmt: skip
+FORM = RecordForm(URI, (
+    Control("name", N_("Name"), N_("Saved searches and automations still find a tag by its former name.")),
+    Control("color", N_("Color")),
+))  # fmt: skip
+
+
+def _show(visit: Visit, fields: OpenForm) -> PageResponse:
+    count = records.retrieve(visit.ctx, URI, fields.id, "num_tickets")["num_tickets"] if fields.id else 0
+    others = lookup.choosable(visit, URI, f"id:!{fields.id}") if fields.id else None
+    return fields.render("tag.html", tickets=count, others=others)
+
+
+PAGES = declare_pages(RecordPages(BASE, FORM, _show, LIST))
+
+
+@page("POST", f"{BASE}/{{id}}/merge", "admin")
+def merge(visit: Visit) -> PageResponse:
+    """Merges the tag into another one; an error is shown on its form."""
+    try:
+        into = lookup.chosen_id(visit, URI, visit.form.text("into", ""), "into")
+        name = ticket_tags.merge(visit.ctx, visit.id, into)
+    except HelpdeskError as error:
+        return PAGES.shown(visit, PAGES.open(visit, visit.id).refuse(error))
+    visit.flash(_("Merged into {label}.", label=name))
+    return see(BASE)

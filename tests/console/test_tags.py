@@ -1,0 +1,100 @@
+"""Tags in the console: on a ticket, on selected tickets, in the rows of the inbox, and their page."""
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from server.record_types.shared import paths
+from tests.console.test_tickets import undo
+from tests.console.visitor import Visitor, text_of
+from tests.service import Api
+
+
+@pytest.fixture
+def word(request: pytest.FixtureRequest) -> str:
+    """A name that no other test has."""
+    return f"t{abs(hash(request.node.name)) % 10**9}"
+
+
+@pytest.fixture
+def ticket(nora: Api, word: str) -> dict[str, Any]:
+    """An open ticket; `page` is its path."""
+    made = nora.create("ticket", subject=f"Pump {word}", group_id=nora.ids["support"]).ok().json
+    return {**made, "page": paths.ticket(made["mask"])}
+
+
+def tags_of(nora: Api, ticket: dict[str, Any]) -> list[str]:
+    return list(nora.record("ticket", ticket["id"], "tags").ok()["tags"])
+
+
+def tag_id(nora: Api, name: str) -> int:
+    return int(nora.found("tag", f'name:(exact:"{name}")')[0])
+
+
+def test_tags_are_added_and_removed_on_a_ticket_and_undone(
+    signed_in: Visitor, nora: Api, ticket: dict[str, Any], word: str
+) -> None:
+    page = ticket["page"]
+    signed_in.send(f"{page}/tags", {"tags": f"{word} a, {word} b, "}, page=page)
+    assert tags_of(nora, ticket) == [f"{word} a", f"{word} b"]
+    assert f"q=tag%3A%22{word}+a%22" in signed_in.get(page).text
+    signed_in.send(f"{page}/tags", {"tags": f"-{word} a"}, page=page)
+    assert tags_of(nora, ticket) == [f"{word} b"]
+    undo(signed_in, page)
+    assert tags_of(nora, ticket) == [f"{word} a", f"{word} b"]
+
+
+def test_selected_tickets_are_tagged_and_untagged_and_each_gets_its_own_tags_back(
+    signed_in: Visitor, nora: Api, ticket: dict[str, Any], word: str
+) -> None:
+    other = nora.create("ticket", subject="Hose", group_id=nora.ids["support"], tags=word).ok().json
+    form = {"list": "/inbox", "do": "tag", "ids[]": [ticket["id"], other["id"]], "value_tag": f"{word}, {word} x"}
+    answer = signed_in.send("/-/bulk", form, page="/inbox")
+    assert answer.status_code == 303, text_of(answer.text)
+    assert tags_of(nora, ticket) == tags_of(nora, other) == [word, f"{word} x"]
+    undo(signed_in, "/inbox")
+    assert (tags_of(nora, ticket), tags_of(nora, other)) == ([], [word])
+
+
+def test_a_row_shows_three_tags_and_the_number_of_the_others(
+    signed_in: Visitor, nora: Api, ticket: dict[str, Any], word: str
+) -> None:
+    nora.update("ticket", ticket["id"], tags=", ".join(f"{word}{each}" for each in "abcde")).ok()
+    row = signed_in.get(f"/inbox?v=open&q=mask:{ticket['mask']}").text.partition('class="first')[2].partition("</tr>")[0]
+    assert [f"{word}{each}<" in row for each in "abcd"] == [True, True, True, False] and " +2" in row
+
+
+def test_tags_are_renamed_merged_and_deleted_on_their_page(
+    signed_in: Visitor, nora: Api, ticket: dict[str, Any], word: str
+) -> None:
+    nora.update("ticket", ticket["id"], tags=f"{word}, {word} old").ok()
+    page, old = f"/admin/tags/{tag_id(nora, word)}", tag_id(nora, f"{word} old")
+    assert "1 ticket" in signed_in.get(page).text
+    signed_in.send(page, {"name": f"{word} new", "color": "red"}, page=page)
+    assert tags_of(nora, ticket) == [f"{word} new", f"{word} old"]
+    answer = signed_in.send(f"/admin/tags/{old}/merge", {"into": f"{word} new"}, page=page)
+    assert answer.status_code == 303, text_of(answer.text)
+    assert tags_of(nora, ticket) == [f"{word} new"]
+    assert nora.found("ticket", f'tag:"{word} old"') == nora.found("ticket", f"tag:{word}") == [ticket["id"]]
+    [tag] = nora.found("tag", f"name:{word}*")
+    assert nora.record("tag", tag, "num_tickets").ok()["num_tickets"] == 1
+    signed_in.send(f"{page}/delete", page=page)
+    assert tags_of(nora, ticket) == []
+
+
+def test_a_tag_is_chosen_by_keyboard_and_by_name(page: Page, nora: Api, ticket: dict[str, Any], word: str) -> None:
+    nora.create("tag", name=f"{word} billing", color="green").ok()
+    page.goto(ticket["page"])
+    page.keyboard.press("t")
+    page.keyboard.type(word)
+    expect(page.get_by_role("option", name=f"{word} billing")).to_be_visible()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Enter")
+    expect(page.locator("#panel .tag")).to_have_text(f"{word} billing")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Control+k")
+    page.keyboard.type(f"tag {word} vip")
+    page.get_by_role("option", name=f"Tag: {word} vip").click()
+    expect(page.locator("#panel .tag")).to_have_text([f"{word} billing", f"{word} vip"])
