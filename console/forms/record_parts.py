@@ -33,7 +33,7 @@ EVENT_ICONS = {
     "ticket.target": "clock",
     "ticket.owner": "user",
     "ticket.participant": "people",
-    "ticket.tag": "clip",
+    "ticket.tag": "tag",
     "ticket.moved": "group",
     "ticket.macro": "bolt",
     "ticket.message": "mail",

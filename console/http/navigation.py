@@ -173,7 +173,7 @@ PLACES = (
             about=N_("How soon to answer and to close tickets"),
         ),
         NavigationItem(
-            "/admin/tags", N_("Tags"), N_("labels categories"), icon="list",
+            "/admin/tags", N_("Tags"), N_("labels categories"), icon="tag",
             about=N_("Rename, color, merge and delete the tags of tickets"),
         ),
         NavigationItem(

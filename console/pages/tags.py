@@ -16,18 +16,31 @@ from console.lists.worklist_columns import ListColumn
 from server.errors import HelpdeskError
 from server.records import records
 from server.tickets import ticket_tags
-from server.translation import N_, _
+from server.translation import N_, _, shown
 
 URI, BASE = "tag", "/admin/tags"
+COLORS = {
+    "gray": N_("gray"),
+    "red": N_("red"),
+    "orange": N_("orange"),
+    "green": N_("green"),
+    "blue": N_("blue"),
+    "purple": N_("purple"),
+}
 
 
 def _tickets(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
     return ui.link(ui.tagged_path(row["name"]), ui.number(visit, row["num_tickets"]))
 
 
+def _color(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
+    return ui.tag(shown(COLORS[row["color"]]), row["color"])
+
+
 LIST = declare(Worklist(
     URI, BASE, N_("Tags"), ("_label", "color", "num_tickets"), sort="name", none=N_("No tag matches."),
-    own=(ListColumn("num_tickets", N_("Tickets"), _tickets, kind="number", expand="num_tickets"),),
+    own=(ListColumn("color", N_("Color"), _color),
+         ListColumn("num_tickets", N_("Tickets"), _tickets, kind="number", expand="num_tickets"),),
     empty=N_("Tags are words on tickets, such as billing. Workers add them on a ticket or in the inbox."),
     new=(f"{BASE}/new", N_("New tag")), row=f"{BASE}/{{id}}",
 ))  # fmt: skip

@@ -122,7 +122,7 @@ def _marks(row: Mapping[str, Any], has_draft: bool) -> Markup:
 def _tags(tags: Sequence[tuple[str, str]]) -> Markup:
     """The first tags, and the number of the others. tags: name and color."""
     shown_tags = Markup().join(Markup(" ") + ui.tag(*each) for each in tags[:MAX_TAGS])
-    return shown_tags + (f" +{len(tags) - MAX_TAGS}" if len(tags) > MAX_TAGS else "")
+    return shown_tags + (ui.muted(f" +{len(tags) - MAX_TAGS}") if len(tags) > MAX_TAGS else "")
 
 
 def _time_left(visit: Visit, row: Mapping[str, Any]) -> Markup:
