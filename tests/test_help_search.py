@@ -58,6 +58,8 @@ def desk_and_milo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[De
             created=at(created),
             headers="From: ana@kite.example",
         )
+    for id, tag in ((1, "urgent"), (2, "late payer"), (3, "urgent")):
+        desk.update("ticket", id, tags=tag)
     desk.create("task", title="Order a seal", links=["ticket:1"])
     desk.update("ticket", 1, links=[f"worker:{people['nora']}"])
     yield desk, milo

@@ -34,7 +34,7 @@ STATUS_BADGES = {
     "deleted": ("err", N_("deleted")),
 }
 SORT = ticket_lists.SORT
-MAX_TAGS = 3  # shown in a row
+TAGS_IN_ROW = 3
 
 
 def list_of(visit: Visit) -> TicketList:
@@ -121,8 +121,12 @@ def _marks(row: Mapping[str, Any], has_draft: bool) -> Markup:
 
 def _tags(tags: Sequence[tuple[str, str]]) -> Markup:
     """The first tags, and the number of the others. tags: name and color."""
-    shown_tags = Markup().join(Markup(" ") + ui.tag(*each) for each in tags[:MAX_TAGS])
-    return shown_tags + (ui.muted(f" +{len(tags) - MAX_TAGS}") if len(tags) > MAX_TAGS else "")
+    shown_tags = Markup().join(Markup(" ") + ui.tag(*each) for each in tags[:TAGS_IN_ROW])
+    return shown_tags + (ui.muted(f" +{len(tags) - TAGS_IN_ROW}") if len(tags) > TAGS_IN_ROW else "")
+
+
+def _all_tags(visit: Visit, row: Mapping[str, Any], more: TicketRows) -> str:
+    return Markup(" ").join(ui.tag(*each) for each in more.tags.get(row["id"], ()))
 
 
 def _time_left(visit: Visit, row: Mapping[str, Any]) -> Markup:
@@ -241,6 +245,7 @@ TICKETS = declare(Worklist(
                    value=lambda row, more: row.get("bucket__label") or ""),
         ListColumn("owner", N_("Owner"), _owner, expand="owner_",
                    value=lambda row, more: row.get("owner__label") or ""),
+        ListColumn("tags", N_("Tags"), _all_tags, expand="tags", value=lambda row, more: ", ".join(row["tags"])),
         ListColumn("updated", N_("Updated"), _updated, "updated", is_time=True),
     ),
     placeholder=N_("Filter: status, owner, words"),

@@ -91,6 +91,7 @@ class RecordType:
     text: ClassVar[TextIndex | None] = None
     text_of: ClassVar[frozenset[str]] = frozenset()  # columns of its texts; empty: they use other data too
     takes_along: ClassVar[tuple[tuple[str, str], ...]] = ()  # (type, column with the id) of records deleted with it
+    state: ClassVar[tuple[str, ...]] = ()  # as in Trait
     nested: tuple[NestedRecord, ...] = ()
     keys: tuple[Key, ...] = ()
     expands: ClassVar[tuple[Expand, ...]] = ()

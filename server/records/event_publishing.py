@@ -121,7 +121,8 @@ def before(writing: "RecordWriter", record_type: RecordType, old: Record | None)
     if old is None:
         return {}
     view = Dictionaries(writing.as_service().ctx, writing.tx)
-    return view.show(record_type, [old], [name for trait in record_type.traits for name in trait.state])[0]
+    names = [*record_type.state, *(name for trait in record_type.traits for name in trait.state)]
+    return view.show(record_type, [old], names)[0]
 
 
 def changed(writing: "RecordWriter", kind: str, record_type: RecordType, id: int, was: Values | None) -> None:

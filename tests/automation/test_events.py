@@ -379,3 +379,12 @@ def test_an_excessive_replacement_sends_nothing(post: Told) -> None:
     with post.bound("mail.send", script):
         refused = post.api.compose(group_id=post.api.ids["support"], to=customer(), subject="S", content="aaaa")
     assert refused.status == 422 and "too long" in refused["message"]
+
+
+def test_a_script_tags_a_ticket_and_sees_its_former_tags(post: Told) -> None:
+    ticket_id, _ = post.ticket()
+    post.api.update("ticket", ticket_id, tags="billing").ok()
+    only = "record__type == 'ticket'"
+    with post.bound("record.changed", post.reporting_script("record_tags", "was_record_tags"), only=only):
+        post.api.update("ticket", ticket_id, tags=["-billing", "vip"]).ok()
+        assert post.take_report() == {"record_tags": ["vip"], "was_record_tags": ["billing"]}

@@ -259,6 +259,10 @@ class Lively:
         self._make("contact", "contact", first_name="Ana", email="ana.merge@larch.example")
         self._make("org", "org", name="Larch Merged")
         self._make("target", "service_target", name="Answer within a day", response_minutes=1440)
+        self._make("other_tag", "tag", name="vip")
+        self._make("tag", "tag", name="late payer", color="red")
+        first = self.nora.found("ticket", "sort:id")[0]
+        self.nora.update("ticket", first, tags="vip, late payer, billing, refund").ok()
         self._make("fieldset", "custom_fieldset", name="Contract", context="ticket", **owner)
         for number, (key, name, kind, more) in enumerate((
             ("field", "Service level", "D", {"params": {"options": ["Gold", "Silver", "Bronze"]}}),

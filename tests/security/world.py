@@ -35,7 +35,7 @@ NOTHING = "nothing-that-there-is"  # in place of a name or code
 FAR = 4_000_000_000  # Unix seconds; the due time of work that must not begin during a count
 # Records by the word before an id in a path.
 CRUMBS = {
-    "apps": "app", "people": "worker", "targets": "service_target", "contact": "contact", "org": "org",
+    "apps": "app", "people": "worker", "targets": "service_target", "tags": "tag", "contact": "contact", "org": "org",
     "reminders": "reminder",
     "fields": "custom_field", "sets": "custom_fieldset", "groups": "group",
     "outgoing": "outgoing", "sent": "sent",

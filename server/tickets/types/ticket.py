@@ -222,6 +222,7 @@ class Ticket(RecordType):
         ),
     }
     changed_column = "changed_at"
+    state = ("tags",)
     columns = (
         Column("num_messages"),
         Column("num_messages_in"),
