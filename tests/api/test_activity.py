@@ -83,6 +83,11 @@ CAUSES = [
     Cause("a ticket moves", update("ticket", bucket_id="bucket"), [("ticket.moved", "ticket")],
           told_all("ticket.moved")),
     Cause("only its subject changes", update("ticket", subject="Other"), [], {}),
+    Cause("a tag is added", update("ticket", tags="vip"), [("ticket.tag.added", "ticket")],
+          told_all("ticket.tag.added")),
+    Cause("a tag that is there", update("ticket", tags="BILLING"), [], {}),
+    Cause("a tag is removed", update("ticket", tags="-billing"), [("ticket.tag.removed", "ticket")],
+          told_all("ticket.tag.removed")),
     Cause("a requester is added", requester("PUT", "new@kite.example"), [("ticket.participant.added", "ticket")],
           told_all("ticket.participant.added")),
     Cause("a requester is added by a field", update("ticket", participants="newer@kite.example"),
@@ -183,7 +188,7 @@ def ids(api: Api) -> Ids:
     workers = {name: api.ids[name] for name in ("nora", "milo", "olga")}
     found = {**workers, "bucket": made(api, "bucket"), "org": made(api, "org"), "call": made(api, "call")}
     found["shut"] = made(api, "ticket", participants="bea@kite.example")
-    found["ticket"] = made(api, "ticket", participants="ana@kite.example")
+    found["ticket"] = made(api, "ticket", participants="ana@kite.example", tags="billing")
     made(api, "message", ticket_id=found["ticket"])
     found["message"] = made(api, "message", ticket_id=found["ticket"])
     found["task"] = made(api, "task", owner_id=workers["nora"], links=[f"worker:{workers['olga']}"])

@@ -61,9 +61,8 @@ def test_a_row_shows_three_tags_and_the_number_of_the_others(
     signed_in: Visitor, nora: Api, ticket: dict[str, Any], word: str
 ) -> None:
     nora.update("ticket", ticket["id"], tags=", ".join(f"{word}{each}" for each in "abcde")).ok()
-    row = (
-        signed_in.get(f"/inbox?v=open&q=mask:{ticket['mask']}").text.partition('class="first')[2].partition("</tr>")[0]
-    )
+    found = signed_in.get(f"/inbox?v=open&q=mask:{ticket['mask']}").text
+    row = found.partition('class="first')[2].partition("</tr>")[0]
     assert [f"{word}{each}<" in row for each in "abcd"] == [True, True, True, False] and " +2" in row
 
 
