@@ -6,6 +6,8 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from console.pages.record.types import TYPES
+from server.record_types import registry
 from tests.console.browser import violations
 from tests.console.visitor import Visitor, place
 from tests.service import Api
@@ -120,6 +122,11 @@ def test_all_types_with_a_list_are_linked(signed_in: Visitor) -> None:
     for path in paths:
         assert signed_in.get(path).status_code == 200, path
     assert 'href="/records/task/new" aria-label="New task"' in page
+
+
+def test_every_record_type_has_a_description() -> None:
+    described = {uri for types in TYPES.values() for uri in types}
+    assert {each.uri for each in registry.load() if each.offers("search")} - described == set()
 
 
 def test_record_types_are_grouped_with_a_description_and_filtered(signed_in: Visitor) -> None:
