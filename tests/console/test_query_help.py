@@ -52,6 +52,14 @@ def taken(marked: str, option: QueryOption) -> str:
     return q[: option.start] + option.insert + q[option.end :]
 
 
+def test_tags_are_offered_by_name_and_quoted_if_needed(small: Desk) -> None:
+    for name in ("late payer", "late"):
+        small.create("tag", name=name)
+    options, mistake = asked(small, "tag:lat|")
+    assert sorted(taken("tag:lat|", each) for each in options) == ['tag:"late payer"', "tag:late"] and mistake is None
+    assert [each.label for each in asked(small, "tag:no|")[0]] == ["none"]
+
+
 @pytest.mark.parametrize(
     ("marked", "labels"),
     [

@@ -61,10 +61,11 @@ def test_tickets_are_found_by_their_tags(desk, ids, ticket):
     assert desk.found("ticket", "tag:unknown") == []
 
 
-def test_a_renamed_tag_is_found_by_both_names(desk, ticket):
+def test_a_renamed_tag_is_found_by_both_names(desk, ids, ticket):
     desk.update("ticket", ticket, tags="billing")
     id = tag_id(desk, "billing")
-    desk.update("tag", id, name="Invoices")
+    desk.update("tag", id, by=ids["nora"], name="Invoices")
+    assert "Nora Berg renamed the tag billing to Invoices" in desk.acts()
     assert desk.found("ticket", "tag:billing") == desk.found("ticket", "tag:invoices") == [ticket]
     desk.update("ticket", ticket, tags="-billing")
     assert tags_of(desk, ticket) == []

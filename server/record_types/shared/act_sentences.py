@@ -119,6 +119,7 @@ ROWS = (
     ("dkim.key.stopped", "Signing key stopped", "{{actor}} stopped signing email from {{domain}} with {{selector}}"),
     ("dkim.key.deleted", "Signing key deleted", "{{actor}} deleted the key {{selector}} of {{domain}}"),
     ("tag.merged", "Tags merged", "{{actor}} merged the tag {{tag}} into {{target}}"),
+    ("tag.renamed", "Tag renamed", "{{actor}} renamed the tag {{old}} to {{target}}"),
     ("sender.changed", "Sender address changed", "{{actor}} changed the mail transport of {{target}}: {{transport}}"),
     ("setting.changed", "Setting changed", "{{actor}} changed the setting {{setting}} from {{old}} to {{new}}"),
     ("job.dropped", "Job dropped", "{{actor}} dropped job {{job}} ({{kind}}){{given}}"),

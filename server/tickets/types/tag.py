@@ -53,7 +53,7 @@ class Tag(RecordType):
         ),
         "updated_at": UpdatedAt(),
     }
-    events = (Event("tag.merged", "another tag was merged into it"),)
+    events = (Event("tag.merged", "another tag was merged into it"), Event("tag.renamed", "its name changed"))
     indexes = (Index(("name",), "tags by name"),)
     expands = (Expand("num_tickets", "number", "Number of tickets that have it.", num_tickets, reads="ticket"),)
     exported_tables = (TAG_NAME,)
@@ -70,9 +70,12 @@ class Tag(RecordType):
             raise Conflict(about_field("name", problem), field="name")
 
     def after_write(self, change: Change, writing: Writing) -> None:
-        """Adds the name to the names that find the tag. The former name of another tag now finds this one."""
+        """Adds the name to those that find the tag, also if it is a former name of another one; logs a new name."""
         if change.is_create or change.changes("name"):
             writing.tx.put(TAG_NAME, {"name_key": tags.name_key(change.value("name")), "tag_id": change.id})
+        if not change.is_create and change.changes("name"):
+            variables = {"target": change.value("name"), "old": change.was("name")}
+            writing.log("tag.renamed", self.context, change.id, variables)
 
     def export(self, tx: Transaction, records: list[Record]) -> Exported:
         """Exports `found_by`: the current and former names of each tag, in lower case."""
