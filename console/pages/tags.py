@@ -37,17 +37,30 @@ def _color(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
     return ui.tag(shown(COLORS[row["color"]]), row["color"])
 
 
-LIST = declare(Worklist(
-    URI, BASE, N_("Tags"), ("_label", "color", "num_tickets"), sort="name", none=N_("No tag matches."),
-    own=(ListColumn("color", N_("Color"), _color),
-         ListColumn("num_tickets", N_("Tickets"), _tickets, kind="number", expand="num_tickets"),),
-    empty=N_("Tags are words on tickets, such as billing. Workers add them on a ticket or in the inbox."),
-    new=(f"{BASE}/new", N_("New tag")), row=f"{BASE}/{{id}}",
-))  # fmt: skip
-FORM = RecordForm(URI, (
-    Control("name", N_("Name"), N_("Saved searches and automations still find a tag by its former name.")),
-    Control("color", N_("Color")),
-))  # fmt: skip
+LIST = declare(
+    Worklist(
+        URI,
+        BASE,
+        N_("Tags"),
+        ("_label", "color", "num_tickets"),
+        sort="name",
+        none=N_("No tag matches."),
+        own=(
+            ListColumn("color", N_("Color"), _color),
+            ListColumn("num_tickets", N_("Tickets"), _tickets, kind="number", expand="num_tickets"),
+        ),
+        empty=N_("Tags are words on tickets, such as billing. Workers add them on a ticket or in the inbox."),
+        new=(f"{BASE}/new", N_("New tag")),
+        row=f"{BASE}/{{id}}",
+    )
+)
+FORM = RecordForm(
+    URI,
+    (
+        Control("name", N_("Name"), N_("Saved searches and automations still find a tag by its former name.")),
+        Control("color", N_("Color")),
+    ),
+)
 
 
 def _show(visit: Visit, fields: OpenForm) -> PageResponse:

@@ -59,11 +59,16 @@ def test_a_list_of_any_type_shows_its_saved_searches(signed_in: Visitor, milo: V
     assert "Of Milo" in milo.get("/search/task").text and "Of Milo" not in signed_in.get("/search/task").text
 
 
-@names(("fields", "told"), [
-    ({"query": "title:(("}, "Search not saved"), ({"name": " "}, "Search not saved"),
-    ({"owner": "svc.contexts.app:0"}, "Search not saved"), ({"owner": "nothing"}, "Search not saved"),
-    ({"owner": "svc.contexts.worker:1"}, "Search not saved"),
-])  # fmt: skip
+@names(
+    ("fields", "told"),
+    [
+        ({"query": "title:(("}, "Search not saved"),
+        ({"name": " "}, "Search not saved"),
+        ({"owner": "svc.contexts.app:0"}, "Search not saved"),
+        ({"owner": "nothing"}, "Search not saved"),
+        ({"owner": "svc.contexts.worker:1"}, "Search not saved"),
+    ],
+)
 def test_refused_searches_are_reported_above_the_list(
     milo: Visitor, nora: Api, fields: dict[str, str], told: str
 ) -> None:
@@ -81,8 +86,14 @@ def test_an_unknown_list_is_not_found(milo: Visitor, path: str, listed: str) -> 
 
 
 def test_a_search_of_another_worker_cannot_be_deleted(milo: Visitor, nora: Api) -> None:
-    id = nora.create("saved_search", context="ticket", name="Of Nora", query="status:open",
-                     owner__context="worker", owner_id=nora.ids["nora"]).ok()["id"]  # fmt: skip
+    id = nora.create(
+        "saved_search",
+        context="ticket",
+        name="Of Nora",
+        query="status:open",
+        owner__context="worker",
+        owner_id=nora.ids["nora"],
+    ).ok()["id"]
     answer = milo.send(f"{SAVE}/forget", {"list": "/inbox", "id": str(id)}, page="/inbox")
     assert answer.status_code in (403, 404) and saved(nora, "Of Nora")
 
@@ -133,8 +144,13 @@ def test_record_types_are_grouped_with_a_description_and_filtered(signed_in: Vis
     page = signed_in.get("/records").text.partition("<main")[2].partition("</main>")[0]
     groups = re.findall(r"<h2 id=\"[^\"]*\">([^<]*)</h2>", page)
     assert [html.unescape(each) for each in groups] == [
-        "Team", "Channels", "Productivity", "Customers' data", "Developers", "System",
-    ]  # fmt: skip
+        "Team",
+        "Channels",
+        "Productivity",
+        "Customers' data",
+        "Developers",
+        "System",
+    ]
     described = re.findall(r'<li data-words="[^"]*">.*?<p class="muted">[^<]+</p>', page, re.DOTALL)
     assert len(described) == len(re.findall(r'href="/search/[a-z_]+"', page))
     filtered = signed_in.get("/records", params={"q": "canned reply"}).text.partition("<main")[2]

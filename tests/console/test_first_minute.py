@@ -69,8 +69,15 @@ def test_a_customer_writes_while_the_administrator_looks_at_the_demo(page: Page,
 
 
 def test_each_hint_is_shown_once(chromium: Browser, api: Api) -> None:
-    api.create("worker", first_name="Rosa", email="rosa@desk.example", language="en_US", timezone="UTC",
-                        password="a long password", is_superuser="1").ok()  # fmt: skip
+    api.create(
+        "worker",
+        first_name="Rosa",
+        email="rosa@desk.example",
+        language="en_US",
+        timezone="UTC",
+        password="a long password",
+        is_superuser="1",
+    ).ok()
     for number in range(3):
         api.parse(f"From: ana{number}@larch.example\nSubject: Hint {number}\n\nHello").ok()
     rosa = Visitor(api.url)
@@ -102,8 +109,14 @@ def test_each_hint_is_shown_once(chromium: Browser, api: Api) -> None:
 
 def test_no_hints_without_keys(chromium: Browser, api: Api) -> None:
     for name, more in (("olaf", {}), ("tove", {"has_touch": True, "is_mobile": True})):
-        api.create("worker", first_name=name, email=f"{name}@desk.example", language="en_US", timezone="UTC",
-                   password="a long password").ok()  # fmt: skip
+        api.create(
+            "worker",
+            first_name=name,
+            email=f"{name}@desk.example",
+            language="en_US",
+            timezone="UTC",
+            password="a long password",
+        ).ok()
         worker = Visitor(api.url)
         worker.sign_in(f"{name}@desk.example", "a long password")
         if not more:

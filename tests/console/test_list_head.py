@@ -13,9 +13,17 @@ pytestmark = pytest.mark.sqlite("the same with any store")
 MAX_ABOVE = 100  # pixels between the bar at the top and the first row
 # Pages with a list that is declared elsewhere, or not at all; the others are in DECLARED.
 FURTHER = (
-    "/search/ticket", "/search/org", "/search/contact", "/search/task", "/admin/system/settings", "/admin/system/log",
-    "/admin/system/checkup", "/admin/people/rosters", "/automations/events", "/automations/log",
-)  # fmt: skip
+    "/search/ticket",
+    "/search/org",
+    "/search/contact",
+    "/search/task",
+    "/admin/system/settings",
+    "/admin/system/log",
+    "/admin/system/checkup",
+    "/admin/people/rosters",
+    "/automations/events",
+    "/automations/log",
+)
 NOT_ALONE = ("/admin/backups", "/admin/packages")  # pages whose list is one section of several
 _ABOVE = """() => {
   const row = ["#list tbody tr", "#list .empty", "main tbody tr", "main .empty"]
