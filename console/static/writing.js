@@ -117,11 +117,12 @@ function write(form) {
   const tools = form.querySelector("[data-tools]");
   tools.inert = true;
   tools.hidden = false;
-  import("./chips.js").then(({ styled, chips }) => styled.then(() => all("[data-several]", form).forEach(chips)));
+  // Without these, as while the server is away, addresses are typed and Markdown has no buttons.
+  import("./chips.js").then(({ styled, chips }) => styled.then(() => all("[data-several]", form).forEach(chips)), () => null);
   import("./formatting.js").then(({ format }) => { // after what one sees first
     format(form, changed);
     tools.inert = false;
-  });
+  }, () => null);
 }
 
 // What is pasted where the clipboard has files: spreadsheets and word processors put a picture of the text beside it, and
