@@ -19,7 +19,7 @@ export function combobox(input, find, take, isSettled) {
   const told = document.createElement("p");
   told.className = "unseen";
   told.setAttribute("role", "status");
-  input.after(list, told);
+  (input.parentElement.matches(".pick") ? input.nextElementSibling : input).after(list, told); // behind the button that takes the line
   const set = (name, value) => input.setAttribute(name, value);
   set("role", "combobox");
   set("aria-autocomplete", "list");
@@ -112,6 +112,8 @@ export function combobox(input, find, take, isSettled) {
 
   // What Enter does in a line without a list.
   function submit() {
+    const act = input.closest(".pick")?.querySelector("button");
+    if (act) return act.click();
     if ("several" in input.dataset) return input.dispatchEvent(new Event("entered")); // one of the addresses of a mail
     input.form?.requestSubmit([...input.form.elements].find((each) => each.type === "submit"));
   }

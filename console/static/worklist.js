@@ -60,16 +60,18 @@ addEventListener("keydown", (event) => {
   select(box, !by && event.shiftKey);
 });
 
-// A key of the bar does its act to the row that keys are at, when none is selected.
+// A key of the bar does its act to the row that keys are at, when none is selected, and leads to a field that is empty.
 addEventListener("click", (event) => {
-  if (event.isTrusted || !event.target.matches?.('button[form="bulk"]') || boxes().some((box) => box.checked)) return;
-  const box = currentBox();
-  if (!box) {
-    event.preventDefault();
-    return dispatchEvent(new CustomEvent("refused", { detail: t("Select a row first. j and k move between rows.") }));
+  if (event.isTrusted || !event.target.matches?.('button[form="bulk"]')) return;
+  if (!boxes().some((box) => box.checked)) {
+    const box = currentBox();
+    if (!box) {
+      event.preventDefault();
+      return dispatchEvent(new CustomEvent("refused", { detail: t("Select a row first. j and k move between rows.") }));
+    }
+    box.checked = true;
+    told();
   }
-  box.checked = true;
-  told();
   const typed = event.target.parentElement.matches(".pick") && event.target.previousElementSibling;
   if (!typed || typed.value) return;
   event.preventDefault();
@@ -77,6 +79,13 @@ addEventListener("click", (event) => {
   if (menu) menu.open = true;
   typed.focus();
 }, true);
+
+// Enter in a field of the bar presses the button beside it; the browser would press the first one, which closes tickets.
+addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" || event.isComposing || !event.target.matches?.(".bulk .pick > input")) return;
+  event.preventDefault();
+  event.target.parentElement.querySelector("button").click();
+});
 
 // Rows are not moved under who reads them: a line above the list says what is new. Who is on a ticket stands at its row.
 const followed = document.querySelector("[data-follow]");

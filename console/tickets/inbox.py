@@ -224,7 +224,7 @@ ACTIONS = (
                says=SAYS["move"]),
     BulkAction("tag", N_("Tag"), {}, key="t", restores=("tags",), field="tags", hint=N_("billing, -vip"),
                suggest="/-/choose/tag", change=lambda visit, id, value: ticket_tags.change(visit.ctx, id, value),
-               says=SAYS["tag"], is_rare=True),
+               says=SAYS["tag"]),
     BulkAction("set", N_("Set a field"), {}, key="f", page=f"/records/{URI}/set", is_rare=True),
     BulkAction("note", N_("Note"), {}, key="n", page=f"{PATH}/note", is_rare=True),
     BulkAction("merge", N_("Merge"), {}, key="M", page=f"{PATH}/merge", is_rare=True),

@@ -40,3 +40,8 @@ def test_selected_rows_are_changed_by_words(page: Page, nora: Api, five: list[di
     act(page, "assign milo", "Assign: Milo")
     expect(page.locator("#toasts")).to_contain_text("2 tickets assigned to Milo")
     assert nora.found("ticket", f"subject:{word}* owner.id:{nora.ids['milo']}") == [each["id"] for each in five[:2]]
+    for number in (0, 1):
+        page.get_by_role("row").filter(has_text=f"{word} {number}").get_by_role("checkbox").check()
+    act(page, f"tag {word}", f"Tag: {word}")
+    expect(page.locator("#toasts")).to_contain_text("Tags of 2 tickets changed")
+    assert nora.found("ticket", f"tag:{word}") == [each["id"] for each in five[:2]]

@@ -99,3 +99,15 @@ def test_a_tag_is_chosen_by_keyboard_and_by_name(page: Page, nora: Api, ticket: 
     page.keyboard.type(f"tag {word} vip")
     page.get_by_role("option", name=f"Tag: {word} vip").click()
     expect(page.locator("#panel .tag")).to_have_text([f"{word} billing", f"{word} vip"])
+
+
+def test_selected_rows_are_tagged_by_key(page: Page, nora: Api, ticket: dict[str, Any], word: str) -> None:
+    nora.create("tag", name=f"{word} billing").ok()
+    page.goto(f"/inbox?v=open&q=mask:{ticket['mask']}")
+    page.get_by_role("checkbox").nth(1).check()
+    page.keyboard.press("t")
+    page.keyboard.type(word)
+    page.get_by_role("option", name=f"{word} billing").click()
+    page.keyboard.press("Enter")
+    expect(page.locator("#toasts")).to_contain_text("Tags changed.")
+    expect(page.locator("tbody .tag")).to_have_text(f"{word} billing")
