@@ -27,6 +27,7 @@ OLD = sorted(DATA.glob("*.db.xz"))
 PATIENCE = 20_000  # scans until the index has the words of all records
 SOON_SECONDS = 600  # a code of a second factor is accepted once
 YEAR_SECONDS = 365 * 86400
+ADDED_TYPES = {"tag"}  # since the newest of these databases was left
 OWN_TYPES = "custom_record_"  # the prefix of tables of custom types
 Shape = dict[str, set[str]]
 
@@ -187,7 +188,7 @@ def _of_the_ticket(data: Path, column: str) -> int:
 def _has_all_types(api: Api) -> None:
     """Checks that a record of every type can be found and shown."""
     shown = 0
-    for uri in MINIMAL:
+    for uri in MINIMAL.keys() - ADDED_TYPES:
         reply = api.search(uri, "", limit=1)
         if reply.status != 405:
             (found,) = reply.ok()["results"]

@@ -248,7 +248,7 @@ def change_tags(visit: Visit) -> PageResponse:
     """Adds and removes tags by name. Raises Invalid, Forbidden."""
     ticket = ticket_of_mask(visit)
     before = ticket_tags.change(visit.ctx, ticket["id"], visit.form.text("tags", ""))
-    visit.flash(ngettext(*inbox.SAYS["tag"], 1), visit.path, back=visit.form.text("back", ""), **before)
+    visit.flash(ngettext(*inbox.SAYS["tag"], 1), visit.path, back=visit.form.text("back", ""), tags=before["tag_names"])
     return back_to(visit, ticket)
 
 

@@ -222,7 +222,7 @@ ACTIONS = (
     BulkAction("move", N_("Move"), {}, key="m", restores=("bucket_id",), field="bucket_id", choices=buckets,
                is_rare=True,
                says=SAYS["move"]),
-    BulkAction("tag", N_("Tag"), {}, key="t", restores=("tags",), field="tags", hint=N_("billing, -vip"),
+    BulkAction("tag", N_("Tag"), {}, key="t", restores=("tag_names",), field="tag_names", hint=N_("billing, -vip"),
                suggest="/-/choose/tag", change=lambda visit, id, value: ticket_tags.change(visit.ctx, id, value),
                says=SAYS["tag"]),
     BulkAction("set", N_("Set a field"), {}, key="f", page=f"/records/{URI}/set", is_rare=True),

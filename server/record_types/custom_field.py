@@ -146,7 +146,7 @@ class CustomField(RecordType):
         used_names = {*target.fields, *target.alternatives, *(key.name for key in target.keys), *target.expand_by_name}
         if uri.isdigit() or uri.lower().startswith("custom_"):
             raise Invalid(f"uri: '{uri}' could be mistaken for a field id; start with a word", field="uri")
-        if uri in used_names | RESERVED:
+        if uri in (used_names - target.yielding) | RESERVED:
             raise Invalid(f"uri: '{uri}' is already used in {target.uri}", field="uri")
 
     def _params(self, kind: str, raw: Any) -> dict[str, Any]:

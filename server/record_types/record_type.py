@@ -77,6 +77,7 @@ class RecordType:
     is_silent: ClassVar[bool] = False  # no events, no change log: written often, by the service itself
     is_administrative: ClassVar[bool] = False  # every write is an administrative act
     ownerless_is_open: ClassVar[bool] = False  # without an owner, the access rule "owner" allows everybody
+    yielding: ClassVar[frozenset[str]] = frozenset()  # names of fields that a custom field may take as its uri
     fields: dict[str, Field] = {}
     columns: ClassVar[tuple[Column, ...]] = ()
     indexes: ClassVar[tuple[Index, ...]] = ()

@@ -31,9 +31,9 @@ def change(ctx: Context, id: int, text: str) -> dict[str, str]:
     def write(tx: Transaction) -> dict[str, str]:
         writing, ticket = RecordWriter(ctx, tx), [{"id": id}]
         before = {name for _, name, _ in tags.rows_of(tx, ticket)}
-        writing.update_sent(writing.registry.type("ticket"), id, {"tags": text})
+        writing.update_sent(writing.registry.type("ticket"), id, {"tag_names": text})
         after = {name for _, name, _ in tags.rows_of(tx, ticket)}
-        return {"tags": ", ".join([*(f"-{name}" for name in sorted(after - before)), *sorted(before - after)])}
+        return {"tag_names": ", ".join([*(f"-{name}" for name in sorted(after - before)), *sorted(before - after)])}
 
     return ctx.service.store.write(write)
 

@@ -128,3 +128,12 @@ def test_tickets_are_counted_by_tag(desk, ids, ticket):
     answer = records.search(desk.context(), "ticket", records.SearchRequest("", subtotals=["tag"]))
     counted = {each["label"]: each["hits"] for each in answer["subtotals"]["tag"]}
     assert counted == {"pump": 1, "late payer": 1, "(none)": 1}
+
+
+def test_a_custom_field_may_be_called_tags_and_tags_have_another_name(desk, ticket):
+    field = desk.create("custom_field", name="Tags", context="ticket", type="M", uri="tags")["id"]
+    desk.update("ticket", ticket, tags=["a", "b"], tag_names="billing")
+    record = desk.record("ticket", ticket, expand="tags,custom_")
+    assert (record["custom"][str(field)], record["tags"]) == (["a", "b"], ["billing"])
+    assert ticket_tags.change(desk.context(), ticket, "-billing, vip") == {"tag_names": "-vip, billing"}
+    assert tags_of(desk, ticket) == ["vip"]

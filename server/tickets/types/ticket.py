@@ -214,6 +214,7 @@ class Ticket(RecordType):
             stored=False,
             shown=False,
             origin="ours",
+            alternatives=("tag_names",),
         ),
         "updated": Timestamp(
             "Last activity: creating the ticket and new messages update it, changes of other fields do not.",
@@ -223,6 +224,7 @@ class Ticket(RecordType):
     }
     changed_column = "changed_at"
     state = ("tags",)
+    yielding = frozenset({"tags"})
     columns = (
         Column("num_messages"),
         Column("num_messages_in"),

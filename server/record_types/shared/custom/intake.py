@@ -219,7 +219,7 @@ def take(
     all_fields = definitions(tx)
     for name in list(fields):
         field = all_fields.named(record_type.context, name)
-        if field is not None and (name not in record_type.fields):
+        if field is not None and (name not in record_type.fields or name in record_type.yielding):
             values.append((field, name, fields.pop(name)))
         elif field is None and name.startswith("custom_") and name not in record_type.fields:
             raise UnknownField(f"'{name[:80]}' is not a custom field of {record_type.uri}", field=name)
