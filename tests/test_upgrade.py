@@ -141,6 +141,8 @@ def test_the_oldest_and_the_newest_are_served(old: Path, data: Path) -> None:
     )  # fmt: skip
     api = Api(server.url, made.stdout.decode().strip())
     _has_what_was_put_in(api)
+    api.update("ticket", 1, tags="zeppelin").ok()  # a type that these databases lack
+    assert api.found("ticket", "tag:zeppelin") == [1]
     if old == OLD[-1]:
         _has_all_types(api)
         _lets_in_by_second_factor(data, server, off)
