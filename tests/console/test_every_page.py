@@ -121,7 +121,8 @@ def test_every_dangerous_button_asks_for_confirmation(shown: dict[str, requests.
 NOTHING = "zzz-nothing-has-this"
 LISTS = {
     "/admin/apps": NOTHING, "/admin/people": NOTHING, "/admin/people/groups": NOTHING, "/admin/people/roles": NOTHING,
-    "/inbox": NOTHING, "/notifications": NOTHING, "/admin/targets": NOTHING, "/reminders": NOTHING,
+    "/inbox": NOTHING, "/notifications": NOTHING, "/admin/targets": NOTHING, "/admin/tags": NOTHING,
+    "/reminders": NOTHING,
     "/admin/people/rosters": NOTHING, "/admin/jobs/timers": NOTHING, "/automations": NOTHING,
     "/automations/log": f"message:*{NOTHING}*", "/automations/webhooks": NOTHING, "/search/worker": NOTHING,
     "/automations/outgoing": NOTHING, "/drafts": NOTHING,

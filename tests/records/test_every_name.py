@@ -41,10 +41,11 @@ VALUES = {
 OWN_VALUES = {
     ("behavior", "usableBy.bot"): ("1", "99"),
     ("snippet", "myUses"): (">0", "0", "1...5", "[1,2]", '(hits:>0 date:"-30 days")', "(hits:0)"),
+    ("ticket", "tag"): ("pump", "any", "none", "(id:>0)"),
     ("snippet", "type"): ("plaintext", "ticket", "svc.contexts.ticket", "tick", "[plaintext,task]"),
 }
 # Subtotals that count other records, of which a record may have several or none.
-OF_OTHERS = {"fieldset", "links", "watchers", "category.id", "participant"}
+OF_OTHERS = {"fieldset", "links", "watchers", "category.id", "participant", "tag"}
 OWN_OF_OTHERS = {("worker", "group")}
 # Keys of expands whose name differs from their key.
 SHOWN_ELSEWHERE = {

@@ -12,6 +12,7 @@ from server.record_types.record_type import (
     Expand,
     Record,
     RecordType,
+    Subtotals,
     Writing,
 )
 from server.record_types.shared.collections import ids_text
@@ -55,6 +56,7 @@ class Tag(RecordType):
     }
     events = (Event("tag.merged", "another tag was merged into it"), Event("tag.renamed", "its name changed"))
     indexes = (Index(("name",), "tags by name"),)
+    subtotals = Subtotals(search=("color",))
     expands = (Expand("num_tickets", "number", "Number of tickets that have it.", num_tickets, reads="ticket"),)
     exported_tables = (TAG_NAME,)
 

@@ -2,7 +2,7 @@
 
 from tests.records.desk import Desk
 
-TYPES = ("ticket", "message", "address", "contact", "org", "attachment", "comment", "draft")
+TYPES = ("ticket", "message", "address", "contact", "org", "attachment", "comment", "draft", "tag")
 HEADERS = (
     "Message-Id: <Pump-1@kite.example>\nFrom: Ana Kite <ana@kite.example>\nTo: help@desk.example, bob@kite.example\n"
     "Cc: carol@kite.example\nDelivered-To: box@desk.example\nIn-Reply-To: <first@kite.example>\n"
@@ -30,9 +30,10 @@ def populate(desk: Desk) -> dict[str, int]:
     desk.update("org", made["org"], tier="gold")
     made["ticket"] = desk.create(
         "ticket", subject="Pump leak", group="support", org="Kite Pumps", owner_id=ids["milo"], serial="AB-12",
-        participants="ana@kite.example, bob@kite.example, help@desk.example",
+        participants="ana@kite.example, bob@kite.example, help@desk.example", tags="pump",
         links=[f"worker:{ids['olga']}", f"org:{made['org']}"],
     )["id"]  # fmt: skip
+    made["tag"] = 1
     made["other"] = desk.create("ticket", subject="Nothing", group_id=ids["support"], status="c")["id"]
     html = desk.create("attachment", name="original_message.html", mime_type="text/html", content=HTML)["id"]
     made["message"] = desk.create(
