@@ -18,7 +18,8 @@ from tests.service import Api, Server, people
 pytestmark = pytest.mark.exhaustive("the pages of the desk in every form of display and input")
 
 names = pytest.mark.parametrize
-ECHOED = re.compile(r'<input[^>]*name="q"[^>]*>|<p><code>[^<]*</code></p>')  # the echoed search
+# The echoed search.
+ECHOED = re.compile(r'<input[^>]*name="q"[^>]*>|<p><code>[^<]*</code></p>|href="/search/ticket\?q=[^"]*"')
 ARABIC = "طلب عرض سعر"
 LISTED = (
     "{html}", "/inbox?v=open", "/search/ticket?q=subject:pump&by=status", "{ticket}", "{ticket}?answer=note",
