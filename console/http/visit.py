@@ -317,8 +317,9 @@ class Visit:
 
     def is_first(self, hint: str) -> bool:
         """Whether the worker has not seen a hint about keys yet; it counts as seen from now on."""
-        is_seen = self.session is None or self.session.waits_for_code or not self.preferences.has_keys
-        if is_seen or hint in self.preferences.hints or self.is_by_itself or AHEAD in self.request.headers:
+        has_none = self.session is None or self.session.waits_for_code or not self.preferences.has_keys
+        is_unseen = self.is_by_itself or AHEAD in self.request.headers or self.request.method == "HEAD"
+        if has_none or is_unseen or hint in self.preferences.hints:
             return False
         with suppress(Unavailable):  # a full disk must not prevent reading the page
             preferences.see_hint(self.ctx, hint)
