@@ -13,6 +13,7 @@ import requests
 from playwright.sync_api import Page, expect
 
 from server import resources, translation
+from server.packages import recipes
 from server.record_types import registry
 from tests.console import speech, table
 from tests.console.browser import violations
@@ -79,6 +80,7 @@ def data_of(lively: Lively) -> str:
         answer = lively.nora.search(each.uri, limit=500)
         found += texts_of(answer.json) if answer.status == 200 else []
     found += texts_of(lively.nora.get("/rest/outgoing_webhooks/deliveries.json").json)  # responses of receivers
+    found += [recipes.recipe(name).title for name in recipes.names()]  # documentation
     return " ".join(" ".join(found).split()) + UPLOADED
 
 
