@@ -8,19 +8,57 @@ from server.translation import N_
 NAME, CONTENT, PLACE, TIME, LIMIT, CUSTOM, SYSTEM = range(7)
 HEADINGS = ("", "", N_("Who and where"), N_("Times"), N_("Numbers and limits"), N_("Custom fields"), "")
 _NAMES = (
-    "first_name", "last_name", "name", "full_name", "name_plural", "subject", "title", "label", "email", "email_id",
+    "first_name",
+    "last_name",
+    "name",
+    "full_name",
+    "name_plural",
+    "subject",
+    "title",
+    "label",
+    "email",
+    "email_id",
     "description",
-)  # fmt: skip
+)
 _PLACES = (
-    "owner", "phone", "mobile", "location", "street", "postal", "city", "province", "country", "timezone",
-    "recurring_timezone", "tz", "language", "time_format",
-)  # fmt: skip
+    "owner",
+    "phone",
+    "mobile",
+    "location",
+    "street",
+    "postal",
+    "city",
+    "province",
+    "country",
+    "timezone",
+    "recurring_timezone",
+    "tz",
+    "language",
+    "time_format",
+)
 _PLACE_TYPES = ("worker", "group", "bucket", "org", "contact", "address", "ticket")  # that a field may point to
-_SET_BY_SERVICE = frozenset((
-    "uri", "guid", "token", "mask", "client_id", "num_fails", "checked_at", "last_login_at", "last_ran_at", "views",
-    "total_uses", "storage_size", "hash_header_message_id", "queue_fails", "response_time", "was_encrypted",
-    "spam_score", "spam_training",
-))  # fmt: skip
+_SET_BY_SERVICE = frozenset(
+    (
+        "uri",
+        "guid",
+        "token",
+        "mask",
+        "client_id",
+        "num_fails",
+        "checked_at",
+        "last_login_at",
+        "last_ran_at",
+        "views",
+        "total_uses",
+        "storage_size",
+        "hash_header_message_id",
+        "queue_fails",
+        "response_time",
+        "was_encrypted",
+        "spam_score",
+        "spam_training",
+    )
+)
 
 
 def role(record_type: RecordType, name: str) -> int:
