@@ -33,7 +33,7 @@ from tests.test_tour import (
 
 # Browser messages about the end of the serving process: its page updates arrive on that response, and a moment later
 # from another process.
-CUT = r"net::ERR_(?:INCOMPLETE_CHUNKED_ENCODING|EMPTY_RESPONSE|CONNECTION_RESET)"
+CUT = r"net::ERR_(?:FAILED|INCOMPLETE_CHUNKED_ENCODING|EMPTY_RESPONSE|CONNECTION_RESET)"
 
 
 @pytest.mark.parametrize(("chapter", "program", "port"), [
