@@ -159,7 +159,7 @@ class Guarded:
     def stop(self) -> None:
         assert self._guard.stdin is not None
         self._guard.stdin.close()
-        self._guard.wait(60)
+        self._guard.wait(300)  # its last checkpoint takes long on a busy disk
 
 
 def _guard(folder: Path) -> None:
