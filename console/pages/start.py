@@ -63,7 +63,7 @@ def show(visit: Visit) -> PageResponse:
         pictures=reports.pictures(visit, times) if is_lead else (),
         most_wrong=MOST_WRONG,
         sentence=sentence,
-        tells=_suggestions(visit) if visit.actor.is_admin else (),
+        suggestions=_suggestions(visit) if visit.actor.is_admin else (),
         items=items,
         samples=[Sample("GET", path, [("q", q)]) for path, q in searches],
         is_unfinished=visit.actor.is_admin and bool(setup.remaining_steps(ctx)),
@@ -73,11 +73,11 @@ def show(visit: Visit) -> PageResponse:
 
 
 def _suggestions(visit: Visit) -> list[tuple[str, str]]:
-    """What an administrator should look after: path and text."""
+    """Returns what an administrator may want to do: (path, text)."""
     ctx = visit.ctx
-    tells = []
+    suggestions = []
     if not security.has_second_factor(ctx):
-        tells.append(("/account/second-factor", _("Protect your account with a second factor")))
+        suggestions.append(("/account/second-factor", _("Protect your account with a second factor")))
     counts = (
         (
             "/automations/log?q=level%3Aerror",
@@ -95,12 +95,12 @@ def _suggestions(visit: Visit) -> list[tuple[str, str]]:
             token_lists.ending(ctx, visit.now + WEEK_SECONDS, WEEK_SECONDS),
         ),
     )
-    return tells + [(path, _(text, count=count)) for path, text, count in counts if count]
+    return suggestions + [(path, _(text, count=count)) for path, text, count in counts if count]
 
 
 @page("POST", "/start/ticket", "admin", creates=True)
 def send_ticket(visit: Visit) -> PageResponse:
-    """Make a ticket of a mail from who asks."""
+    """Creates a ticket from an email of the worker."""
     ticket = to_do.send_test_ticket(visit.ctx)
     visit.flash(_("Ticket {mask} created.", mask=ticket.mask))
     return see("/")
@@ -108,7 +108,7 @@ def send_ticket(visit: Visit) -> PageResponse:
 
 @page("POST", "/start/away")
 def put_away(visit: Visit) -> PageResponse:
-    """Show the list of what to try no more."""
+    """Hides the list of what to try."""
     to_do.put_away(visit.ctx)
     visit.flash(_("List dismissed."), "/start/back")
     return see("/")
@@ -116,6 +116,6 @@ def put_away(visit: Visit) -> PageResponse:
 
 @page("POST", "/start/back")
 def bring_back(visit: Visit) -> PageResponse:
-    """Show it again."""
+    """Shows the list again."""
     to_do.bring_back(visit.ctx)
     return see("/")
