@@ -2,6 +2,7 @@
 
 import statistics
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import date
 
 from markupsafe import Markup
@@ -9,22 +10,25 @@ from markupsafe import Markup
 from console.html import charts, ui
 from console.html.charts import Series
 from console.html.ui import duration
-from console.http import navigation, ticket_lists
-from console.http.ticket_lists import FIRST, LATE, STANDARD, TicketList
+from console.http import navigation
+from console.http.ticket_lists import FIRST, LATE, STANDARD, TicketList, TicketLists
 from console.http.visit import Visit
 from console.lists import lookup
 from server.dataclass import dataclass
 from server.queries import desk_figures
 from server.queries.desk_figures import TIMES_TITLE, DailyCounts, DayFigure, TicketFigure
 from server.records import records
+from server.tickets import passing_counts
 from server.translation import N_, Words, _
 
+# The icons of the figures of today.
+_ICONS: dict[Words, str] = {"New today": "ticket", "Replies today": "mail", "Closed today": "check"}
 UNTIL_TONIGHT = '"now to today 23:59:59"'
 
 
 @dataclass(frozen=True)
 class Tile:
-    """A number with a link to what it counts. note: what it is compared with."""
+    """A number with a link to the counted records. note: a comparison, "" for none."""
 
     label: Words
     icon: str
@@ -38,10 +42,9 @@ def queries(visit: Visit) -> list[str]:
     return desk_figures.queries(visit.ctx)
 
 
-def own_tiles(visit: Visit) -> list[Tile]:
-    """What the worker has to do, and has done today."""
+def own_tiles(visit: Visit, lists: TicketLists) -> list[Tile]:
+    """Returns the work of the caller: what is to do, and what was done today."""
     ctx = visit.ctx
-    lists = ticket_lists.read(ctx, counts_all=False)
     mine, waiting = (STANDARD[each].query for each in (FIRST, "waiting"))
     standard = {each.name: each for each in lists.standard}
     late, due, back = "", "", _count(visit, f"{waiting} reopen:{UNTIL_TONIGHT}", N_("{count} back today"))
@@ -56,18 +59,13 @@ def own_tiles(visit: Visit) -> list[Tile]:
         _list_tile(visit, standard["waiting"], back),
         Tile(N_("Drafts"), "pencil", ui.number(visit, lists.drafts or 0), navigation.DRAFTS.path),
         Tile(N_("Open tasks"), "task", tasks, lookup.found_at("task", own_tasks), late_tasks),
-        *(
-            _day_tile(visit, each, icon, "activity_log")
-            for each, icon in zip(desk_figures.today(ctx, desk_figures.OWN_TODAY), ("mail", "check"), strict=False)
-        ),
+        *(_day_tile(visit, each, "activity_log") for each in desk_figures.today(ctx, desk_figures.OWN_TODAY)),
     ]
 
 
-def team_tiles(visit: Visit, usual: list[TicketFigure]) -> list[Tile]:
+def team_tiles(visit: Visit, lists: TicketLists, usual: list[TicketFigure]) -> list[Tile]:
     """The day of all tickets that the caller may read. usual: response times of the last days."""
-    lists = ticket_lists.read(visit.ctx, counts_all=True)
-    figures = desk_figures.today(visit.ctx, desk_figures.TODAY)
-    tiles = [_day_tile(visit, each, icon, "ticket") for each, icon in zip(figures, ("ticket", "check"), strict=False)]
+    tiles = [_day_tile(visit, each, "ticket") for each in desk_figures.today(visit.ctx, desk_figures.TODAY)]
     first = desk_figures.first_response(visit.ctx)
     if first is not None:
         note = _("usually {time}", time=duration(usual[0].value)) if usual else ""
@@ -76,8 +74,11 @@ def team_tiles(visit: Visit, usual: list[TicketFigure]) -> list[Tile]:
                 N_("First response today"), "clock", duration(first.value), lookup.found_at("ticket", first.query), note
             )
         )
-    shown = ("unassigned", LATE, "open")
-    return [*tiles, *(_list_tile(visit, each) for each in lists.standard if each.name in shown)]
+    standard = {each.name: each for each in lists.standard}
+    if LATE in standard:  # the rail shows its last number
+        count = passing_counts.count(visit.ctx, STANDARD[LATE].query, lists.at)
+        standard[LATE] = replace(standard[LATE], count=count)
+    return [*tiles, *(_list_tile(visit, standard[name]) for name in ("unassigned", "open", LATE) if name in standard)]
 
 
 def own_chart(visit: Visit) -> list[Markup]:
@@ -113,9 +114,11 @@ def _list_tile(visit: Visit, listed: TicketList, note: str = "") -> Tile:
     return Tile(listed.label, listed.icon, value, listed.path, note)
 
 
-def _day_tile(visit: Visit, figure: DayFigure, icon: str, uri: str) -> Tile:
+def _day_tile(visit: Visit, figure: DayFigure, uri: str) -> Tile:
     note = "" if figure.usual is None else _("usually {count} by now", count=ui.number(visit, figure.usual))
-    return Tile(figure.label, icon, ui.number(visit, figure.value), lookup.found_at(uri, figure.query), note)
+    return Tile(
+        figure.label, _ICONS[figure.label], ui.number(visit, figure.value), lookup.found_at(uri, figure.query), note
+    )
 
 
 def _count(visit: Visit, q: str, text: Words, uri: str = "ticket") -> str:

@@ -4,6 +4,7 @@ from console.html.form import sentence
 from console.html.rendering import render
 from console.html.samples import Sample
 from console.html.templates import fragment
+from console.http import ticket_lists
 from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
@@ -42,6 +43,7 @@ def show(visit: Visit) -> PageResponse:
     news = SearchRequest(f"isRead:no worker.id:{visit.actor.worker_id} sort:-id", MAX_NEW, expand=LABEL)
     is_lead = visit.actor.is_admin or bool(visit.actor.manages)
     times = desk_figures.times(ctx) if is_lead else []
+    lists = ticket_lists.read(ctx, counts_all=False)
     reported = [("/rest/data/query.json", q) for q in reports.queries(visit)] if is_lead else []
     searches = [
         ("/rest/records/notification/search.json", news.q),
@@ -52,14 +54,14 @@ def show(visit: Visit) -> PageResponse:
     return render(
         visit,
         "start.html",
-        own=reports.own_tiles(visit),
+        own=reports.own_tiles(visit, lists),
         news=records.search(ctx, "notification", news),
         tickets=[
             (paths.ticket(each["mask"]), each)
             for each in records.search(ctx, "ticket", SearchRequest(NEXT, MAX_NEW))["results"]
         ],
         charts=reports.own_chart(visit),
-        team=reports.team_tiles(visit, times) if is_lead else (),
+        team=reports.team_tiles(visit, lists, times) if is_lead else (),
         pictures=reports.pictures(visit, times) if is_lead else (),
         most_wrong=MOST_WRONG,
         sentence=sentence,

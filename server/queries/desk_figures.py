@@ -132,13 +132,13 @@ def daily(ctx: Context, charts: tuple[tuple[Words, tuple[Counted, ...]], ...] = 
     """Yields the daily counts of the last DAYS. One that takes too long is left out, and not tried again soon."""
     days = _days(ctx)
     for title, series in charts:
-
-        def count(series: tuple[Counted, ...] = series) -> list[tuple[Words, list[int]]]:
-            return [(label, _per_day(ctx, days, *terms)) for label, *terms in series]
-
-        counts = _unless_slow(ctx, title, count)
+        counts = _unless_slow(ctx, title, partial(_series, ctx, days, series))
         if counts is not None:
             yield DailyCounts(title, days, counts)
+
+
+def _series(ctx: Context, days: list[str], series: tuple[Counted, ...]) -> list[tuple[Words, list[int]]]:
+    return [(label, _per_day(ctx, days, *terms)) for label, *terms in series]
 
 
 def owners(ctx: Context) -> list[TicketFigure]:
