@@ -9,6 +9,7 @@ import struct
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -211,9 +212,15 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
 @pytest.fixture
 def own(filled: Filled, tmp_path: Path) -> Iterator[Filled]:
     """A desk with the demo, for one test that changes it."""
-    databases.copy(filled.desk.store, tmp_path)
-    desk = Desk(tmp_path)
-    yield filled._replace(desk=desk)
+    with _copy(filled.desk, tmp_path) as desk:
+        yield filled._replace(desk=desk)
+
+
+@contextmanager
+def _copy(filled: Desk, folder: Path) -> Iterator[Desk]:
+    databases.copy(filled.store, folder)
+    desk = Desk(folder)
+    yield desk
     desk.close()
 
 
@@ -305,10 +312,8 @@ def filled_on_sunday(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sunda
 
 @pytest.fixture
 def sunday(filled_on_sunday: Sunday, tmp_path: Path) -> Iterator[Sunday]:
-    databases.copy(filled_on_sunday.desk.store, tmp_path)
-    desk = Desk(tmp_path)
-    yield filled_on_sunday._replace(desk=desk)
-    desk.close()
+    with _copy(filled_on_sunday.desk, tmp_path) as desk:
+        yield filled_on_sunday._replace(desk=desk)
 
 
 def test_first_responses_are_due_and_late_on_a_sunday_night(sunday: Sunday) -> None:
