@@ -30,7 +30,7 @@ SHOWN = "_shown"  # a field of the form: digests of the values that it showed, e
 DIGEST_BYTES = 8
 MAX_CLASH_CHARS = 200  # length of a value shown that another worker has stored
 CONFLICT = 409
-MANY_CONTROLS = 7  # that a form shows in sections
+MANY_CONTROLS = 7  # a form with this many has sections
 CHOSEN_BY_NAME = ("chooser", "owner")  # kinds that are sent as a name or as an id
 
 

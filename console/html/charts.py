@@ -48,8 +48,8 @@ def columns(
     marks: Sequence[str] = (),
     usual: int = 0,
 ) -> Markup:
-    """A column chart. places: names of what is on the axis; marks: their short names, for labels below the plot. axis:
-    the name of the axis. usual: a normal value of the first series, drawn as a line; 0 for none."""
+    """A column chart. places: the values of the axis, such as days; marks: their short names, for labels below the
+    plot. axis: the name of the axis. usual: a normal value of the first series, drawn as a line; 0 for none."""
     top = top_of(max((usual, *(value for each in series for value in each.values))))
     step = max(1, len(places) // MARKS)
     names = [each if (len(places) - 1 - at) % step == 0 else "" for at, each in enumerate(marks or places)]

@@ -16,7 +16,7 @@ ADDRESSES = 500  # read from one field
 ADDRESS_CHARACTERS = 254
 MAILBOX_CHARACTERS = 64
 NAME_CHARACTERS = 255
-DEMO_DOMAIN = "demo.example"  # of the people of the demo, whose email never leaves the service
+DEMO_DOMAIN = "demo.example"  # email to the people of the demo is never sent
 ENCODED_WORD_BYTES = 45  # in base64 within the 75 characters that RFC 2047 allows a word
 
 _SIMPLE = late_pattern(r'([^"(),:;<>@\\\[\]=]*)<([^"(),:;<>@\\\s]+@[^"(),:;<>@\\\s]+)>')

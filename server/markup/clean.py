@@ -111,7 +111,7 @@ def clean_html(
 
 
 def is_colored(html: str) -> bool:
-    """Whether sanitized HTML has colours of its own. Those of links and of borders do not count.
+    """Returns whether sanitized HTML sets colours of text or background, apart from those of links.
 
     >>> is_colored('<p style="color: #222222">Hi</p>'), is_colored('<td bgcolor="#336699">Hi</td>')
     (False, True)

@@ -18,7 +18,7 @@ from server.record_types.record_type import RecordType
 from server.records import records
 from server.translation import N_, Words, _, in_sentence, shown
 
-# {group: {type: what it is}}; types that administrators created are among the customers' data.
+# {group: {type: description}}. Types that administrators created are added to the customers' data.
 TYPES: dict[Words, dict[str, Words]] = {
     TEAM: {
         "worker": N_("People who work on tickets"),

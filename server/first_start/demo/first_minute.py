@@ -31,7 +31,7 @@ from server.tickets.types.ticket_parts.status import OPEN, WAITING
 from server.translation import N_
 
 KIND = "demo_mail"
-ARRIVES_SECONDS = 25  # from the first look at the inbox
+ARRIVES_SECONDS = 25  # after an administrator first opens the inbox
 
 
 def prepare(writing: RecordWriter, ticket_ids: Sequence[int]) -> None:

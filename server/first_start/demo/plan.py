@@ -26,7 +26,7 @@ OPEN, WAITING, CLOSED = "open", "waiting", "closed"
 UNWANTED_DAYS = 24  # deleted tickets are purged after some time
 OPEN_HOUR, CLOSE_HOUR = 7, 17  # UTC
 STALLED = 0.2  # share of recent conversations that wait for a long time
-STALLED_DAYS = 5  # after which customers have a reply
+STALLED_DAYS = 5  # the longest time that customers wait for a reply
 RESPONSE_HOURS = 8  # office hours until the first response is due
 DUE_MINUTES = (-620, -410, -190, -45, 20, 40, 90, 150, 260, 420)  # office minutes until unanswered tickets are due
 
@@ -52,7 +52,7 @@ class Step:
 
 @dataclass(slots=True)
 class PlannedTicket:
-    """One ticket with all its steps. next_mail: what the customer replies later, None if the story ends before."""
+    """One ticket with all its steps. next_mail: the customer's next reply, None at the end of the story."""
 
     number: int
     story: Story
