@@ -114,7 +114,8 @@ export function combobox(input, find, take, isSettled) {
   function submit() {
     const act = input.closest(".pick")?.querySelector("button");
     if (act) return act.click();
-    if ("several" in input.dataset) return input.dispatchEvent(new Event("entered")); // one of the addresses of a mail
+    const isOfMail = "several" in input.dataset && input.form?.matches("[data-writing]");
+    if (isOfMail) return input.dispatchEvent(new Event("entered")); // one of its addresses
     input.form?.requestSubmit([...input.form.elements].find((each) => each.type === "submit"));
   }
 

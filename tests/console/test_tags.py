@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from server.record_types.shared import paths
 from tests.console.test_tickets import undo
@@ -43,6 +43,23 @@ def test_tags_are_added_and_removed_on_a_ticket_and_undone(
     assert tags_of(nora, ticket) == [f"{word} b"]
     undo(signed_in, page)
     assert tags_of(nora, ticket) == [f"{word} a", f"{word} b"]
+
+
+def test_tags_that_are_entered_before_the_completions_arrive_are_added(
+    page: Page, nora: Api, ticket: dict[str, Any], word: str
+) -> None:
+    held: list[Route] = []
+    page.route("**/-/choose/tag?*", lambda route: held.append(route))
+    page.goto(ticket["page"])
+    page.keyboard.press("t")
+    expect(page.locator("#tags")).to_be_focused()
+    page.keyboard.type(f"{word}, {word} x")
+    page.keyboard.press("Enter")
+    page.unroute("**/-/choose/tag?*")
+    for each in held:
+        each.continue_()
+    expect(page.locator("#toasts")).to_contain_text("Tags changed.")
+    assert tags_of(nora, ticket) == [word, f"{word} x"]
 
 
 def test_selected_tickets_are_tagged_and_untagged_and_each_gets_its_own_tags_back(
