@@ -95,7 +95,7 @@ def test_a_day_by_mouse(page: Page, nora: Api) -> None:
     row.get_by_role("checkbox").check()
     page.get_by_role("button", name="Assign to me").click()
     expect(page.locator("#toasts")).to_contain_text("Assigned to you.")
-    page.get_by_role("link", name="My open").click()
+    page.locator("#rail").get_by_role("link", name="My open").click()
     page.get_by_role("link", name="By mouse").first.click()
     page.get_by_role("link", name="Reply to the message from").click()
     page.locator("#content").fill("It is on its way.")
