@@ -106,7 +106,8 @@ PLACES = (
         PRODUCTIVITY,
         "worker",
         NavigationItem(
-            "/search/snippet", N_("Snippets"), N_("canned replies canned responses text blocks"), icon="clip", for_leads=True,
+            "/search/snippet", N_("Snippets"), N_("canned replies canned responses text blocks"), icon="clip",
+            for_leads=True,
             about=N_("Texts to insert into replies"),
         ),
         NavigationItem(
