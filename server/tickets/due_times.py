@@ -1,34 +1,42 @@
-"""The times by which a ticket must get a first response and be resolved, from its service target.
+"""The times by which a ticket must get a first response, a next response and be resolved, from its service target.
 
 They are stored on the ticket so that lists can sort and search by them. Only hours of the target's calendar count, and
 for the resolution only while the ticket is open. Outside of the loaded range of the calendar, all hours count.
 
 Times are Unix seconds, 0 for none. due_at: the earliest goal of an open ticket that is not yet met. tell_at: when the
-next notification is due."""
+next notification is due. next_response_since: when the oldest message came that the requester still waits to have
+answered, after the first response."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from server.dataclass import dataclass
 from server.record_types.calendars import availability
 from server.record_types.calendars.availability import Ranges
 from server.record_types.calendars.calendar_rows import occurrences
+from server.record_types.calendars.occurrences import LATEST, Occurrence
 from server.record_types.calendars.times_of_day import DAY_SECONDS
 from server.record_types.parts import Change, Reading, Record, Writing
 from server.store.store_local import VersionedLocal
 from server.store.tables import Column, table_named
 from server.store.transaction import Transaction
-from server.tickets.types.ticket_parts.status import OPEN
+from server.tickets.types.ticket_parts.status import OPEN, PENDING
 from server.times import zone
 
 VERSION = "service_targets"
 BEHIND_DAYS, AHEAD_DAYS = 40, 140  # the loaded range of calendars around today
 RENEW_DAYS = 7  # the loaded range is renewed after this time
-NAMES = ("target_id", "response_due_at", "resolution_due_at", "resolution_used", "due_at", "tell_at")
-COLUMNS = (
-    *map(Column, NAMES),
-    Column("response_missed"),
-    Column("resolution_missed"),
+GOALS = ("response", "next_response", "resolution")
+NAMES = (
+    "target_id",
+    *(f"{goal}_due_at" for goal in GOALS),
+    "next_response_since",
+    "resolution_used",
+    "due_at",
+    "tell_at",
+)
+COLUMNS = tuple(
+    map(Column, (*NAMES, *(f"{goal}_missed" for goal in GOALS)))
 )  # resolution_used: calendar seconds of earlier periods in which the ticket was open
 
 
@@ -40,6 +48,7 @@ class TargetTerms:
     group_id: int
     importance_min: int
     response: int
+    next_response: int
     resolution: int
     warning: int
     calendar_id: int
@@ -47,10 +56,12 @@ class TargetTerms:
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """All enabled targets in order of precedence, with the hours of their calendars from since to until."""
+    """All enabled targets in order of precedence, with the hours of their calendars from since to until, and the
+    events that are busy meanwhile, such as holidays."""
 
     terms: tuple[TargetTerms, ...] = ()
     hours: Mapping[int, Ranges] | None = None
+    busy: Mapping[int, Sequence[Occurrence]] | None = None
     since: int = 0
     until: int = 0
 
@@ -109,6 +120,8 @@ def apply(change: Change, writing: Writing) -> None:
     is_moved = change.is_create or change.changes("group_id") or change.changes("importance")
     if not is_moved and not change.changes("status_id"):
         return
+    if change.value("status_id") not in PENDING and change.was("next_response_since"):
+        change.new |= {"next_response_since": 0, "next_response_due_at": 0}
     targets = enabled_targets(writing)
     if not targets.terms and not change.was("target_id"):
         return
@@ -116,17 +129,52 @@ def apply(change: Change, writing: Writing) -> None:
 
 
 def renewed(targets: Targets, ticket: Record, now: int) -> dict[str, Any]:
-    """Returns the columns of an open ticket after targets or calendars have changed."""
+    """Returns the columns of an open ticket after targets or calendars have changed. What is overdue by now is missed,
+    and no one is notified of it."""
     target = targets.for_ticket(ticket["group_id"], ticket["importance"])
-    return _columns(targets, target, {**ticket, "target_id": target.id if target else 0}, now, is_new=True)
+    values = _columns(targets, target, {**ticket, "target_id": target.id if target else 0}, now, is_new=True)
+    if 0 < values["due_at"] <= now and "tell_at" in values:
+        due = {**ticket, **values}
+        missed = {f"{goal}_missed": 1 for goal in unmet_goals(due) if 0 < due[f"{goal}_due_at"] <= now}
+        return values | missed | {"tell_at": 0}
+    return values
 
 
-def answered(writing: Writing, ticket: Record, values: Mapping[str, Any], created: int) -> dict[str, Any]:
-    """Returns the columns that change with the first response to a ticket. values: the columns of the same change."""
+def replied(writing: Writing, ticket: Record, values: Mapping[str, Any], created: int) -> dict[str, Any]:
+    """Returns the columns that change with a reply to a ticket. values: the columns of the same change."""
+    none = {"next_response_since": 0, "next_response_due_at": 0} if ticket["next_response_since"] else {}
     if not ticket["target_id"]:
-        return {}
-    late = {"response_missed": 1} if 0 < ticket["response_due_at"] < created else {}
-    return late | _next(enabled_targets(writing), {**ticket, **values}, writing.now)
+        return none
+    late = {
+        f"{goal}_missed": 1
+        for goal in unmet_goals(ticket)
+        if goal != "resolution" and 0 < ticket[f"{goal}_due_at"] < created
+    }
+    return none | late | _next(enabled_targets(writing), {**ticket, **values, **none}, writing.now)
+
+
+def awaited(writing: Writing, ticket: Record, created: int) -> dict[str, Any]:
+    """Returns the columns that change when a requester writes again, after a reply. created: of the oldest message that
+    has no reply yet."""
+    values = {"next_response_since": created}
+    if not ticket["target_id"]:
+        return values
+    targets = enabled_targets(writing)
+    target = targets.with_id(ticket["target_id"])
+    values |= _next_response(targets, target, {**ticket, **values})
+    return values | _next(targets, {**ticket, **values}, writing.now)
+
+
+def unmet_goals(ticket: Record) -> tuple[str, ...]:
+    """Returns the goals that a ticket still has to meet until it is closed."""
+    if ticket["next_response_since"]:
+        return ("next_response", "resolution")
+    return ("resolution",) if ticket["initial_response_message_id"] else ("response", "resolution")
+
+
+def next_goal(ticket: Record) -> str:
+    """Returns the goal that a ticket has to meet first."""
+    return min(unmet_goals(ticket), key=lambda goal: ticket[f"{goal}_due_at"] or LATEST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,9 +213,11 @@ def _columns(targets: Targets, target: TargetTerms | None, ticket: Record, now: 
     """Returns the due times. is_new: whether the ticket may have had another target until now."""
     values: dict[str, Any] = {"target_id": target.id if target else 0}
     if target is None:
-        return {**values, "response_due_at": 0, "resolution_due_at": 0, "due_at": 0, "tell_at": 0}
+        return {**values, **dict.fromkeys((f"{goal}_due_at" for goal in GOALS), 0), "due_at": 0, "tell_at": 0}
     if is_new:
-        values["response_due_at"] = targets.end_of(target, ticket["created"], target.response) if target.response else 0
+        is_expected = target.response and not _is_composed(ticket)
+        values["response_due_at"] = targets.end_of(target, ticket["created"], target.response) if is_expected else 0
+        values |= _next_response(targets, target, ticket)
     if ticket["status_id"] == OPEN:
         since = ticket["last_opened_at"] or ticket["created"]
         seconds_left = target.resolution - ticket["resolution_used"]
@@ -176,15 +226,29 @@ def _columns(targets: Targets, target: TargetTerms | None, ticket: Record, now: 
     return values | _next(targets, {**ticket, **values}, now)
 
 
+def _is_composed(ticket: Record) -> bool:
+    """Whether the first message is a worker's, and so no one waits for a first response."""
+    is_silent = ticket["num_messages"] and not ticket["num_messages_in"]
+    return not ticket["initial_response_message_id"] and bool(is_silent or ticket["next_response_since"])
+
+
+def _next_response(targets: Targets, target: TargetTerms | None, ticket: Record) -> dict[str, Any]:
+    since = ticket["next_response_since"]
+    due = targets.end_of(target, since, target.next_response) if target and target.next_response and since else 0
+    return {"next_response_due_at": due}
+
+
 def _next(targets: Targets, ticket: Record, now: int) -> dict[str, Any]:
     """Returns the earliest due time and when to notify about it, both 0 unless the ticket is open."""
-    due = [] if ticket["initial_response_message_id"] else [ticket["response_due_at"]]
-    due_at = min(filter(None, [*due, ticket["resolution_due_at"]]), default=0) if ticket["status_id"] == OPEN else 0
+    goal = next_goal(ticket)
+    due_at = ticket[f"{goal}_due_at"] if ticket["status_id"] == OPEN else 0
     if due_at == ticket["due_at"]:
         return {"due_at": due_at} if due_at else {"due_at": 0, "tell_at": 0}
     target = targets.with_id(ticket["target_id"])
     tell_at = due_at - target.warning if target is not None and due_at else 0
-    return {"due_at": due_at, "tell_at": tell_at if tell_at > now else due_at}
+    if tell_at <= now:
+        tell_at = 0 if due_at <= now and ticket[f"{goal}_missed"] else due_at
+    return {"due_at": due_at, "tell_at": tell_at}
 
 
 def _read(reading: Reading) -> Targets:
@@ -195,22 +259,25 @@ def _read(reading: Reading) -> Targets:
             table.c.group_id,
             table.c.importance_min,
             table.c.response_minutes,
+            table.c.next_response_minutes,
             table.c.resolution_minutes,
             table.c.warning_minutes,
             table.c.calendar_id,
         ).where(table.c.is_disabled == 0)
     )
     terms = [
-        TargetTerms(id, group_id, importance, response * 60, resolution * 60, warning * 60, calendar_id)
-        for id, group_id, importance, response, resolution, warning, calendar_id in rows
+        TargetTerms(id, group_id, importance, *(60 * each for each in minutes), calendar_id)
+        for id, group_id, importance, *minutes, calendar_id in rows
     ]
     terms.sort(key=lambda each: (each.group_id == 0, -each.importance_min, each.id))
     since, until = reading.now - BEHIND_DAYS * DAY_SECONDS, reading.now + AHEAD_DAYS * DAY_SECONDS
-    return Targets(tuple(terms), _hours(reading, {each.calendar_id for each in terms}, since, until), since, until)
+    events = _events(reading, {each.calendar_id for each in terms}, since, until)
+    hours = {id: availability.free(each) for id, each in events.items()}
+    busy = {id: [one for one in each if not one.is_available] for id, each in events.items()}
+    return Targets(tuple(terms), hours, busy, since, until)
 
 
-def _hours(reading: Reading, ids: set[int], since: int, until: int) -> dict[int, Ranges]:
-    """Returns {calendar id: ranges of availability}."""
+def _events(reading: Reading, ids: set[int], since: int, until: int) -> dict[int, list[Occurrence]]:
+    """Returns {calendar id: its events}."""
     calendars = [each for id in sorted(ids - {0}) if (each := reading.record("calendar", id)) is not None]
-    by_calendar = occurrences(reading.tx, calendars, since, until, zone("UTC")) if calendars else {}
-    return {id: availability.free(each) for id, each in by_calendar.items()}
+    return occurrences(reading.tx, calendars, since, until, zone("UTC")) if calendars else {}

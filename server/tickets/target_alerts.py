@@ -25,7 +25,11 @@ from server.translation import N_
 BATCH = 200  # tickets in one transaction; other writers run between two transactions
 MAX_BATCHES = 50  # batches of one scan; the next scan does the rest
 SEEN = "service_targets_seen"  # the version of targets and calendars applied to all open tickets
-GOALS = {"response": N_("first response"), "resolution": N_("resolution")}
+GOALS = {
+    "response": N_("first response"),
+    "next_response": N_("next response"),
+    "resolution": N_("resolution"),
+}
 
 
 @periodic(N_("service targets"), N_("Assigns targets to open tickets, and notifies workers of those that are due."))
@@ -98,7 +102,7 @@ def _notify_all(writing: RecordWriter) -> None:
 
 
 def _notify(writing: RecordWriter, ticket: Record) -> None:
-    goal = "response" if ticket["due_at"] == ticket["response_due_at"] and not _is_answered(ticket) else "resolution"
+    goal = due_times.next_goal(ticket)
     is_missed = ticket["due_at"] <= writing.now
     missed = {f"{goal}_missed": 1, "tell_at": 0}
     writing.set("ticket", ticket["id"], missed if is_missed else {"tell_at": ticket["due_at"]})
@@ -117,10 +121,6 @@ def _notify(writing: RecordWriter, ticket: Record) -> None:
             **event_publishing.record_values("ticket", contexts.TICKET, ticket["id"]),
         },
     )
-
-
-def _is_answered(ticket: Record) -> bool:
-    return bool(ticket["initial_response_message_id"])
 
 
 def _managers(writing: RecordWriter, ticket: Record) -> tuple[int, ...]:

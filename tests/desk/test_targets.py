@@ -44,6 +44,11 @@ class Promises:
     def answer(self, id: int) -> None:
         self.desk.reply(self.desk.message(id)["id"], dont_send="1")
 
+    def answer_a_mail(self, id: int) -> None:
+        self.desk.add_requester(id, "ann@kite.example")
+        self.desk.received(id)
+        self.answer(id)
+
     def points(self, id: int) -> list[str]:
         return [each for each in self.desk.activity(id) if each.startswith("ticket.target")]
 
@@ -132,13 +137,67 @@ def test_moving_or_another_importance_selects_another_target(promises: Promises)
 
 def test_a_reply_meets_the_first_and_closing_the_second(promises: Promises) -> None:
     desk, id = promises.desk, promises.ticket()
-    desk.add_requester(id, "ann@kite.example")
-    desk.received(id)
-    promises.answer(id)
+    promises.answer_a_mail(id)
     assert promises.due(id)[2] == 600
     desk.update("ticket", id, status_id=2)
     found = desk.ticket(id)
     assert (found["due_at"], found["response_missed"], found["resolution_missed"]) == (0, 0, 0)
+
+
+def test_a_message_after_the_reply_needs_a_next_response(promises: Promises) -> None:
+    desk, id = promises.desk, promises.ticket()
+    desk.update("service_target", promises.target, next_response_minutes=60)
+    desk.run_due()
+    promises.answer_a_mail(id)
+    assert desk.ticket(id)["next_response_due_at"] == 0
+    desk.now += 10 * MINUTE
+    desk.received(id)
+    desk.now += 10 * MINUTE
+    desk.received(id)  # counts from the first that has no reply
+    assert desk.ticket(id)["next_response_due_at"] == NOW + 70 * MINUTE and promises.due(id)[2] == 70
+    desk.run_due(50 * MINUTE)
+    assert promises.points(id)[-1] == "ticket.target.missed"
+    promises.answer(id)
+    found = desk.ticket(id)
+    assert (found["next_response_due_at"], found["next_response_missed"], promises.due(id)[2]) == (0, 1, 600)
+
+
+def test_a_composed_ticket_needs_a_next_response_instead_of_a_first(promises: Promises) -> None:
+    desk = promises.desk
+    desk.update("service_target", promises.target, next_response_minutes=60)
+    desk.run_due()
+    id = desk.ticket_id()
+    assert promises.due(id) == (0, 600, 600)
+    desk.now += 2 * HOUR
+    desk.received(id)
+    desk.update("service_target", promises.target, warning_minutes=5)
+    desk.run_due()
+    assert promises.due(id) == (0, 600, 180)
+
+
+def test_closing_ends_the_wait_for_a_next_response(promises: Promises) -> None:
+    desk, id = promises.desk, promises.ticket()
+    desk.update("service_target", promises.target, next_response_minutes=60)
+    desk.run_due()
+    promises.answer_a_mail(id)
+    desk.received(id)
+    for status_id in (2, 0):
+        desk.update("ticket", id, status_id=status_id)
+    assert desk.ticket(id)["next_response_since"] == 0 and promises.due(id)[2] == 600
+
+
+def test_deleting_the_message_ends_the_wait_for_a_next_response(promises: Promises) -> None:
+    desk, id = promises.desk, promises.ticket()
+    desk.update("service_target", promises.target, next_response_minutes=60)
+    desk.run_due()
+    promises.answer_a_mail(id)
+    reply = desk.message(id)["id"]
+    late = desk.received(id)
+    desk.write(lambda writing: writing.delete("message", late))
+    assert desk.ticket(id)["next_response_due_at"] == 0
+    desk.received(id)
+    desk.write(lambda writing: writing.delete("message", reply))
+    assert promises.due(id) == (240, 600, 240) and desk.ticket(id)["next_response_since"] == 0
 
 
 def test_waiting_does_not_count_for_the_resolution(promises: Promises) -> None:
@@ -201,9 +260,7 @@ def test_the_owner_is_notified_before_and_once_it_is_missed(promises: Promises) 
 
 def test_met_targets_notify_no_one(promises: Promises) -> None:
     desk, id = promises.desk, promises.ticket()
-    desk.add_requester(id, "ann@kite.example")
-    desk.received(id)
-    promises.answer(id)
+    promises.answer_a_mail(id)
     desk.run_due(5 * HOUR)
     assert promises.points(id) == []
     desk.run_due(5 * HOUR)
@@ -226,6 +283,20 @@ def test_a_late_response_is_recorded(promises: Promises) -> None:
     desk.now += 5 * HOUR
     promises.answer(id)
     assert desk.ticket(id)["response_missed"] == 1 and promises.due(id)[2] == 600
+
+
+def test_what_was_overdue_before_the_target_notifies_no_one(desk: Post) -> None:
+    old = desk.create("ticket", subject="Old", group_id=desk.support, owner_id=desk.milo)
+    desk.now += 5 * HOUR
+    promises = Promises(desk)
+    new = promises.ticket(owner_id=desk.milo)
+    desk.run_due()
+    assert promises.points(old) == [] and desk.ticket(old)["response_missed"] == 1
+    desk.run_due(5 * HOUR)
+    assert promises.points(new) == ["ticket.target.missed"]
+    promises.answer_a_mail(old)
+    desk.run_due(HOUR)
+    assert promises.points(old) == ["ticket.target.missed"]  # the resolution, which was not overdue before
 
 
 # -- search, rights ----------------------------------------------------------------------------------------------------
