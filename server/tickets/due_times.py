@@ -8,6 +8,7 @@ next notification is due. next_response_since: when the oldest message came that
 answered, after the first response."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from server.dataclass import dataclass
@@ -52,6 +53,10 @@ class TargetTerms:
     resolution: int
     warning: int
     calendar_id: int
+
+    def runs(self, ticket: Record) -> bool:
+        """Whether the clocks of a ticket run."""
+        return bool(ticket["status_id"] == OPEN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +170,17 @@ def awaited(writing: Writing, ticket: Record, created: int) -> dict[str, Any]:
     return values | _next(targets, {**ticket, **values}, writing.now)
 
 
+def used_seconds(targets: Targets, target: TargetTerms, ticket: Record, now: int) -> int:
+    """Returns the seconds of the target's hours in which the clock of the resolution ran."""
+    used = int(ticket["resolution_used"])
+    return used + targets.seconds(target, _runs_since(ticket), now) if target.runs(ticket) else used
+
+
+def is_pending(ticket: Record) -> bool:
+    """Whether a ticket is open or waiting."""
+    return ticket["status_id"] in PENDING
+
+
 def unmet_goals(ticket: Record) -> tuple[str, ...]:
     """Returns the goals that a ticket still has to meet until it is closed."""
     if ticket["next_response_since"]:
@@ -218,12 +234,16 @@ def _columns(targets: Targets, target: TargetTerms | None, ticket: Record, now: 
         is_expected = target.response and not _is_composed(ticket)
         values["response_due_at"] = targets.end_of(target, ticket["created"], target.response) if is_expected else 0
         values |= _next_response(targets, target, ticket)
-    if ticket["status_id"] == OPEN:
-        since = ticket["last_opened_at"] or ticket["created"]
+    if target.runs(ticket):
+        since = _runs_since(ticket)
         seconds_left = target.resolution - ticket["resolution_used"]
         due = targets.end_of(target, since, seconds_left) if seconds_left > 0 else since
         values["resolution_due_at"] = due if target.resolution else 0
     return values | _next(targets, {**ticket, **values}, now)
+
+
+def _runs_since(ticket: Record) -> int:
+    return int(ticket["last_opened_at"] or ticket["created"])
 
 
 def _is_composed(ticket: Record) -> bool:
@@ -266,15 +286,22 @@ def _read(reading: Reading) -> Targets:
         ).where(table.c.is_disabled == 0)
     )
     terms = [
-        TargetTerms(id, group_id, importance, *(60 * each for each in minutes), calendar_id)
-        for id, group_id, importance, *minutes, calendar_id in rows
+        TargetTerms(id, group_id, importance, first * 60, later * 60, resolution * 60, warning * 60, calendar_id)
+        for id, group_id, importance, first, later, resolution, warning, calendar_id in rows
     ]
     terms.sort(key=lambda each: (each.group_id == 0, -each.importance_min, each.id))
     since, until = reading.now - BEHIND_DAYS * DAY_SECONDS, reading.now + AHEAD_DAYS * DAY_SECONDS
     events = _events(reading, {each.calendar_id for each in terms}, since, until)
-    hours = {id: availability.free(each) for id, each in events.items()}
+    hours = {id: availability.free(_with_all_hours(each, since, until)) for id, each in events.items()}
     busy = {id: [one for one in each if not one.is_available] for id, each in events.items()}
     return Targets(tuple(terms), hours, busy, since, until)
+
+
+def _with_all_hours(events: list[Occurrence], since: int, until: int) -> list[Occurrence]:
+    """Returns the events of a calendar; with all hours if it only has holidays."""
+    if not events or any(each.is_available for each in events):
+        return events
+    return [*events, replace(events[0], start=since, end=until, is_available=True)]
 
 
 def _events(reading: Reading, ids: set[int], since: int, until: int) -> dict[int, list[Occurrence]]:

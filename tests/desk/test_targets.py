@@ -8,7 +8,7 @@ from server.errors import Forbidden, HelpdeskError, Required
 from server.record_types.calendars import availability
 from server.records import records
 from server.records.records import SearchRequest
-from server.tickets import target_alerts
+from server.tickets import target_alerts, target_clocks
 from tests.desk.conftest import NOW, Post
 
 names = pytest.mark.parametrize
@@ -239,6 +239,27 @@ def test_many_tickets_are_updated_in_batches(desk: Post, monkeypatch: pytest.Mon
     ids = [desk.create("ticket", subject=str(number), group_id=desk.support) for number in range(8)]
     promises = Promises(desk)
     assert [promises.due(id) for id in ids] == [(240, 600, 240)] * 8
+
+
+def test_a_clock_names_its_pauses_and_holidays(desk: Post) -> None:
+    hours = calendar(desk)
+    desk.create(
+        "calendar_event_recurring", name="Founding day", calendar_id=hours, patterns="november 23", is_available=0
+    )
+    promises = Promises(desk, hours)
+    id = promises.ticket()
+    desk.now += HOUR
+    desk.update("ticket", id, status_id=1)
+    desk.now = MONDAY_9 + DAY + HOUR
+    [first, resolution] = target_clocks.read(desk.context(), id)
+    assert (first.state, resolution.state, resolution.used) == ("paused", "paused", HOUR)
+    desk.update("ticket", id, status_id=0)
+    [first, resolution] = target_clocks.read(desk.context(), id)
+    assert (first.seconds, first.since, first.due_at) == (4 * HOUR, NOW, MONDAY_9 + DAY + 4 * HOUR - (FIVE_PM - NOW))
+    assert (resolution.used, resolution.paused) == (HOUR, FIVE_PM - NOW) and resolution.has_hours
+    assert [(each.name, str(each.first), str(each.last)) for each in resolution.holidays] == [
+        ("Founding day", "2026-11-23", "2026-11-23")
+    ]
 
 
 # -- notifications -----------------------------------------------------------------------------------------------------

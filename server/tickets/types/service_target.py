@@ -1,5 +1,5 @@
-"""Service targets: how soon tickets must get a first and a next response, and be resolved. tickets/due_times.py computes the due
-times."""
+"""Service targets: how soon tickets must get a first and a next response, and be resolved. tickets/due_times.py
+computes the due times."""
 
 from server.errors import Required
 from server.fields import Bit, CreatedAt, Id, Name, Number, UpdatedAt
@@ -12,9 +12,9 @@ MAX_MINUTES = 366 * 24 * 60
 
 
 class ServiceTarget(RecordType):
-    """The times within which tickets need a first response, a next response and a resolution, counted in the hours of a calendar; for
-    tickets of a group, from a minimum importance. If several apply, a target of the ticket's group takes precedence
-    over one for every group, then the one with the higher importance."""
+    """The times within which tickets need a first response, a next response and a resolution, counted in the hours of
+    a calendar; for tickets of a group, from a minimum importance. If several apply, a target of the ticket's group
+    takes precedence over one for every group, then the one with the higher importance."""
 
     uri = "service_target"
     aliases = ("service_targets", "service target", "service targets", "sla")

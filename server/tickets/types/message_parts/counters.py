@@ -8,7 +8,6 @@ from server.record_types.parts import Change, Record, Writing
 from server.store.statements import slot
 from server.store.tables import table_named
 from server.tickets import due_times
-from server.tickets.types.ticket_parts.status import PENDING
 
 WATCHED = ("ticket_id", "is_outgoing", "worker_id", "sender_id", "created")  # columns that the counters depend on
 
@@ -109,7 +108,7 @@ def recount(writing: Writing, ticket_id: int) -> None:
         "elapsed_response_first": 0,
     } | (_response(ticket, *reply) if reply else {})
     values |= due_times.replied(writing, ticket, values, reply[1] if reply else writing.now)
-    since = _awaited_since(writing, ticket_id, last_reply) if last_reply and ticket["status_id"] in PENDING else 0
+    since = _awaited_since(writing, ticket_id, last_reply) if last_reply and due_times.is_pending(ticket) else 0
     if since:
         since = max(since, ticket["next_response_since"])
         values |= due_times.awaited(writing, {**ticket, **values}, since)
