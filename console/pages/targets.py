@@ -26,7 +26,7 @@ FORM = RecordForm(URI, (
     Control("response_minutes", N_("First response"), N_("In minutes. Blank or 0: no target.")),
     Control("next_response_minutes", N_("Next response"),
             N_("In minutes from a customer's message until the next reply. Blank or 0: no target.")),
-    Control("resolution_minutes", N_("Resolution"), N_("In minutes of open time. Blank or 0: no target.")),
+    Control("resolution_minutes", N_("Resolution"), N_("In minutes, without the time in which its clock is paused. Blank or 0: no target.")),
     Control("calendar_id", N_("Hours"), N_("Only the available time of the calendar counts."),
             none=N_("Around the clock")),
     Control("warning_minutes", N_("Warn (minutes before)"),

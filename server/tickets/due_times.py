@@ -1,14 +1,16 @@
 """The times by which a ticket must get a first response, a next response and be resolved, from its service target.
 
 They are stored on the ticket so that lists can sort and search by them. Only hours of the target's calendar count, and
-for the resolution only while the ticket is open. Outside of the loaded range of the calendar, all hours count.
+for the resolution only while the ticket is open, or has a status whose clock runs. Outside of the loaded range of the
+calendar, all hours count.
 
-Times are Unix seconds, 0 for none. due_at: the earliest goal of an open ticket that is not yet met. tell_at: when the
-next notification is due. next_response_since: when the oldest message came that the requester still waits to have
-answered, after the first response."""
+Times are Unix seconds, 0 for none. due_at: the earliest goal that is not yet met, while the clocks run. tell_at: when
+the next notification is due. next_response_since: when the oldest message came that the requester still waits to have
+answered, after the first response. resolution_since: since when the clock of the resolution runs; 0 for since the
+ticket was opened."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import Any
 
 from server.dataclass import dataclass
@@ -21,17 +23,20 @@ from server.record_types.parts import Change, Reading, Record, Writing
 from server.store.store_local import VersionedLocal
 from server.store.tables import Column, table_named
 from server.store.transaction import Transaction
+from server.tickets.types.ticket_parts import status_names
 from server.tickets.types.ticket_parts.status import OPEN, PENDING
 from server.times import zone
 
 VERSION = "service_targets"
 BEHIND_DAYS, AHEAD_DAYS = 40, 140  # the loaded range of calendars around today
 RENEW_DAYS = 7  # the loaded range is renewed after this time
+STOPPED = -1  # resolution_since while the clock is paused
 GOALS = ("response", "next_response", "resolution")
 NAMES = (
     "target_id",
     *(f"{goal}_due_at" for goal in GOALS),
     "next_response_since",
+    "resolution_since",
     "resolution_used",
     "due_at",
     "tell_at",
@@ -54,21 +59,23 @@ class TargetTerms:
     warning: int
     calendar_id: int
 
-    def runs(self, ticket: Record) -> bool:
-        """Whether the clocks of a ticket run."""
-        return bool(ticket["status_id"] == OPEN)
-
 
 @dataclass(frozen=True, slots=True)
 class Targets:
     """All enabled targets in order of precedence, with the hours of their calendars from since to until, and the
-    events that are busy meanwhile, such as holidays."""
+    events that are busy meanwhile, such as holidays. clocks: {id of a status with a name: what its clock does}."""
 
     terms: tuple[TargetTerms, ...] = ()
     hours: Mapping[int, Ranges] | None = None
     busy: Mapping[int, Sequence[Occurrence]] | None = None
     since: int = 0
     until: int = 0
+    clocks: Mapping[int, str] = field(default_factory=dict)
+
+    def runs(self, ticket: Record) -> bool:
+        """Whether the clocks of a ticket run."""
+        clock = self.clocks.get(ticket["status_name_id"])
+        return is_pending(ticket) and (clock == status_names.RUNS if clock else ticket["status_id"] == OPEN)
 
     def for_ticket(self, group_id: int, importance: int) -> TargetTerms | None:
         """Returns the target of a ticket."""
@@ -123,21 +130,22 @@ def apply(change: Change, writing: Writing) -> None:
     """Adds the due times that follow from a change of group, importance or status to the change. Call it after
     status.apply."""
     is_moved = change.is_create or change.changes("group_id") or change.changes("importance")
-    if not is_moved and not change.changes("status_id"):
+    if not is_moved and not change.changes("status_id") and not change.changes(status_names.COLUMN):
         return
     if change.value("status_id") not in PENDING and change.was("next_response_since"):
         change.new |= {"next_response_since": 0, "next_response_due_at": 0}
     targets = enabled_targets(writing)
     if not targets.terms and not change.was("target_id"):
         return
-    change.new.update(_after(targets, _Spell(change, writing.now), is_moved=is_moved))
+    change.new.update(_after(targets, change, writing.now, is_moved=is_moved))
 
 
 def renewed(targets: Targets, ticket: Record, now: int) -> dict[str, Any]:
-    """Returns the columns of an open ticket after targets or calendars have changed. What is overdue by now is missed,
-    and no one is notified of it."""
+    """Returns the columns of an open or waiting ticket after targets, calendars or statuses have changed. What is
+    overdue by now is missed, and no one is notified of it."""
     target = targets.for_ticket(ticket["group_id"], ticket["importance"])
-    values = _columns(targets, target, {**ticket, "target_id": target.id if target else 0}, now, is_new=True)
+    values = _switched(targets, target, target, ticket, ticket, now)
+    values = _columns(targets, target, {**ticket, **values}, now, is_new=True) | values
     if 0 < values["due_at"] <= now and "tell_at" in values:
         due = {**ticket, **values}
         missed = {f"{goal}_missed": 1 for goal in unmet_goals(due) if 0 < due[f"{goal}_due_at"] <= now}
@@ -173,7 +181,7 @@ def awaited(writing: Writing, ticket: Record, created: int) -> dict[str, Any]:
 def used_seconds(targets: Targets, target: TargetTerms, ticket: Record, now: int) -> int:
     """Returns the seconds of the target's hours in which the clock of the resolution ran."""
     used = int(ticket["resolution_used"])
-    return used + targets.seconds(target, _runs_since(ticket), now) if target.runs(ticket) else used
+    return used + targets.seconds(target, _runs_since(ticket), now) if targets.runs(ticket) else used
 
 
 def is_pending(ticket: Record) -> bool:
@@ -193,36 +201,35 @@ def next_goal(ticket: Record) -> str:
     return min(unmet_goals(ticket), key=lambda goal: ticket[f"{goal}_due_at"] or LATEST)
 
 
-@dataclass(frozen=True, slots=True)
-class _Spell:
-    """A change of a ticket, and the period of being open that it may end."""
-
-    change: Change
-    now: int
-
-    @property
-    def record(self) -> Record:
-        change = self.change
-        return {**(change.old or change.type.initial), **change.new, "created": change.value("created") or self.now}
-
-    @property
-    def ends(self) -> bool:
-        """Whether the change ends a period of being open."""
-        return not self.change.is_create and self.change.was("status_id") == OPEN != self.change.value("status_id")
-
-
-def _after(targets: Targets, spell: _Spell, *, is_moved: bool) -> dict[str, Any]:
+def _after(targets: Targets, change: Change, now: int, *, is_moved: bool) -> dict[str, Any]:
     """Returns the columns after a change."""
-    ticket, was = spell.record, spell.change.was
-    values: dict[str, Any] = {}
-    before = targets.with_id(was("target_id"))
-    if spell.ends and before is not None:
-        values["resolution_used"] = was("resolution_used") + targets.seconds(before, was("last_opened_at"), spell.now)
-        if 0 < was("resolution_due_at") < spell.now:
-            values["resolution_missed"] = 1
+    old = change.old or change.type.initial
+    ticket = {**old, **change.new, "created": change.value("created") or now}
+    before = None if change.is_create else targets.with_id(old["target_id"])
     target = targets.for_ticket(ticket["group_id"], ticket["importance"]) if is_moved else before
-    values["target_id"] = target.id if target else 0
-    return values | _columns(targets, target, {**ticket, **values}, spell.now, is_new=is_moved)
+    values = _switched(targets, before, target, old, ticket, now)
+    return values | _columns(targets, target, {**ticket, **values}, now, is_new=is_moved)
+
+
+def _switched(
+    targets: Targets, before: TargetTerms | None, target: TargetTerms | None, old: Record, ticket: Record, now: int
+) -> dict[str, Any]:
+    """Returns the columns of the target and of the clock of its resolution, which a change may start or stop. before,
+    target: the terms before and after it."""
+    values: dict[str, Any] = {"target_id": target.id if target else 0}
+    ran, runs = _ran(old), targets.runs(ticket)
+    if before is not None and ran and not runs:
+        values["resolution_used"] = old["resolution_used"] + targets.seconds(before, _runs_since(old), now)
+        if 0 < old["resolution_due_at"] < now:
+            values["resolution_missed"] = 1
+    since = (_runs_since(old) if ran else now) if runs else STOPPED
+    values["resolution_since"] = since if target is not None else 0
+    return values
+
+
+def _ran(ticket: Record) -> bool:
+    """Whether the clock of the resolution ran, as it was stored; as the state says without a target."""
+    return ticket["resolution_since"] > 0 or (ticket["resolution_since"] == 0 and ticket["status_id"] == OPEN)
 
 
 def _columns(targets: Targets, target: TargetTerms | None, ticket: Record, now: int, *, is_new: bool) -> dict[str, Any]:
@@ -234,7 +241,7 @@ def _columns(targets: Targets, target: TargetTerms | None, ticket: Record, now: 
         is_expected = target.response and not _is_composed(ticket)
         values["response_due_at"] = targets.end_of(target, ticket["created"], target.response) if is_expected else 0
         values |= _next_response(targets, target, ticket)
-    if target.runs(ticket):
+    if targets.runs(ticket):
         since = _runs_since(ticket)
         seconds_left = target.resolution - ticket["resolution_used"]
         due = targets.end_of(target, since, seconds_left) if seconds_left > 0 else since
@@ -243,7 +250,8 @@ def _columns(targets: Targets, target: TargetTerms | None, ticket: Record, now: 
 
 
 def _runs_since(ticket: Record) -> int:
-    return int(ticket["last_opened_at"] or ticket["created"])
+    since = ticket["resolution_since"]
+    return int(since if since > 0 else ticket["last_opened_at"] or ticket["created"])
 
 
 def _is_composed(ticket: Record) -> bool:
@@ -259,9 +267,9 @@ def _next_response(targets: Targets, target: TargetTerms | None, ticket: Record)
 
 
 def _next(targets: Targets, ticket: Record, now: int) -> dict[str, Any]:
-    """Returns the earliest due time and when to notify about it, both 0 unless the ticket is open."""
+    """Returns the earliest due time and when to notify about it, both 0 while the clocks are paused."""
     goal = next_goal(ticket)
-    due_at = ticket[f"{goal}_due_at"] if ticket["status_id"] == OPEN else 0
+    due_at = ticket[f"{goal}_due_at"] if targets.runs(ticket) else 0
     if due_at == ticket["due_at"]:
         return {"due_at": due_at} if due_at else {"due_at": 0, "tell_at": 0}
     target = targets.with_id(ticket["target_id"])
@@ -294,7 +302,8 @@ def _read(reading: Reading) -> Targets:
     events = _events(reading, {each.calendar_id for each in terms}, since, until)
     hours = {id: availability.free(_with_all_hours(each, since, until)) for id, each in events.items()}
     busy = {id: [one for one in each if not one.is_available] for id, each in events.items()}
-    return Targets(tuple(terms), hours, busy, since, until)
+    clocks = {id: each.clock for id, each in status_names.read(reading.tx).by_id.items() if each.clock}
+    return Targets(tuple(terms), hours, busy, since, until, clocks)
 
 
 def _with_all_hours(events: list[Occurrence], since: int, until: int) -> list[Occurrence]:

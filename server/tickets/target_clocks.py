@@ -61,7 +61,7 @@ def read(ctx: Context, ticket_id: int) -> list[TargetClock]:
 
 
 def _clock(ctx: Context, targets: Targets, target: TargetTerms, ticket: Record, goal: str) -> TargetClock:
-    state, due_at = _state(target, ticket, goal), ticket[f"{goal}_due_at"]
+    state, due_at = _state(targets, ticket, goal), ticket[f"{goal}_due_at"]
     since = ticket["next_response_since"] if goal == "next_response" else ticket["created"]
     used, paused = None, 0
     if goal == "resolution" and state in ("running", "paused") and since >= targets.since:
@@ -80,10 +80,10 @@ def _clock(ctx: Context, targets: Targets, target: TargetTerms, ticket: Record, 
     )
 
 
-def _state(target: TargetTerms, ticket: Record, goal: str) -> ClockState:
+def _state(targets: Targets, ticket: Record, goal: str) -> ClockState:
     if goal not in due_times.unmet_goals(ticket) or not due_times.is_pending(ticket):
         return "late" if ticket[f"{goal}_missed"] else "met"
-    return "running" if target.runs(ticket) else "paused"
+    return "running" if targets.runs(ticket) else "paused"
 
 
 def _holidays(targets: Targets, target: TargetTerms, since: int, until: int, tz: tzinfo) -> tuple[DayOff, ...]:

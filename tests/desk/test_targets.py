@@ -8,7 +8,7 @@ from server.errors import Forbidden, HelpdeskError, Required
 from server.record_types.calendars import availability
 from server.records import records
 from server.records.records import SearchRequest
-from server.tickets import target_alerts, target_clocks
+from server.tickets import target_alerts, target_clocks, undo
 from tests.desk.conftest import NOW, Post
 
 names = pytest.mark.parametrize
@@ -213,6 +213,51 @@ def test_waiting_does_not_count_for_the_resolution(promises: Promises) -> None:
     assert desk.ticket(id)["resolution_missed"] == 1
 
 
+def test_a_status_with_a_name_pauses_an_open_ticket(promises: Promises) -> None:
+    desk, id = promises.desk, promises.ticket()
+    parts = desk.create("ticket_status", name="Parts ordered", status_id=0, clock="paused")
+    desk.run_due(2 * HOUR)
+    desk.update("ticket", id, status_name_id=parts)
+    assert promises.due(id)[2] == 0 and target_clocks.read(desk.context(), id)[1].state == "paused"
+    desk.run_due(30 * HOUR)
+    assert promises.points(id) == []
+    desk.update("ticket", id, importance=60)
+    desk.update("ticket", id, status_name_id=0)
+    assert promises.due(id)[1] == 32 * 60 + 8 * 60
+    [_first, resolution] = target_clocks.read(desk.context(), id)
+    assert (resolution.used, resolution.paused) == (2 * HOUR, 30 * HOUR)
+
+
+def test_the_clock_of_a_status_runs_while_waiting(promises: Promises) -> None:
+    desk, id = promises.desk, promises.ticket(owner_id=promises.desk.milo)
+    supplier = desk.create("ticket_status", name="At the supplier", status_id=1, clock="runs")
+    desk.run_due(2 * HOUR)
+    desk.update("ticket", id, status_name_id=supplier)
+    assert promises.due(id) == (240, 600, 240)
+    desk.run_due(3 * HOUR)
+    assert promises.points(id) == ["ticket.target.missed"]
+    desk.update("ticket", id, status_id=0)
+    assert promises.due(id)[1] == 600  # opening does not begin anew
+    desk.update("ticket", id, status_id=1)
+    desk.now += HOUR
+    desk.update("ticket", id, status_name_id=supplier)
+    assert promises.due(id)[1] == 660
+
+
+def test_another_clock_of_a_status_applies_to_its_tickets(promises: Promises) -> None:
+    desk, id = promises.desk, promises.ticket()
+    supplier = desk.create("ticket_status", name="At the supplier", status_id=1)
+    desk.update("ticket", id, status_name_id=supplier)
+    desk.now += HOUR
+    desk.update("ticket_status", supplier, clock="runs")
+    desk.run_due()
+    assert promises.due(id) == (240, 660, 240)
+    desk.now += HOUR
+    desk.update("ticket_status", supplier, clock="")
+    desk.run_due()
+    assert promises.due(id)[2] == 0 and desk.ticket(id)["resolution_used"] == HOUR
+
+
 def test_changed_targets_apply_to_open_tickets_only(promises: Promises) -> None:
     desk, open_one, closed = promises.desk, promises.ticket(), promises.ticket(status_id=2)
     before = desk.ticket(closed)
@@ -277,6 +322,18 @@ def test_the_owner_is_notified_before_and_once_it_is_missed(promises: Promises) 
     assert [each.get("minutes") for each in told] == ["30", None] and told[0]["goal"] == "first response"
     found = desk.ticket(id)
     assert (found["response_missed"], found["resolution_missed"]) == (1, 0) and found["due_at"]
+
+
+def test_an_undone_pause_leaves_the_clock_as_it_was(promises: Promises) -> None:
+    desk, id = promises.desk, promises.ticket()
+    parts = desk.create("ticket_status", name="Parts ordered", status_id=0, clock="paused")
+    desk.now += HOUR
+    before = desk.ticket(id)
+    desk.update("ticket", id, status_name_id=parts)
+    desk.now += HOUR
+    undo.restore(desk.context(), id, {"status_name_id": "0"})
+    changed = {name for name, value in desk.ticket(id).items() if value != before[name]}
+    assert changed <= {"changed_at"}
 
 
 def test_met_targets_notify_no_one(promises: Promises) -> None:
