@@ -44,8 +44,8 @@ class ServiceTarget(RecordType):
             max=MAX_MINUTES,
         ),
         "resolution_minutes": Number(
-            "Minutes within which a ticket must be closed, not counting the time in which its clock is paused; 0 for no "
-            "target.",
+            "Minutes within which a ticket must be closed, not counting the time in which its clock is paused; 0 for "
+            "no target.",
             min=0,
             max=MAX_MINUTES,
         ),
