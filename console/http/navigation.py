@@ -10,7 +10,7 @@ from server.dataclass import dataclass
 from server.record_types.record_type import RecordType
 from server.translation import N_, Words
 
-Who = Literal["worker", "admin", "manager"]
+Who = Literal["worker", "admin", "manager", "lead"]
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class NavigationItem:
     words: further search terms. icon: a name in icons.py. key: the letter after `g` that opens it. group: its group in
     the settings, "" for a page outside of them. about: what it is for; a page of the settings without it belongs to
     another one and is not listed there. new: path and label of the form of a new record, blank for none. who: the
-    workers who see it; `manager` stands for those who manage groups without being administrators."""
+    workers who see it; `manager` stands for those who manage groups without being administrators, `lead` for both."""
 
     path: str
     label: Words
@@ -39,9 +39,12 @@ SETTINGS = NavigationItem(
 DRAFTS = NavigationItem("/drafts", N_("Drafts"), N_("unsent scheduled email"), icon="pencil", key="d")
 INBOX = NavigationItem("/inbox", N_("Inbox"), N_("tickets queue"), icon="inbox", key="i")
 COMPOSE = NavigationItem("/compose", N_("New ticket"), N_("compose write email"), icon="mail", key="n")
-START = NavigationItem("/", N_("Start"), N_("home overview reports charts"), icon="home", key="h")
+START = NavigationItem("/", N_("Start"), N_("home overview"), icon="home", key="h")
 PEOPLE = NavigationItem("/search/contact", N_("People"), N_("contacts customers requesters"), icon="user", key="u")
 ORGANIZATIONS = NavigationItem("/search/org", N_("Organizations"), N_("companies accounts"), icon="building", key="o")
+REPORTS = NavigationItem(
+    "/reports", N_("Reports"), N_("statistics figures charts performance"), icon="chart", key="v", who="lead"
+)
 TASKS = NavigationItem("/search/task", N_("Tasks"), N_("to do due"), icon="task", key="t")
 ARTICLES = NavigationItem("/search/kb_article", N_("Help articles"), N_("knowledge base"), icon="help")
 NOTIFICATIONS = NavigationItem("/notifications", N_("Notifications"), N_("bell unread mentions"), icon="bell")
@@ -67,6 +70,7 @@ PLACES = (
     ORGANIZATIONS,
     TASKS,
     ARTICLES,
+    REPORTS,
     NOTIFICATIONS,
     NavigationItem("/reminders", N_("Reminders"), N_("remind me snooze follow up")),
     NavigationItem("/help", N_("Help"), N_("documentation manual")),
@@ -332,7 +336,7 @@ _RECORDS, _LISTS = "/records/", "/search/"
 
 def open_to(actor: Actor) -> list[NavigationItem]:
     """The pages that a worker may open."""
-    return [each for each in PLACES if _may(actor, each)]
+    return [each for each in PLACES if may_open(actor, each)]
 
 
 def settings_of(actor: Actor) -> dict[str, list[NavigationItem]]:
@@ -364,7 +368,9 @@ def place_of(path: str, further: Sequence[NavigationItem] = ()) -> NavigationIte
     return place_of(list_path, further) if list_path else None
 
 
-def _may(actor: Actor, place: NavigationItem) -> bool:
+def may_open(actor: Actor, place: NavigationItem) -> bool:
     if place.who == "manager":
         return not actor.is_admin and bool(actor.manages)
+    if place.who == "lead":
+        return actor.is_admin or bool(actor.manages)
     return actor.is_admin or place.who == "worker"
