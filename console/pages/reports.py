@@ -12,13 +12,14 @@ from console.html.charts import Series
 from console.html.form import Form
 from console.html.rendering import render
 from console.html.samples import Sample
-from console.http.page_response import INVALID, PageResponse
+from console.http.page_response import INVALID, PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import exports, lookup
 from console.pages.start_figures import Tile
 from server.errors import BadDataQuery, BadQuery, Invalid, NotFound
-from server.queries.reports import report
+from server.queries.reports import emails, report
+from server.queries.reports.emails import WEEKDAYS
 from server.queries.reports.ranges import CUSTOM, DEFAULT, PRESETS, DayRange
 from server.queries.reports.report import Report, ReportRequest
 from server.queries.reports.tables import (
@@ -31,13 +32,13 @@ from server.queries.reports.tables import (
     ReportRow,
     ReportTable,
 )
+from server.queries.reports.words import change_text, comparison_text, heading, label_text, value_text
 from server.records.search_help.query_help import QueryHelp
-from server.translation import _, pgettext, shown
+from server.translation import _, shown
 
 BASE = "/reports"
 FIELDS = ("range", "from", "to", "timezone", "q", "compare")
 BARS = 12  # values in a chart
-HUGE_CHANGE = 1000  # percent; larger changes come from a range before that had nearly nothing
 LEVELS = 5  # shades of a heat map
 _ICONS: dict[str, str] = {"count": "ticket", "seconds": "clock", "percent": "check"}
 _MESSAGES = ("received", "replies")  # keys of figures about messages
@@ -131,7 +132,7 @@ class ReportPage:
                 notes.insert(0, _("90 %: {time}", time=most) if cell.value is not None else "")
             icon = "mail" if column.key in _MESSAGES else _ICONS[column.kind]
             note = "; ".join(filter(None, notes))
-            tiles.append(Tile(self.heading(column), icon, self.value(column, cell), self.link(cell), note))
+            tiles.append(Tile(heading(column), icon, self.value(column, cell), self.link(cell), note))
         return tiles
 
     def chart(self, table: ReportTable) -> Markup:
@@ -153,29 +154,13 @@ class ReportPage:
         if row.day is not None:
             name, short = ui.day(self.visit, row.day)
             return name if self.report is not None and self.report.range.step == "day" else f"{short} {row.day.year}"
-        return shown(row.label) if row.key is not None else pgettext("value", "none")
-
-    def heading(self, column: ReportColumn) -> str:
-        label = shown(column.label)
-        return _("{what}, {share}", what=label, share=shown(column.share)) if column.share else label
+        return label_text(row)
 
     def value(self, column: ReportColumn, cell: ReportCell) -> str:
-        return value_text(column, cell.value, lambda number: ui.number(self.visit, number))
+        return value_text(column, cell.value, self.visit.language)
 
     def comparison(self, column: ReportColumn, cell: ReportCell) -> str:
-        """How a figure compares with the range before, "" if that is not known."""
-        if self.report is None or self.report.before is None or cell.before is None:
-            return ""
-        before = value_text(column, cell.before, lambda number: ui.number(self.visit, number))
-        change = change_text(column, cell)
-        return (
-            _("{change}, before: {value}", change=change, value=before)
-            if change
-            else _("before: {value}", value=before)
-        )
-
-    def change(self, column: ReportColumn, cell: ReportCell) -> str:
-        return change_text(column, cell)
+        return comparison_text(column, cell, self.visit.language)
 
     def link(self, cell: ReportCell) -> str:
         """The list of the counted records, "" for none."""
@@ -191,29 +176,6 @@ class ReportPage:
         return -(-LEVELS * (cell.value or 0) // most) if most else 0
 
 
-def value_text(column: ReportColumn, value: int | None, number: Any) -> str:
-    """A figure in words."""
-    if value is None:
-        return "–"
-    if column.kind == "seconds":
-        return ui.short_duration(value)
-    return _("{count} %", count=number(value)) if column.kind == "percent" else str(number(value))
-
-
-def change_text(column: ReportColumn, cell: ReportCell) -> str:
-    """The change since the range before, in percent; of shares in points; "" if it is not known or says nothing."""
-    if cell.value is None or cell.before is None:
-        return ""
-    if column.kind == "percent":
-        return _signed(cell.value - cell.before)
-    change = round(100 * (cell.value - cell.before) / cell.before) if cell.before else HUGE_CHANGE
-    return _("{change} %", change=_signed(change)) if change < HUGE_CHANGE else ""
-
-
-def _signed(number: int) -> str:
-    return f"{number:+d}".replace("-", "−")
-
-
 @page("GET", BASE)
 def show_overview(visit: Visit) -> PageResponse:
     """The report of all tickets."""
@@ -226,6 +188,19 @@ def show_report(visit: Visit) -> PageResponse:
     return _show(visit, visit.arguments["name"])
 
 
+@page("POST", f"{BASE}/{{name}}/email")
+def subscribe(visit: Visit) -> PageResponse:
+    """Sends the worker a report each week, or no longer."""
+    name, weekday = visit.arguments["name"], visit.form.integer("weekday", 0, 0, len(WEEKDAYS))
+    emails.subscribe(visit.ctx, name, weekday)
+    visit.flash(
+        _("You get this report each {weekday}.", weekday=shown(WEEKDAYS[weekday - 1]))
+        if weekday
+        else _("You no longer get this report by email.")
+    )
+    return see(f"{BASE}/{name}#email")
+
+
 def _show(visit: Visit, name: str) -> PageResponse:
     view = ReportPage(visit, name)
     if visit.query.text("format", ""):
@@ -235,8 +210,12 @@ def _show(visit: Visit, name: str) -> PageResponse:
         "reports.html",
         INVALID if view.report is None and not view.is_too_slow else 200,
         view=view,
+        heading=heading,
+        change=change_text,
         form=view.form,
         report=view.report,
+        email=ui.filled(weekday=emails.weekday_of(visit.ctx, name)),
+        weekdays=[("0", _("never")), *((str(day + 1), shown(each)) for day, each in enumerate(WEEKDAYS))],
     )
 
 

@@ -168,9 +168,8 @@ class Figures:
         shape = keyed(build, table, dimension.key if dimension else None, condition.key, measure.seconds, of_tickets)
         rows = self.scope.tx.rows(shape, (*values, *condition.values, MAX_COMBINATIONS + 1))
         if len(rows) > MAX_COMBINATIONS:
-            raise BadDataQuery(
-                f"there are more than {MAX_COMBINATIONS} values to count by {by}", limit=MAX_COMBINATIONS
-            )
+            message = f"there are more than {MAX_COMBINATIONS} values to count by {by}"
+            raise BadDataQuery(message, limit=MAX_COMBINATIONS)
         return rows, dimension
 
     def _dimension(self, compiled: CompiledSearch, by: str, limit: int = MAX_BINS) -> Dimension:
