@@ -34,7 +34,7 @@ from server.translation import N_, _, shown, speaking, spoken
 JOB = "report_email"
 HOUR = 7  # of the worker's day, from which on reports are sent
 DAYS = 7  # days of a report, until the day before
-MAX_MAILED_ROWS = 10  # rows of a table in an email
+MAILED_ROWS = 10  # rows of a table in an email
 WEEKDAYS = (
     N_("Monday"), N_("Tuesday"), N_("Wednesday"), N_("Thursday"), N_("Friday"), N_("Saturday"), N_("Sunday"),
 )  # fmt: skip
@@ -187,12 +187,12 @@ def _lines(table: ReportTable, language: str) -> Iterator[Line]:
         ]
         if table.chart == "heat":
             cells = [each for each in cells if each[2].value]
-            cells = sorted(cells, key=lambda each: -(each[2].value or 0))[:MAX_MAILED_ROWS]
+            cells = sorted(cells, key=lambda each: -(each[2].value or 0))[:MAILED_ROWS]
         for name, column, cell in cells:
             label = f"{name} {heading(column)}".strip()
             yield label, [value_text(column, cell.value, language), comparison_text(column, cell, language)], cell
         return
-    for row in table.rows[:MAX_MAILED_ROWS]:
+    for row in table.rows[:MAILED_ROWS]:
         pairs = zip(table.columns, row.cells, strict=True)
         values = [f"{heading(column)} {value_text(column, cell.value, language)}" for column, cell in pairs]
         yield label_text(row), values, row.cells[0]
