@@ -72,7 +72,7 @@ KEYS = (
 MACROS = {
     "fields": "token hidden summary field time_field zone_field area editor choice chooser ticks tick control_field "
     "field_grid start_from",
-    "buttons": "button undo asks draft copy",
+    "buttons": "button undo order_buttons asks draft copy",
     "texts": "badge state when short_time hint due breakable code_parts copied avatar snippet secret diff",
     "lists": "empty pager tabs findings",
     "charts": "bars columns rows tiles",
@@ -138,6 +138,11 @@ def name(text: str) -> Markup:
 def tagged_path(name: str) -> str:
     """The list of the tickets of a tag."""
     return address("/search/ticket", q=f'tag:"{name}"')
+
+
+def status_path(name: str) -> str:
+    """The list of the tickets of a named status."""
+    return address("/search/ticket", q=f'status:"{name}"')
 
 
 def tag(name_of_tag: str, color: str, is_link: bool = False) -> Markup:

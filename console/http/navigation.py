@@ -181,6 +181,10 @@ PLACES = (
             about=N_("Rename, color, merge and delete the tags of tickets"),
         ),
         NavigationItem(
+            "/admin/statuses", N_("Ticket statuses"), N_("names states waiting pending"), icon="check",
+            about=N_("Names below open, waiting, closed and deleted, with their order and color"),
+        ),
+        NavigationItem(
             "/search/calendar", N_("Calendars"), N_("opening hours holidays"), icon="task",
             about=N_("Opening hours and holidays for service targets and acknowledgements"),
         ),
