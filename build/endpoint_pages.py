@@ -234,6 +234,7 @@ ANCHORS = {
     "packages": "packages-automations-webhooks",
     "parser": "mail-in",
     "records": "records",
+    "reports": "data-queries",
     "tickets": "tickets",
     "webhooks": "packages-automations-webhooks",
     "workers": "workers-and-groups",

@@ -41,9 +41,12 @@ SETTINGS = NavigationItem(
 DRAFTS = NavigationItem("/drafts", N_("Drafts"), N_("unsent scheduled email"), icon="pencil", key="d")
 INBOX = NavigationItem("/inbox", N_("Inbox"), N_("tickets queue"), icon="inbox", key="i")
 COMPOSE = NavigationItem("/compose", N_("New ticket"), N_("compose write email"), icon="mail", key="n")
-START = NavigationItem("/", N_("Start"), N_("home overview reports charts"), icon="home", key="h")
+START = NavigationItem("/", N_("Start"), N_("home overview"), icon="home", key="h")
 PEOPLE = NavigationItem("/search/contact", N_("People"), N_("contacts customers requesters"), icon="user", key="u")
 ORGANIZATIONS = NavigationItem("/search/org", N_("Organizations"), N_("companies accounts"), icon="building", key="o")
+REPORTS = NavigationItem(
+    "/reports", N_("Reports"), N_("statistics figures charts performance"), icon="chart", key="v", who="lead"
+)
 TASKS = NavigationItem("/search/task", N_("Tasks"), N_("to do due"), icon="task", key="t")
 ARTICLES = NavigationItem("/search/kb_article", N_("Help articles"), N_("knowledge base"), icon="help")
 NOTIFICATIONS = NavigationItem("/notifications", N_("Notifications"), N_("bell unread mentions"), icon="bell")
@@ -69,6 +72,7 @@ PLACES = (
     ORGANIZATIONS,
     TASKS,
     ARTICLES,
+    REPORTS,
     NOTIFICATIONS,
     NavigationItem("/reminders", N_("Reminders"), N_("remind me snooze follow up")),
     NavigationItem("/help", N_("Help"), N_("documentation manual")),

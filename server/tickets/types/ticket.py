@@ -406,6 +406,12 @@ class Ticket(RecordType):
         ),
         FlagFilter("missed.resolution", "It was open for longer than its service target allows.", "resolution_missed"),
         FlagFilter("missed.response", "The first reply was later than its service target allows.", "response_missed"),
+        DateFilter(
+            "resolution.due", "Resolution deadline of its service target; never without one.", "resolution_due_at"
+        ),
+        DateFilter(
+            "response.due", "First response deadline of its service target; never without one.", "response_due_at"
+        ),
         ResponsibilityFilter(
             "responsibility",
             "The caller's responsibility for the bucket, 0 to 100; hides buckets of level 0.",
@@ -436,6 +442,7 @@ class Ticket(RecordType):
             names=TAG_NAME,
             key=tags.name_key,
         ),
+        ChooserFilter("target.id", "Service target, by id; null without one.", "target_id", target="service_target"),
         WatcherCountFilter("watchers.count", "Number of watchers."),
         WorkerFilter(
             "worker.commented",
