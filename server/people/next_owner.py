@@ -74,12 +74,13 @@ class Candidate:
 class Outlook:
     """What happens to the next ticket of a group. candidates: its members, the next one first. begins_at: when the
     hours of the group begin, 0 if they have begun or it has none, None if they do not begin soon. waiting: tickets that
-    wait for an owner."""
+    wait for an owner. unowned: further open tickets without one."""
 
     way: str
     candidates: list[Candidate] = field(default_factory=list)
     begins_at: int | None = 0
     waiting: int = 0
+    unowned: int = 0
 
     @property
     def next(self) -> Candidate | None:
@@ -92,7 +93,8 @@ def outlook(tx: Transaction, now: int, group: Record) -> Outlook:
     way, waiting = group["assign_way"], _waiting(tx, group["id"])
     if way == OFF:
         return Outlook(OFF, waiting=waiting)
-    return Outlook(way, candidates(tx, now, group, way), hours_begin(tx, now, group), waiting)
+    unowned = max(_unowned(tx, group["id"]) - waiting, 0)
+    return Outlook(way, candidates(tx, now, group, way), hours_begin(tx, now, group), waiting, unowned)
 
 
 def choose(tx: Transaction, now: int, group: Record, way: str, without: int = 0) -> Candidate | None:
@@ -238,6 +240,20 @@ def _waiting(tx: Transaction, group_id: int) -> int:
                     ticket.c.owner_id == 0,
                     ticket.c.status_id == _OPEN,
                 )
+            ),
+            (group_id,),
+        )
+        or 0
+    )
+
+
+def _unowned(tx: Transaction, group_id: int) -> int:
+    """Returns the number of open tickets of a group without an owner."""
+    summary = table_named("ticket_summary")
+    return int(
+        tx.value(
+            lambda: summary.select(peewee.fn.SUM(summary.c.n)).where(
+                summary.c.group_id == slot(0), summary.c.owner_id == 0, summary.c.status_id == _OPEN
             ),
             (group_id,),
         )

@@ -2,15 +2,19 @@
 
 from functools import partial
 
+import peewee
+
+from server import contexts
 from server.access.service_actor import own_context
 from server.context import Context, Service
 from server.jobs.scheduler import periodic
 from server.people import next_owner
-from server.people.next_owner import ASSIGN_QUEUE, OFF
+from server.people.next_owner import ASSIGN_QUEUE, OFF, Outlook
 from server.record_types.parts import Reading, Record
 from server.records.reading import RecordReader
 from server.records.writing import RecordWriter
 from server.store.statements import slot
+from server.store.tables import table_named
 from server.store.transaction import Row, Transaction
 from server.tickets.assignment import ASSIGNED
 from server.tickets.types.ticket_parts.status import OPEN
@@ -18,6 +22,7 @@ from server.translation import N_
 
 BATCH = 20  # tickets assigned in one transaction; other writers run between two transactions
 MAX_BATCHES = 50  # batches of one group in one scan; the next scan does the rest
+MAX_ADDED = 500  # tickets added to a queue at once
 AGAIN_SECONDS = 15  # until waiting tickets are tried again
 
 
@@ -28,6 +33,53 @@ def assign_waiting(service: Service, now: int) -> int | None:
     group_ids = service.store.read(_groups_in_queue)
     times = [_assign_in_group(ctx, id) for id in group_ids]
     return min((at for at in times if at is not None), default=None)
+
+
+def outlook(ctx: Context, group_id: int) -> Outlook:
+    """Returns what happens to the next ticket of a group. Raises NotFound."""
+
+    def read(tx: Transaction) -> Outlook:
+        return next_owner.outlook(tx, ctx.now, RecordReader(ctx, tx).retrieve("group", group_id))
+
+    return ctx.service.store.read(read)
+
+
+def add_unowned(ctx: Context, group_id: int) -> int:
+    """Adds the oldest open tickets of a group without an owner to its queue, at most MAX_ADDED, and returns their
+    number. Raises NotFound, Forbidden."""
+    ids = ctx.service.store.read(lambda tx: _unowned_ids(tx, group_id))
+
+    def write(tx: Transaction) -> int:
+        writing = RecordWriter(ctx, tx)
+        writing.require("update", "group", group_id)
+        for id in ids:
+            tx.add(ASSIGN_QUEUE, {"ticket_id": id, "group_id": group_id, "way": "", "since": writing.now})
+        writing.log("group.tickets.queued", contexts.GROUP, group_id, {"target": writing.label("group", group_id),
+                                                                       "count": str(len(ids))})  # fmt: skip
+        writing.wake()
+        return len(ids)
+
+    return ctx.service.store.write(write)
+
+
+def _unowned_ids(tx: Transaction, group_id: int) -> list[int]:
+    ticket, queue = table_named("ticket"), ASSIGN_QUEUE.sql
+    rows = tx.rows(
+        lambda: (
+            ticket.select(ticket.c.id)
+            .join(queue, peewee.JOIN.LEFT_OUTER, on=(queue.ticket_id == ticket.c.id))
+            .where(
+                ticket.c.group_id == slot(0),
+                ticket.c.status_id == OPEN,
+                ticket.c.owner_id == 0,
+                queue.ticket_id.is_null(),
+            )
+            .order_by(ticket.c.updated)
+            .limit(MAX_ADDED)
+        ),
+        (group_id,),
+    )
+    return [row[0] for row in rows]
 
 
 def _groups_in_queue(tx: Transaction) -> list[int]:

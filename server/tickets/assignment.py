@@ -5,7 +5,7 @@ people/next_owner.py chooses the worker; assign_queue.py assigns the tickets tha
 from server import contexts
 from server.people import next_owner
 from server.people.next_owner import ASSIGN_QUEUE, OFF, WAYS
-from server.record_types.parts import Change, Record, Writing
+from server.record_types.parts import Change, Writing
 from server.record_types.shared.absence import is_away
 from server.record_types.shared.relation_tables import GROUP_MEMBER
 from server.tickets.types.ticket_parts.spam_verdict import LIKELY_SPAM, SPAM
@@ -25,10 +25,11 @@ def apply(change: Change, writing: Writing) -> None:
     wanted = change.extras.get(FIELD, "")
     if ASSIGNED in change.extras or wanted == NOBODY or not (wanted or _may_be_due(change, writing)):
         return
-    group = writing.record("group", change.value("group_id"))
-    way = _way(group, wanted)
-    if group is None or way == OFF or _keeps_owner(change, writing, is_wanted=bool(wanted)):
+    way = _way(change, writing)
+    if way == OFF or _keeps_owner(change, writing, is_wanted=bool(wanted)):
         return
+    group = writing.record("group", change.value("group_id"))
+    assert group is not None
     tx, before = writing.tx, int(change.was("owner_id"))
     is_behind = not wanted and bool(tx.some(ASSIGN_QUEUE, 1, group_id=group["id"]))
     candidate = None if is_behind else next_owner.choose(tx, writing.now, group, way, without=before)
@@ -47,6 +48,8 @@ def follow(change: Change, writing: Writing) -> None:
         way = change.extras[QUEUED] if change.extras.get(FIELD, GROUP) != GROUP else ""
         row = {"ticket_id": change.id, "group_id": change.value("group_id"), "way": way, "since": writing.now}
         writing.tx.put(ASSIGN_QUEUE, row)
+    elif change.extras.get(FIELD) == NOBODY and not change.is_create:
+        writing.tx.delete(ASSIGN_QUEUE, ticket_id=change.id)
 
 
 def log_owner(change: Change, writing: Writing, target: str) -> None:
@@ -81,12 +84,14 @@ def _is_reopened(change: Change, writing: Writing) -> bool:
     return change.was("status_id") in (WAITING, CLOSED) and writing.actor.context != contexts.WORKER
 
 
-def _way(group: Record | None, wanted: str) -> str:
-    if group is None:
-        return OFF
-    if wanted in WAYS:
-        return wanted
-    way = str(group["assign_way"])
+def _way(change: Change, writing: Writing) -> str:
+    """Returns the way of the group, or the one that the field `assign` asks for. Reads one column, since most groups
+    have none."""
+    wanted, table = change.extras.get(FIELD, ""), writing.registry.type("group").table
+    row = writing.tx.get(table, change.value("group_id"))
+    if row is None or wanted in WAYS:
+        return OFF if row is None else str(wanted)
+    way = str(row[table.position["assign_way"]])
     return next_owner.ROUND_ROBIN if wanted and way == OFF else way
 
 

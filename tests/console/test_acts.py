@@ -116,6 +116,7 @@ ACTS = [
     act("/admin/people/{id}/enable", "worker.enabled", path="/admin/people/{worker1}/enable"),
     act("/admin/people/groups/new", "group.created", name="Night shift"),
     act("/admin/people/groups/{id}", "group.changed", reply_personal="Shop"),
+    act("/admin/people/groups/{id}/assign", "group.tickets.queued", path="/admin/people/groups/{group0}/assign"),
     act("/admin/people/groups/{id}/buckets", "bucket.created", bucket="Parcels"),
     act("/admin/people/buckets/{id}", "bucket.changed", name="Letters"),
     act("/admin/people/buckets/{id}/delete", "bucket.deleted"),

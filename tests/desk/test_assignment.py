@@ -11,7 +11,7 @@ from server.errors import Invalid
 from server.people import next_owner
 from server.record_types.shared import entries
 from server.records import records
-from server.tickets import assign_queue
+from server.tickets import assign_queue, properties, undo
 from server.tickets.types.ticket_parts.status import CLOSED, OPEN, WAITING
 from tests.desk.conftest import NOW, Post
 from tests.desk.mailroom import mail
@@ -319,3 +319,16 @@ def test_the_choice_reads_no_tickets(team: Team) -> None:
         "WHERE owner_id IN (SELECT value FROM json_each('[1]')) AND status_id = 0 GROUP BY 1, 2"
     ).fetchall())  # fmt: skip
     assert "ticket_summary_by_owner_id_status_id" in str(plan)
+
+
+def test_the_undo_of_a_move_restores_the_owner_and_assigns_nobody(team: Team) -> None:
+    other = team.desk.create("group", name="Other")
+    bucket, inbox = (str(team.desk.one("bucket", group_id=id)["id"]) for id in (team.group, other))
+    nora = team.desk.context(team.desk.nora)
+    owned, unowned = team.ticket(group_id=other, owner_id=team.desk.olga), team.ticket(assign="nobody")
+    before = properties.move(nora, owned, bucket)
+    assert team.owner(owned) == team.milo and before == {"bucket_id": inbox, "owner_id": str(team.desk.olga)}
+    undo.restore(nora, owned, before)
+    assert team.owner(owned) == team.desk.olga
+    undo.restore(nora, unowned, properties.move(nora, unowned, inbox))
+    assert team.owner(unowned) == 0

@@ -314,7 +314,10 @@ class Group(RecordType):
             column="ack_error",
         ),
     )
-    events = (Event("group.acknowledgement.error", "an acknowledgement failed"),)
+    events = (
+        Event("group.acknowledgement.error", "an acknowledgement failed"),
+        Event("group.tickets.queued", "an administrator started to assign its tickets without an owner"),
+    )
     nested = (NestedRecord("default_bucket", "bucket", "Bucket that new tickets go to.", stub=False),)
     expands = (
         Expand(
