@@ -253,6 +253,7 @@ def show_rosters(visit: Visit, form: Form | None = None) -> PageResponse:
         wrong=wrong,
         groups=listed,
         members=chosen,
+        managed={id for workers in members.values() for id in workers},
         before=json.dumps(shown, separators=(",", ":")),
         parts=PARTS,
         removed=REMOVE,

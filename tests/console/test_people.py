@@ -405,3 +405,17 @@ def test_a_group_says_who_gets_the_next_ticket_and_why_others_are_skipped(signed
     assert "Nobody is available" in page and "1 of 1 open in this group" in page and "Paul away until" in page
     assert place(signed_in.send(f"{group}/assign", page=group)) == f"{group}#assignment"
     assert "1 ticket is waiting and comes first" in text_of(signed_in.get(group).text)
+
+
+def test_managers_set_the_absence_of_members_of_their_groups(signed_in: Visitor, visitor: Visitor, nora: Api) -> None:
+    rosa, ugo = made(nora, "Rosa"), made(nora, "Ugo")
+    group = nora.create("group", name="Ferry", members=f'{{"manager": "{rosa}", "member": "{ugo}"}}').ok()["id"]
+    visitor.sign_in("rosa@desk.example")
+    path = f"{BASE}/absences/{ugo}"
+    assert f'href="{path}"' in visitor.get(f"{BASE}/rosters?group={group}&q=ugo").text
+    assert visitor.send(path, {"away_until": "blurb"}, page=path).status_code == 422
+    assert place(visitor.send(path, {"away_until": "+3 days"}, page=path)) == path
+    assert nora.record("worker", ugo)["is_away"] == 1 and "No stand-in." in text_of(visitor.get(path).text)
+    assert place(visitor.send(f"{path}/end", page=path)) == path
+    assert nora.record("worker", ugo)["is_away"] == 0
+    assert visitor.get(f"{BASE}/absences/{nora.ids['nora']}").status_code == 403
