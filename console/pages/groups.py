@@ -307,9 +307,10 @@ def _why(visit: Visit, candidate: next_owner.Candidate) -> str:
     """Returns why a member gets no ticket, or how many open tickets they have."""
     count, most = ui.number(visit, candidate.open), ui.number(visit, candidate.max_open)
     in_group = ui.number(visit, candidate.open_in_group)
-    if candidate.skipped == next_owner.AWAY:
-        return lookup.away(visit, {"away_until": candidate.until})
+    if candidate.skipped == next_owner.AWAY and candidate.until:
+        return _("away until {time}", time=ui.soon(visit, candidate.until))
     return {
+        next_owner.AWAY: _("away until further notice"),
         next_owner.MANAGER: _("manager"),
         next_owner.NOT_TODAY: _("not here today"),
         next_owner.NOT_ACTIVE: _("not here now"),

@@ -389,7 +389,7 @@ def test_a_group_says_who_gets_the_next_ticket_and_why_others_are_skipped(signed
     assert place(signed_in.send(group, chosen)) == f"{BASE}/groups"
     stored = nora.record("group", id)
     assert (stored["assign_way"], stored["assign_max_open"]) == ("round_robin", 1)
-    assert "Lena is next: the longest time without a ticket" in text_of(signed_in.get(group).text)
+    assert "Lena is next and has waited longest" in text_of(signed_in.get(group).text)
     ticket = nora.create("ticket", subject="Boat", group_id=id).ok()
     assert ticket["owner_id"] == lena
     path = f"/tickets/{ticket['mask']}"

@@ -40,6 +40,6 @@ def me(call: EndpointCall) -> dict[str, Any]:
     response=named_shape(shapes.record("worker")),
 )
 def change_absence(call: EndpointCall) -> dict[str, Any]:
-    sent = {name: call.params.text(name) for name in absence.FIELDS if name in call.params}
+    sent = {name: call.params.text(name, "") for name in absence.FIELDS if name in call.params}
     profile.change_absence(call.ctx, call.id, sent)
     return with_names(call, "worker", records.retrieve(call.ctx, "worker", call.id, expand_of(call, "worker")))
