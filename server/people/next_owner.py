@@ -90,9 +90,10 @@ class Outlook:
 
 def outlook(tx: Transaction, now: int, group: Record) -> Outlook:
     """Returns what happens to the next ticket of a group."""
-    way, waiting = group["assign_way"], _waiting(tx, group["id"])
+    way = group["assign_way"]
     if way == OFF:
-        return Outlook(OFF, waiting=waiting)
+        return Outlook(OFF)
+    waiting = _waiting(tx, group["id"])
     unowned = max(_unowned(tx, group["id"]) - waiting, 0)
     return Outlook(way, candidates(tx, now, group, way), hours_begin(tx, now, group), waiting, unowned)
 
