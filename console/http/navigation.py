@@ -123,6 +123,11 @@ PLACES = (
         PRODUCTIVITY,
         "admin",
         NavigationItem(
+            "/admin/rules", N_("Rules"), N_("triggers when then automation workflow"), icon="check", for_leads=True,
+            about=N_("What happens to tickets by itself: assign, reply, remind, close"),
+            new=("/admin/rules/new", N_("New rule")),
+        ),
+        NavigationItem(
             "/admin/targets", N_("Service targets"), N_("sla response resolution"), icon="pulse", for_leads=True,
             about=N_("How soon to answer and to close tickets"),
         ),
