@@ -146,13 +146,8 @@ def status_path(name: str) -> str:
     return address("/search/ticket", q=f'status:"{name}"')
 
 
-def status_name(name_of_status: str, color: str) -> Markup:
-    """The name of a status, with a dot of its color."""
-    return Markup('<span class="status-name" data-color="{}">{}</span>').format(color, name(name_of_status))
-
-
 def tag(name_of_tag: str, color: str, is_link: bool = False) -> Markup:
-    """A tag as a chip, with a dot of its color."""
+    """A tag or the name of a status as a chip, with a dot of its color."""
     shown_name = link(tagged_path(name_of_tag), name_of_tag) if is_link else name(name_of_tag)
     return Markup('<span class="badge tag" data-color="{}">{}</span>').format(color, shown_name)
 

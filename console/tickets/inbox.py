@@ -179,7 +179,7 @@ def _mark(text: str) -> Markup:
 
 def _status(visit: Visit, row: Mapping[str, Any], more: TicketRows) -> str:
     if row["status_name"]:
-        return ui.status_name(row["status_name"], more.status_colors[row["status_name_id"]])
+        return ui.tag(row["status_name"], more.status_colors[row["status_name_id"]])
     return ui.badge(*STATUS_BADGES[row["status"]])
 
 

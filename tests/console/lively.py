@@ -262,6 +262,7 @@ class Lively:
         self._make("calendar", "calendar", name="Opening hours", **owner)
         self.nora.post(f"/rest/calendars/{self.ids['calendar']}/holidays.json", days="25 Dec Christmas").ok()
         self._make("other_tag", "tag", name="vip")
+        self._make("other_status", "ticket_status", name="Waiting for customer", status="waiting")
         self._make("status", "ticket_status", name="Waiting for supplier", status="waiting", color="orange")
         self._make("tag", "tag", name="late payer", color="red")
         first = self.nora.found("ticket", "sort:id")[0]
