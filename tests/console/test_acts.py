@@ -35,7 +35,7 @@ EXCEPTIONS = {
     "it keeps or drops what one typed, or how the console looks to oneself": (
         "/-/draft", "/-/draft/drop", "/account/appearance", "/account/tickets", "/account/notifications",
         "/account/absence",
-        "/account/absence/end", "/start/away",
+        "/account/absence/begin", "/account/absence/end", "/start/away",
         "/start/back", "/setup/skip",
         "/automations/{id}/examples", "/notifications/read", "/-/columns", "/tickets/{mask}/draft", "/compose/draft",
         "/records/{type}/import",
@@ -115,6 +115,7 @@ ACTS = [
     act("/admin/people/{id}/disable", "worker.disabled", page="/admin/people/{worker1}/disable"),
     act("/admin/people/{id}/enable", "worker.enabled", path="/admin/people/{worker1}/enable"),
     act("/admin/people/absences/{id}", "worker.changed", away_until="+1 day"),
+    act("/admin/people/absences/{id}/begin", "worker.changed", path="/admin/people/absences/{worker1}/begin"),
     act("/admin/people/absences/{id}/end", "worker.changed", path="/admin/people/absences/{worker0}/end"),
     act("/admin/people/groups/new", "group.created", name="Night shift"),
     act("/admin/people/groups/{id}", "group.changed", reply_personal="Shop"),
