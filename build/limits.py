@@ -156,6 +156,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("tickets.types.ticket_parts.participants.MAX_PARTICIPANTS", "", "participants in one change of a ticket"),
         ("tickets.types.ticket_parts.tags.MAX_TAGS", "", "tags in one change of a ticket"),
         ("tickets.types.ticket_parts.tags.MAX_CHARS", "characters", "in the name of a tag"),
+        ("tickets.types.ticket_parts.status_names.MAX_CHARS", "characters", "in the name of a ticket status"),
         (
             "tickets.types.ticket_parts.ticket_expands.MAX_MESSAGES", "",
             "messages in `expand=_messages`, the newest ones",

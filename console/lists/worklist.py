@@ -61,7 +61,8 @@ class BulkAction:
     record, by its id. is_there: whether a visitor sees it. is_rare: whether it is in the menu *More*. says: the message
     after it, for one record and for `{count}`; `{value}` is the chosen value. says_none: the message if the value is
     blank. suggest: the path with completions of the typed value. change: acts on a record by its id with the value, in
-    place of setting the field, and returns the fields that its undo restores."""
+    place of setting the field, and returns the fields that its undo restores. are_acts: whether each choice is found
+    by its own words in the jump dialog."""
 
     name: str
     label: Words
@@ -83,6 +84,7 @@ class BulkAction:
     says_none: tuple[str, str] = ("", "")
     suggest: str = ""
     change: Callable[[Visit, int, str], dict[str, str]] | None = None
+    are_acts: bool = False
 
     def sentence(self, visit: Visit, count: int, value: str) -> str:
         """The message after the action on `count` records."""

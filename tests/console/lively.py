@@ -260,6 +260,7 @@ class Lively:
         self._make("org", "org", name="Larch Merged")
         self._make("target", "service_target", name="Answer within a day", response_minutes=1440)
         self._make("other_tag", "tag", name="vip")
+        self._make("status", "ticket_status", name="Waiting for supplier", status="waiting", color="orange")
         self._make("tag", "tag", name="late payer", color="red")
         first = self.nora.found("ticket", "sort:id")[0]
         self.nora.update("ticket", first, tags="vip, late payer, billing, refund").ok()

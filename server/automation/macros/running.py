@@ -22,8 +22,8 @@ from server.tickets import reply as reply_on
 MAX_SECONDS = 30.0  # limit for the script, whatever its policy says: a worker waits
 POINT = "ticket.macro"
 # Columns that are restored to undo a macro, and the fields whose change this reverts.
-UNDONE = ("status_id", "reopen_date", "owner_id", "bucket_id", "org_id", "importance", "subject")
-UNDOABLE = frozenset((*UNDONE, "status", "reopen_at", "group_id"))
+UNDONE = ("status_id", "status_name_id", "reopen_date", "owner_id", "bucket_id", "org_id", "importance", "subject")
+UNDOABLE = frozenset((*UNDONE, "status", "status_name", "reopen_at", "group_id"))
 
 
 @dataclass(frozen=True, slots=True)

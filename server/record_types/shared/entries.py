@@ -10,7 +10,7 @@ from typing import Any
 from server.errors import NotFound
 from server.record_types.parts import DictionaryContext
 from server.record_types.shared import paths
-from server.record_types.shared.points import FORMER, OWN, PLACEHOLDER, POINTS, WITH
+from server.record_types.shared.points import FORMER, NAMED, OWN, PLACEHOLDER, POINTS, WITH
 from server.translation import shown as spoken
 
 MAX_MESSAGE_CHARS = 10_000  # characters shown; entries written by programs can be long
@@ -32,11 +32,11 @@ def one_line(params: Any) -> str:
 
 def on_ticket(point: str, params: Any) -> str:
     """The entry as one line on the page of its ticket; the sentence need not name the ticket."""
-    activity_point = POINTS.get(point)
     message = _text(params.get("message")) if isinstance(params, Mapping) else ""
-    if activity_point is None or not activity_point.on_ticket or _current(message, params) != activity_point.pattern:
-        return one_line(params)
-    return one_line({**params, "message": activity_point.on_ticket})
+    for activity_point in filter(None, (POINTS.get(point), POINTS[NAMED])):
+        if activity_point.on_ticket and _current(message, params) == activity_point.pattern:
+            return one_line({**params, "message": activity_point.on_ticket})
+    return one_line(params)
 
 
 def variable(params: Any, name: str) -> str:
