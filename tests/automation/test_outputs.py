@@ -64,6 +64,10 @@ class Runs:
                              service_id=service, params={"token": SECRET})  # fmt: skip
         return "svc:connected_account:outputs"
 
+    def ticket(self) -> int:
+        group = self.desk.found("group", "default:yes")[0]
+        return self.desk.own("ticket", subject="Pump", group_id=group)
+
     def token(self) -> str:
         ctx = self.desk.context()
         app = self.desk.create("oauth_app", name="Shop", callback_url="https://shop.example/")["id"]
@@ -121,6 +125,7 @@ RUNS: dict[str, Callable[[Runs], list[Any]]] = {
     "storage.set": lambda run: [
         run("storage.set", key="outputs", value="a"), run("storage.set", key="outputs", value="b", if_absent=1)
     ],
+    "ticket.assign": lambda run: [run("ticket.assign", ticket_id=run.ticket())],
     "ticket.create": lambda run: [run("ticket.create", **{"from": "ana@kite.example"}, subject="Pump", content="It")],
     "var.expand": lambda run: [run.expanded()],
     "var.push": lambda run: [run("var.push", key="list", value="red"), run("var.push", key="m", value={"a": 1})],

@@ -83,6 +83,7 @@ def test_every_action_on_a_list_reports_its_result() -> None:
         ({"do": "take"}, "Assigned to you.", "2 tickets assigned to you."),
         ({"do": "assign", "value_assign": "0"}, "Unassigned.", "2 tickets unassigned."),
         ({"do": "assign", "value_assign": "milo"}, "Assigned to Milo Test.", "2 tickets assigned to Milo Test."),
+        ({"do": "next"}, "Ticket goes to whoever is next.", "2 tickets go to whoever is next."),
         ({"do": "wait", "value_wait": "2031-03-04 09:00"}, "Snoozed until Tue 4 Mar 2031 09:00",
          "2 tickets snoozed until Tue 4 Mar 2031 09:00"),
         ({"do": "spam"}, "Marked as spam and deleted.", "2 tickets marked as spam and deleted."),
