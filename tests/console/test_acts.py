@@ -33,7 +33,7 @@ EXCEPTIONS = {
         "/api/{name}", "/admin/packages/look", "/-/snippets/{id}",
     ),
     "it keeps or drops what one typed, or how the console looks to oneself": (
-        "/-/draft", "/-/draft/drop", "/account/appearance", "/account/tickets", "/account/notifications",
+        "/-/hint", "/-/draft", "/-/draft/drop", "/account/appearance", "/account/tickets", "/account/notifications",
         "/account/absence",
         "/account/absence/end", "/start/away",
         "/start/back", "/setup/skip",
