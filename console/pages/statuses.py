@@ -11,6 +11,7 @@ from console.lists import lookup
 from console.pages.tags import COLORS
 from server.records import records
 from server.tickets import ticket_statuses
+from server.tickets.types.ticket_parts import status_names
 from server.translation import N_, N_pgettext, _, shown
 
 URI, BASE = ticket_statuses.URI, "/admin/statuses"
@@ -18,8 +19,17 @@ STATES = (N_pgettext("status", "Open"), N_("Waiting"), N_("Closed"), N_("Deleted
 MOST_STEPS = 1000  # places that a name is moved at once
 COLOR = Control("color", N_("Color"), "", options=tuple(COLORS.items()))
 GROUP = Control("group_id", N_("Group"), N_("Other groups are not offered the name."), none=N_("All groups"))
+CLOCK = Control(
+    "clock",
+    N_("Clock of service targets"),
+    options=(
+        ("", N_("As its state: runs while open, paused while waiting")),
+        (status_names.RUNS, N_("Runs")),
+        (status_names.PAUSED, N_("Is paused")),
+    ),
+)
 NAME = Control("name", N_("Name"), N_("Saved searches and automations still find a status by its former name."))
-FORM = RecordForm(URI, (NAME, COLOR, GROUP))
+FORM = RecordForm(URI, (NAME, COLOR, GROUP, CLOCK))
 NEW_FORM = RecordForm(
     URI,
     (
@@ -33,6 +43,7 @@ NEW_FORM = RecordForm(
         ),
         COLOR,
         GROUP,
+        CLOCK,
     ),
 )
 

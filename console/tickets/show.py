@@ -14,7 +14,7 @@ from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import lookup
 from console.lists.link_types import linkable
-from console.tickets import came_from, customer_card, inbox, present, reply_choices, reply_form, reply_samples
+from console.tickets import came_from, clocks, customer_card, inbox, present, reply_choices, reply_form, reply_samples
 from console.tickets.field_rows import field_controls
 from console.tickets.reply_choices import ReplyChoices
 from console.tickets.reply_form import ReplyForm
@@ -101,6 +101,7 @@ def render_ticket(visit: Visit, ticket: Sheet, form: ReplyForm | None = None) ->
         is_unfolded=_is_unfolded(visit),
         fold_path=_address(visit, open="" if _is_unfolded(visit) else "all"),
         owner=lookup.choosable(visit, "worker", "isDisabled:no", str(keys["owner_id"] or "")),
+        clocks=clocks.of_ticket(visit, ticket),
         owner_away=_owner_away(visit, keys["owner_id"]),
         org=lookup.choosable(visit, "org", "", str(keys["org_id"] or "")),
         card=customer_card.customer_card(visit, ticket),

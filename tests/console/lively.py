@@ -259,6 +259,8 @@ class Lively:
         self._make("contact", "contact", first_name="Ana", email="ana.merge@larch.example")
         self._make("org", "org", name="Larch Merged")
         self._make("target", "service_target", name="Answer within a day", response_minutes=1440)
+        self._make("calendar", "calendar", name="Opening hours", **owner)
+        self.nora.post(f"/rest/calendars/{self.ids['calendar']}/holidays.json", days="25 Dec Christmas").ok()
         self._make("other_tag", "tag", name="vip")
         self._make("other_status", "ticket_status", name="Waiting for customer", status="waiting")
         self._make("status", "ticket_status", name="Waiting for supplier", status="waiting", color="orange")

@@ -20,6 +20,7 @@ IDS = {
     "/admin/people/buckets": "bucket", "/admin/people/groups": "group0", "/admin/people/roles": "role",
     "/files": "file", "/notifications": "notification", "/records/{type}": "worker0",
     "/admin/targets": "target", "/admin/tags": "tag", "/admin/statuses": "status", "/records/contact": "contact",
+    "/records/calendar": "calendar",
     "/reminders": "reminder", "/records/org": "org",
     "/messages": "html_message", "/drafts": "draft", "/-/articles": "article",
     "/automations": "automation", "/automations/webhooks": "webhook", "/automations/webhooks/deliveries": "delivery",

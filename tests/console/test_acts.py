@@ -33,7 +33,7 @@ EXCEPTIONS = {
         "/api/{name}", "/admin/packages/look", "/-/snippets/{id}",
     ),
     "it keeps or drops what one typed, or how the console looks to oneself": (
-        "/-/draft", "/-/draft/drop", "/account/appearance", "/account/tickets", "/account/notifications",
+        "/-/hint", "/-/draft", "/-/draft/drop", "/account/appearance", "/account/tickets", "/account/notifications",
         "/account/absence",
         "/account/absence/begin", "/account/absence/end", "/start/away",
         "/start/back", "/setup/skip",
@@ -194,6 +194,7 @@ ACTS = [
     act("/admin/tags/new", "tag.created", name="valves"),
     act("/admin/tags/{id}", "tag.changed", "tag.renamed", name="pump parts", color="red"),
     act("/admin/tags/{id}/merge", "tag.merged", path="/admin/tags/{other_tag}/merge", into="pump parts"),
+    act("/admin/tags/{id}/unmerge", "tag.created"),
     act("/admin/tags/{id}/delete", "tag.deleted"),
     act("/admin/statuses/new", "ticket_status.created", name="On hold"),
     act("/admin/statuses/{id}", "ticket_status.changed", "ticket_status.renamed", name="On order", color="red"),

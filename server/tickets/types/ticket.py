@@ -306,6 +306,20 @@ class Ticket(RecordType):
             origin="ours",
         ),
         Key("last_opened_at", "timestamp", "Last time it became open.", column="last_opened_at"),
+        Key(
+            "next_response_due_at",
+            "timestamp",
+            "Deadline of its service target for the reply that a requester waits for; 0 for none.",
+            column="next_response_due_at",
+            origin="ours",
+        ),
+        Key(
+            "next_response_missed",
+            "bit",
+            "1: a reply after the first was later than its service target allows.",
+            column="next_response_missed",
+            origin="ours",
+        ),
         Key("num_messages", "number", "Messages on the ticket.", column="num_messages"),
         Key("num_messages_in", "number", "Received messages.", column="num_messages_in"),
         Key("num_messages_out", "number", "Sent messages.", column="num_messages_out"),
@@ -395,6 +409,11 @@ class Ticket(RecordType):
         WorkerFilter("owner.id", "Assigned worker; 0 when nobody.", "owner_id"),
         DeepFilter("participant", "A requester matches the query.", "address", REQUESTERS),
         ByIdFilter("participant.id", "A requester by the id of the address.", "address", REQUESTERS),
+        FlagFilter(
+            "missed.nextResponse",
+            "A reply after the first was later than its service target allows.",
+            "next_response_missed",
+        ),
         FlagFilter("missed.resolution", "It was open for longer than its service target allows.", "resolution_missed"),
         FlagFilter("missed.response", "The first reply was later than its service target allows.", "response_missed"),
         ResponsibilityFilter(

@@ -23,6 +23,7 @@ from server.record_types.traits import Search
 from server.search.filters import ChoiceFilter
 from server.store.statements import in_list, slot
 from server.store.tables import table_named
+from server.tickets import due_times
 from server.tickets.types.tag import COLORS
 from server.tickets.types.ticket_parts import status, status_names
 from server.translation import N_, about_field, lazy_gettext
@@ -54,6 +55,11 @@ class TicketStatus(RecordType):
     traits = (Search(),)
     access = Access(read="any worker", write=("admins",))
     fields = {
+        "clock": Text(
+            "Clock of service targets: `runs`, also while waiting; `paused`, also while open; blank: as its state.",
+            16,
+            allowed=("", *status_names.CLOCKS),
+        ),
         "color": Text("Color beside its name.", 16, default=COLORS[0], allowed=COLORS),
         "created_at": CreatedAt(),
         "group_id": Id(
@@ -98,7 +104,7 @@ class TicketStatus(RecordType):
     subtotals = Subtotals(search=("status", "color"))
     expands = (Expand("num_tickets", "number", "Number of tickets that have it.", num_tickets, reads="ticket"),)
     exported_tables = (TICKET_STATUS_NAME,)
-    bumps = {status_names.VERSION: ()}
+    bumps = {status_names.VERSION: (), due_times.VERSION: ("clock",)}
 
     def prepare(self, change: Change, writing: Writing) -> None:
         """Resolves the state and the place, and checks that the name is free. Raises Invalid, Conflict."""
@@ -133,6 +139,7 @@ class TicketStatus(RecordType):
         if not change.is_create and change.changes("name"):
             variables = {"target": change.value("name"), "old": change.was("name")}
             writing.log("ticket_status.renamed", self.context, change.id, variables)
+        due_times.forget(writing.tx)
 
     def after_delete(self, record: Record, writing: Writing) -> None:
         """Leaves its tickets in their state, and its names without tickets. A scan clears the id on the tickets."""

@@ -21,13 +21,14 @@ from server.translation import about_field, lazy_gettext
 VERSION = "ticket_statuses"
 MAX_CHARS = 64  # of a name
 COLUMN = "status_name_id"
+RUNS, PAUSED = CLOCKS = ("runs", "paused")  # what clocks of service targets do; "" for what they do in the state
 _SPACES = re.compile(r"\s+")
 _REFUSED = re.compile(r'[,:"\x00-\x1f\x7f]')
 
 
 @dataclass(frozen=True, slots=True)
 class NamedStatus:
-    """A name under a state. group_id: of the group that uses it, 0 for every group."""
+    """A name under a state. group_id: of the group that uses it, 0 for every group. clock: one of CLOCKS."""
 
     id: int
     name: str
@@ -35,6 +36,7 @@ class NamedStatus:
     group_id: int
     color: str
     position: int
+    clock: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,7 @@ def read(tx: Transaction) -> StatusNames:
 
 def _read(tx: Transaction) -> StatusNames:
     table = table_named("ticket_status")
-    names = ("id", "name", "status_id", "group_id", "color", "position")
+    names = ("id", "name", "status_id", "group_id", "color", "position", "clock")
     rows = tx.rows(lambda: table.select(*(getattr(table.c, name) for name in names)))
     listed = sorted((NamedStatus(*row) for row in rows), key=lambda each: (each.status_id, each.position, each.id))
     return StatusNames({each.id: each for each in listed}, dict(tx.find(TICKET_STATUS_NAME)))
