@@ -286,7 +286,7 @@ def moment(visit: Visit, at: int) -> str:
 
 
 def soon(visit: Visit, at: int) -> str:
-    """A time as in a sentence: Mon 09:00 within a week, otherwise with its date. at: Unix seconds."""
+    """A time as in a sentence: Mon 09:00 within a week from now, otherwise with its date. at: Unix seconds."""
     zone = times.zone((visit.session.actor.timezone if visit.session is not None else "") or "UTC")
     return _locale(visit).soon(datetime.fromtimestamp(at, zone), datetime.fromtimestamp(visit.now, zone))
 

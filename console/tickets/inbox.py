@@ -23,6 +23,7 @@ from server.record_types.shared import paths
 from server.records import records
 from server.search.query_texts import sorted_query
 from server.tickets import (
+    assignment,
     latest_words,
     list_neighbours,
     properties,
@@ -219,6 +220,7 @@ SAYS = {
     "take": N_ngettext("Assigned to you.", "{count} tickets assigned to you."),
     "assign": N_ngettext("Assigned to {value}.", "{count} tickets assigned to {value}."),
     "unassign": N_ngettext("Unassigned.", "{count} tickets unassigned."),
+    "next": N_ngettext("Ticket goes to whoever is next.", "{count} tickets go to whoever is next."),
     "move": N_ngettext("Moved to {value}.", "{count} tickets moved to {value}."),
     "tag": N_ngettext("Tags changed.", "Tags of {count} tickets changed."),
     "spam": N_ngettext("Marked as spam and deleted.", "{count} tickets marked as spam and deleted."),
@@ -242,6 +244,9 @@ ACTIONS = (
                is_rare=True,
                says=SAYS["assign"],
                says_none=SAYS["unassign"]),
+    BulkAction("next", N_("Assign to whoever is next"), {"owner_id": "0", assignment.FIELD: assignment.GROUP},
+               restores=("owner_id",), is_rare=True,
+               says=SAYS["next"]),
     BulkAction("move", N_("Move"), {}, key="m", restores=("bucket_id", "owner_id"), field="bucket_id", choices=buckets,
                change=lambda visit, id, value: properties.move(visit.ctx, id, value), is_rare=True,
                says=SAYS["move"]),

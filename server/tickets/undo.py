@@ -32,8 +32,8 @@ def restore(ctx: Context, id: int, fields: Mapping[str, str], expected: Mapping[
         following = {
             kind: before.columns_to_restore(tx, ticket, kind, fields[kind]) for kind in before.KINDS if kind in fields
         }
-        sent = {**fields, **_lost_name(writing, fields), assignment.FIELD: assignment.NOBODY}
-        writing.update_sent(writing.registry.type("ticket"), id, sent)
+        kept = {assignment.FIELD: assignment.NOBODY, **_lost_name(writing, fields)}
+        writing.update_sent(writing.registry.type("ticket"), id, {**fields, **kept})
         columns = {name: value for each in following.values() for name, value in each.items()}
         if columns:
             writing.set("ticket", id, columns)
