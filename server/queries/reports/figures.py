@@ -71,9 +71,11 @@ class Figures:
         self.builder = Dictionaries(reader.ctx, reader.tx)
         self._zone = "" if str(scope.tz) == str(reader.ctx.tz) else f"set.timezone:{scope.tz}"
 
-    def measured(self, measure: Measure, shown: DayRange, by: str = "") -> dict[Hashable, Figure]:
-        """Returns the figures by the key of each value of a field; by None without a field."""
-        q = measure.q.replace("{span}", shown.span)
+    def measured(self, measure: Measure, shown: DayRange, by: str = "", among: str = "") -> dict[Hashable, Figure]:
+        """Returns the figures by the key of each value of a field; by None without a field. among: a term that limits
+        the values."""
+        link = measure.q.replace("{span}", shown.span)
+        q = f"{link} {among}"
         parts: Parts
         if measure.good:
             every, good = self._counts(measure, q, by), self._counts(measure, f"{q} {measure.good}", by)
@@ -84,7 +86,7 @@ class Figures:
             parts = {key: (member, hits, (hits,)) for key, (member, hits) in self._counts(measure, q, by).items()}
         uri = "ticket" if measure.of_tickets else measure.uri
         return {
-            key: Figure(member, hits, values, uri, self._link(measure, q, member))
+            key: Figure(member, hits, values, uri, self._link(measure, link, member))
             for key, (member, hits, values) in parts.items()
         }
 
