@@ -2,11 +2,11 @@
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import date
 from typing import Any
 
 from server import contexts
-from server.counting.bins import UNIT_BY_NAME, WEEKDAYS
+from server.counting.bins import WEEKDAYS
 from server.counting.dimensions.dimension import Member
 from server.dataclass import dataclass
 from server.queries.reports.figures import Figure, Figures, Measure
@@ -176,26 +176,18 @@ class ByStep:
     measures: tuple[Measure, ...]
 
     def table(self, figures: Figures, shown: DayRange, before: DayRange | None) -> ReportTable:
-        counted = [
-            {
-                member.order.start.date(): (hits, query)
-                for member, hits, query in figures.counted(
-                    each.uri, each.q.replace("{span}", shown.span), f"{each.q.partition(':')[0]}@{shown.step}"
-                )
-            }
-            for each in self.measures
-        ]
+        counted = [figures.counted_by_step(each, shown) for each in self.measures]
         rows = [
             ReportRow(
-                day.isoformat(),
-                day.isoformat(),
+                steps[0][0].label,
+                steps[0][0].label,
                 tuple(
-                    ReportCell(*by_day.get(day, (0, ""))[:1], None, each.uri, by_day.get(day, (0, ""))[1])
-                    for each, by_day in zip(self.measures, counted, strict=True)
+                    ReportCell(hits, None, each.uri, query if hits else "")
+                    for each, (_, hits, query) in zip(self.measures, steps, strict=True)
                 ),
-                day,
+                steps[0][0].start.date(),
             )
-            for day in _steps(shown)
+            for steps in zip(*counted, strict=True)
         ]
         columns = tuple(ReportColumn(each.key, each.label) for each in self.measures)
         return ReportTable(self.name, self.title, _STEP_NAMES[shown.step], "columns", columns, rows)
@@ -404,13 +396,3 @@ def _label(member: Member | None) -> str:
 
 def _value(member: Member | None) -> Any:
     return member.value if member is not None and member.key else None
-
-
-def _steps(shown: DayRange) -> Iterator[date]:
-    """Yields the day on which each step of the range begins."""
-    unit = UNIT_BY_NAME[shown.step]
-    wall = unit.start(datetime(shown.first.year, shown.first.month, shown.first.day))
-    while wall.date() <= shown.last:
-        yield wall.date()
-        assert unit.after is not None
-        wall = unit.after(wall)
