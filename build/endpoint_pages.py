@@ -179,6 +179,8 @@ SAMPLES = {
     "{id}": "1",
     "{uri}": "org",
     "{behavior}": "example_order_status",
+    "{report}": "workers",
+    "reports/{report}: range": "range=last-month",
     "activity_point": "activity_point=task.status.completed",
     "comment": "comment=Looks like a broken seal.",
     "content": "content=It is on its way.",

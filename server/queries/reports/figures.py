@@ -2,10 +2,13 @@
 
 from collections import defaultdict
 from collections.abc import Hashable
+from dataclasses import replace
 from typing import Any
 
 import peewee
 
+from server import times
+from server.counting.bins import UNIT_BY_NAME, Bin, TimeScale
 from server.counting.counting import count
 from server.counting.dimensions.bin_options import MAX_BINS, Options
 from server.counting.dimensions.dimension import Dimension, Member, Raw
@@ -17,7 +20,7 @@ from server.queries.reports.ranges import DayRange
 from server.records.dictionary import Dictionaries
 from server.records.reading import RecordReader
 from server.search.compile import SearchScope
-from server.search.conditions import ALWAYS, NEVER, slots_from
+from server.search.conditions import ALWAYS, NEVER, all_of, between, slots_from
 from server.search.query_parser import parse
 from server.search.select import CompiledSearch, search
 from server.store.expressions import by_place
@@ -71,9 +74,11 @@ class Figures:
         self.builder = Dictionaries(reader.ctx, reader.tx)
         self._zone = "" if str(scope.tz) == str(reader.ctx.tz) else f"set.timezone:{scope.tz}"
 
-    def measured(self, measure: Measure, shown: DayRange, by: str = "") -> dict[Hashable, Figure]:
-        """Returns the figures by the key of each value of a field; by None without a field."""
-        q = measure.q.replace("{span}", shown.span)
+    def measured(self, measure: Measure, shown: DayRange, by: str = "", among: str = "") -> dict[Hashable, Figure]:
+        """Returns the figures by the key of each value of a field; by None without a field. among: a term that limits
+        the values."""
+        link = measure.q.replace("{span}", shown.span)
+        q = f"{link} {among}"
         parts: Parts
         if measure.good:
             every, good = self._counts(measure, q, by), self._counts(measure, f"{q} {measure.good}", by)
@@ -84,7 +89,7 @@ class Figures:
             parts = {key: (member, hits, (hits,)) for key, (member, hits) in self._counts(measure, q, by).items()}
         uri = "ticket" if measure.of_tickets else measure.uri
         return {
-            key: Figure(member, hits, values, uri, self._link(measure, q, member))
+            key: Figure(member, hits, values, uri, self._link(measure, link, member))
             for key, (member, hits, values) in parts.items()
         }
 
@@ -94,6 +99,26 @@ class Figures:
         dimension = self._dimension(compiled, by, limit)
         cells = count(compiled, (dimension,), None, COUNT).rows()
         return [(member, tally.hits, self.link(f"{member.term} {self.query(uri, q)}")) for (member,), tally in cells]
+
+    def counted_by_step(self, measure: Measure, shown: DayRange) -> list[tuple[Bin, int, str]]:
+        """Returns the steps of the time axis: (step, records, the search for them). A range of the index for each step
+        is counted in a fifth of the time of sorting all records into steps."""
+        field, _, more = measure.q.partition(":{span}")
+        query = self.query(measure.uri, more.strip())
+        compiled = self._compiled(measure.uri, query)
+        date_filter = compiled.record_type.filter_named(field, self.scope)
+        assert date_filter is not None
+        column = compiled.record_type.column(date_filter.column_name)
+        whole = times.span(shown.span.strip('"'), self.scope.now, self.scope.tz)
+        calendar = TimeScale(UNIT_BY_NAME[shown.step], self.scope.tz, self.scope.now)
+        ends = calendar.fold((whole.start, whole.end), 1) or {}
+        steps = []
+        for each in calendar.axis(ends[whole.start], ends[whole.end]) or ():
+            parts = [(max(first, whole.start), min(last, whole.end)) for first, last in each.pieces]
+            conditions = [all_of([compiled.condition, between(column, *part)]) for part in parts]
+            hits = sum(replace(compiled, condition=condition).total() for condition in conditions)
+            steps.append((each, hits, self.link(f"{each.term(field)} {field}:{shown.span} {query}".rstrip())))
+        return steps
 
     def query(self, uri: str, q: str) -> str:
         """Returns a search among the tickets of the report, or their messages."""

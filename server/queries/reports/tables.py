@@ -2,11 +2,11 @@
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import date
 from typing import Any
 
 from server import contexts
-from server.counting.bins import UNIT_BY_NAME, WEEKDAYS
+from server.counting.bins import WEEKDAYS
 from server.counting.dimensions.dimension import Member
 from server.dataclass import dataclass
 from server.queries.reports.figures import Figure, Figures, Measure
@@ -31,7 +31,17 @@ REPLIED = Measure(
     "replied", N_("Tickets replied to"), "created:{span} isOutgoing:yes worker.id:any", "message", of_tickets=True
 )
 OWN_CLOSED = Measure("closed", N_("Closed"), "closed:{span} owner.id:any")
-OWN_FIRST = Measure("first_response", N_("First response"), "created:{span} owner.id:any", seconds="response.first")
+# Replies by their time, whatever the age of the ticket.
+SENT_FIRST = Measure(
+    "first_response",
+    N_("First response"),
+    "created:{span} isFirstResponse:yes worker.id:any",
+    "message",
+    seconds="waited",
+)
+SENT_NEXT = Measure(
+    "next_response", N_("Next response"), "created:{span} isFirstResponse:no worker.id:any", "message", seconds="waited"
+)
 _RESPONDED = "response.due:!never (response.first:>0 OR missed.response:yes)"
 _RESOLVED = "resolution.due:!never (resolution.first:>0 OR missed.resolution:yes)"
 RESPONSES_DUE = Measure("responses_due", N_("First responses with a target"), f"created:{{span}} {_RESPONDED}")
@@ -108,8 +118,13 @@ class ByField:
     chart: str = "rows"
 
     def table(self, figures: Figures, shown: DayRange, before: DayRange | None) -> ReportTable:
-        found = [figures.measured(each, shown, self._field(each)) for each in self.measures]
-        earlier = [figures.measured(each, before, self._field(each)) if before else {} for each in self.measures]
+        leading = figures.measured(self.measures[0], shown, self._field(self.measures[0]))
+        among = self._among(leading)
+        found = [leading, *(figures.measured(each, shown, self._field(each), among) for each in self.measures[1:])]
+        earlier = [
+            figures.measured(each, before, self._field(each), among) if before and self._compares(each) else {}
+            for each in self.measures
+        ]
         members: dict[Hashable, Member | None] = {}
         for by_key in found:
             for key, figure in by_key.items():
@@ -126,7 +141,9 @@ class ByField:
                 tuple(
                     cell
                     for measure, now, then in zip(self.measures, found, earlier, strict=True)
-                    for cell in _cells(measure, now.get(key), then.get(key), before is not None)
+                    for cell in _cells(
+                        measure, now.get(key), then.get(key), is_compared=before is not None and self._compares(measure)
+                    )
                 ),
             )
             for key in keys[:MAX_ROWS]
@@ -136,6 +153,18 @@ class ByField:
 
     def _field(self, measure: Measure) -> str:
         return self.fields.get(measure.uri, "")
+
+    def _compares(self, measure: Measure) -> bool:
+        """Whether a figure is compared: times and shares of each value would take as long as all others together."""
+        return not self.fields or not (measure.seconds or measure.good)
+
+    def _among(self, leading: dict[Hashable, Figure]) -> str:
+        """Returns the term that limits the other measures to the values with the most records, "" for few values."""
+        field = self.fields.get("ticket", "")
+        if len(leading) <= MAX_ROWS or len(self.fields) > 1 or not field.endswith(".id"):
+            return ""
+        most = sorted(leading.values(), key=lambda each: -each.hits)[: MAX_ROWS + 1]
+        return f"{field}:[{','.join(str(each.member.value) for each in most if each.member is not None)}]"
 
 
 @dataclass(frozen=True)
@@ -147,26 +176,18 @@ class ByStep:
     measures: tuple[Measure, ...]
 
     def table(self, figures: Figures, shown: DayRange, before: DayRange | None) -> ReportTable:
-        counted = [
-            {
-                member.order.start.date(): (hits, query)
-                for member, hits, query in figures.counted(
-                    each.uri, each.q.replace("{span}", shown.span), f"{each.q.partition(':')[0]}@{shown.step}"
-                )
-            }
-            for each in self.measures
-        ]
+        counted = [figures.counted_by_step(each, shown) for each in self.measures]
         rows = [
             ReportRow(
-                day.isoformat(),
-                day.isoformat(),
+                steps[0][0].label,
+                steps[0][0].label,
                 tuple(
-                    ReportCell(*by_day.get(day, (0, ""))[:1], None, each.uri, by_day.get(day, (0, ""))[1])
-                    for each, by_day in zip(self.measures, counted, strict=True)
+                    ReportCell(hits, None, each.uri, query if hits else "")
+                    for each, (_, hits, query) in zip(self.measures, steps, strict=True)
                 ),
-                day,
+                steps[0][0].start.date(),
             )
-            for day in _steps(shown)
+            for steps in zip(*counted, strict=True)
         ]
         columns = tuple(ReportColumn(each.key, each.label) for each in self.measures)
         return ReportTable(self.name, self.title, _STEP_NAMES[shown.step], "columns", columns, rows)
@@ -255,7 +276,7 @@ REPORTS = {
                     N_("All tickets"),
                     "",
                     {},
-                    (CREATED, CLOSED, RECEIVED, REPLIES, FIRST, RESOLUTION, RESPONSES_WITHIN, RESOLUTIONS_WITHIN),
+                    (CREATED, CLOSED, RECEIVED, REPLIES, FIRST, SENT_NEXT, RESOLUTION, RESPONSES_WITHIN),
                     "tiles",
                 ),
                 ByStep("tickets", N_("Tickets"), (CREATED, CLOSED)),
@@ -276,7 +297,7 @@ REPORTS = {
                     N_("Groups"),
                     N_("Group"),
                     _GROUPS,
-                    (CREATED, CLOSED, REPLIES, FIRST, RESOLUTION, RESPONSES_WITHIN),
+                    (CREATED, CLOSED, REPLIES, FIRST, SENT_NEXT, RESOLUTION, RESPONSES_WITHIN),
                 ),
             ),
         ),
@@ -293,7 +314,7 @@ REPORTS = {
                     N_("Workers"),
                     N_("Worker"),
                     _WORKERS,
-                    (ASSIGNED, REPLIED, REPLIES, OWN_CLOSED, OWN_FIRST, RESPONSES_WITHIN),
+                    (ASSIGNED, REPLIED, OWN_CLOSED, SENT_FIRST, SENT_NEXT, RESPONSES_WITHIN),
                 ),
             ),
         ),
@@ -303,7 +324,7 @@ REPORTS = {
             N_("Tickets with several values count for each of them."),
             (
                 ByField("tags", N_("Tags"), N_("Tag"), {"ticket": "tag"}, (CREATED, CLOSED, FIRST, RESOLUTION)),
-                ByCustomField((CREATED, CLOSED, FIRST, RESOLUTION)),
+                ByCustomField((CREATED, CLOSED, FIRST)),
             ),
         ),
         ReportKind(
@@ -323,7 +344,7 @@ REPORTS = {
                     N_("People"),
                     N_("Person"),
                     {"ticket": "firstWrote.id"},
-                    (CREATED, CLOSED, FIRST, RESOLUTION),
+                    (CREATED, CLOSED, FIRST),
                 ),
             ),
         ),
@@ -375,13 +396,3 @@ def _label(member: Member | None) -> str:
 
 def _value(member: Member | None) -> Any:
     return member.value if member is not None and member.key else None
-
-
-def _steps(shown: DayRange) -> Iterator[date]:
-    """Yields the day on which each step of the range begins."""
-    unit = UNIT_BY_NAME[shown.step]
-    wall = unit.start(datetime(shown.first.year, shown.first.month, shown.first.day))
-    while wall.date() <= shown.last:
-        yield wall.date()
-        assert unit.after is not None
-        wall = unit.after(wall)

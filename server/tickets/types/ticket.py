@@ -272,9 +272,37 @@ class Ticket(RecordType):
         Index(("bucket_id", "status_id", "updated"), "the tickets of a bucket"),
         Index(("owner_id", "status_id", "updated"), "a worker's tickets"),
         Index(("org_id", "status_id"), "the tickets of an organization"),
-        # Has all columns of `days`, so that tickets of some hours are counted from the index alone.
-        Index(("created", "status_id", "group_id"), "tickets in order of their age"),
-        Index(("closed", "status_id", "group_id"), "the tickets that were closed in some hours"),
+        # Have all columns of `days` and of reports, so that tickets of some hours are counted from the index alone.
+        Index(
+            (
+                "created",
+                "status_id",
+                "group_id",
+                "owner_id",
+                "org_id",
+                "first_wrote_address_id",
+                "target_id",
+                "elapsed_response_first",
+                "response_due_at",
+                "response_missed",
+                "elapsed_resolution_first",
+                "resolution_due_at",
+                "resolution_missed",
+            ),
+            "tickets in order of their age",
+        ),
+        Index(
+            (
+                "closed",
+                "status_id",
+                "group_id",
+                "owner_id",
+                "org_id",
+                "first_wrote_address_id",
+                "elapsed_resolution_first",
+            ),
+            "the tickets that were closed in some hours",
+        ),
         Index(("updated",), "tickets by last activity, whatever their status"),
         Index(("changed_at",), "tickets that programs read again since they were written"),
         # Without the status in front, SQLite would choose one of the larger indexes above.
