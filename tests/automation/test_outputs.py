@@ -85,10 +85,6 @@ class Runs:
         fields = {"name": "outputs.macro", "extension_id": "svc.trigger.ticket.macro", "script": script}
         return int(self.desk.create("automation", **fields)["id"])
 
-    def ticket(self) -> int:
-        group = self.desk.create("group", name="Outputs")["id"]
-        return int(self.desk.create("ticket", subject="Pump", group_id=group)["id"])
-
     def expanded(self) -> Any:
         script = (
             f"start:\n  record.get:\n    output: task\n    inputs:\n      record_type: task\n"

@@ -1,6 +1,5 @@
 """The pages of rules: the list in its order, and one rule with its form, its runs and its script."""
 
-
 from console.html.form import sentence
 from console.html.rendering import render
 from console.http.page_response import PageResponse, see
