@@ -9,8 +9,7 @@ import peewee
 
 from server.automation import binding_edits
 from server.automation.bindings import entries
-from server.automation.bound_automations import FIELD, is_off, tree_text
-from server.automation.commands.functions import automation_name
+from server.automation.bound_automations import FIELD, is_off
 from server.automation.rules import rule_building
 from server.automation.rules.rule_tables import RULE_DONE, RULE_RUN
 from server.context import Context
@@ -105,8 +104,7 @@ def _ordered(records: Sequence[Record], text: str) -> list[Rule]:
     except KataSyntax:
         bound = {}
     for _key, _line, tree in bound.values():
-        name = automation_name(tree_text(tree, "uri")).lower()
-        record = by_name.pop(name, None)
+        record = by_name.pop(rule_building.automation_of(tree), None)
         if record is not None:
             rules.append(_rule(record, is_off=is_off(tree), is_bound=True))
     return rules + [_rule(each, is_off=True, is_bound=False) for each in by_name.values()]
@@ -140,10 +138,11 @@ def switch(ctx: Context, id: int, *, is_on: bool) -> None:
 def switch_in(writing: RecordWriter, rule: Rule, *, is_on: bool) -> None:
     """Switches a rule on or off, inside a write."""
     holder, text = rule_building.binding(writing)
-    key = rule_building.entry_name(rule.id)
-    if key not in rule_building.names(text):
+    key = rule_building.entry_of(text, rule.name)
+    if not key:
         if not is_on:
             return
+        key = rule_building.entry_name(rule.id)
         text = binding_edits.with_entry(text, key, rule.name)
     text = _switched(text, key, is_on)
     writing.update_sent(writing.registry.type("automation_event"), holder, {FIELD: text})
@@ -172,13 +171,13 @@ def _switched(text: str, key: str, is_on: bool) -> str:
 
 def move(ctx: Context, id: int, steps: int) -> None:
     """Moves a rule up (negative steps) or down in the order. Raises AdminOnly, NotFound."""
-    find(ctx, id)
+    rule = find(ctx, id)
 
     def write(tx: Transaction) -> None:
         writing = RecordWriter(ctx, tx)
         holder, text = rule_building.binding(writing)
-        key = rule_building.entry_name(id)
-        if key in rule_building.names(text):
+        key = rule_building.entry_of(text, rule.name)
+        if key:
             moved = binding_edits.with_moved(text, key, steps)
             writing.update_sent(writing.registry.type("automation_event"), holder, {FIELD: moved})
 
