@@ -140,7 +140,7 @@ PLACES = (
         PRODUCTIVITY,
         "worker",
         NavigationItem(
-            "/search/snippet", N_("Snippets"), N_("canned replies canned responses text blocks"), icon="clip",
+            "/snippets", N_("Snippets"), N_("canned replies canned responses text blocks"), icon="clip",
             about=N_("Texts to insert into replies"),
         ),
         NavigationItem(

@@ -124,7 +124,7 @@ def listed(page: str) -> list[str]:
 def test_the_settings_list_what_a_worker_may_open(visitor: Visitor, signed_in: Visitor, nora: Api) -> None:
     everything = listed(signed_in.get("/settings").text)
     assert set(everything) == {each.path for each in PLACES if each.about and each.who != "manager"}
-    for path in ("/admin/targets", "/search/snippet", "/search/calendar", "/search/email_signature",
+    for path in ("/admin/targets", "/snippets", "/search/calendar", "/search/email_signature",
                  "/search/html_template"):  # fmt: skip
         assert path in everything
     assert visitor.sign_in("milo@desk.example").status_code == 303
@@ -143,7 +143,7 @@ def test_managers_find_the_rosters_of_their_groups(visitor: Visitor, nora: Api) 
 
 @pytest.mark.parametrize(
     ("q", "path"),
-    [("footer", "/search/email_signature"), ("SLA", "/admin/targets"), ("canned reply", "/search/snippet")],
+    [("footer", "/search/email_signature"), ("SLA", "/admin/targets"), ("canned reply", "/snippets")],
 )
 def test_the_settings_are_searched_without_scripts(signed_in: Visitor, q: str, path: str) -> None:
     page = signed_in.get("/settings", params={"q": q}).text
@@ -151,7 +151,7 @@ def test_the_settings_are_searched_without_scripts(signed_in: Visitor, q: str, p
 
 
 def test_pages_of_administration_lead_back_to_the_settings(signed_in: Visitor, nora: Api) -> None:
-    for path in ("/admin/mail", "/admin/people/groups", "/automations/new", "/search/snippet", "/account/apps"):
+    for path in ("/admin/mail", "/admin/people/groups", "/automations/new", "/snippets", "/account/apps"):
         page = signed_in.get(path).text
         assert current(page) == ["/settings"], path
         assert 'class="crumb"' in page, path
