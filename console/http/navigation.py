@@ -144,12 +144,16 @@ PLACES = (
             about=N_("Texts to insert into replies"),
         ),
         NavigationItem(
+            "/macros", N_("Macros"), N_("canned actions shortcuts one click"), icon="bolt",
+            about=N_("Several steps on a ticket with one click"),
+        ),
+        NavigationItem(
             "/search/saved_search", N_("Saved searches"), N_("views filters"), icon="search",
             about=N_("Lists of the rail: your own, those of groups and those of everyone"),
         ),
         NavigationItem(
-            "/automations", N_("Automations"), N_("scripts macros"), icon="bolt", key="a",
-            about=N_("Scripts and macros that do recurring work"),
+            "/automations", N_("Automations"), N_("scripts"), icon="bolt", key="a",
+            about=N_("Scripts that do recurring work"),
         ),
     ),
     *_group(

@@ -88,6 +88,10 @@ def _owner(step: Step, number: int) -> Tree:
     return _update("Assign", number, {"owner_id": step.get("worker_id") or "0"})
 
 
+def _take(step: Step, number: int) -> Tree:
+    return _update("Assign", number, {"owner_id@key": "worker_id"})
+
+
 def _turn(step: Step, number: int) -> Tree:
     """The next member of a group, by id, after the one who was assigned last."""
     members, last, following = f"members_{number}", f"last_{number}", f"next_{number}"
@@ -370,7 +374,12 @@ KINDS: tuple[StepKind, ...] = (
         ("importance", "owner", "place", "status", "tags", "field"),
     ),
 )
-_BY_NAME = {each.name: each for each in KINDS}
+# Steps that only macros have, which a worker runs: `take` assigns to that worker, `answer` fills the reply form.
+MACRO_KINDS = (
+    StepKind("take", N_("Assign to me"), (), _take, TICKET_POLICY, ("owner",)),
+    StepKind("answer", N_("Write a reply"), _TEXTS, lambda step, number: {}, {}, ("reply",), ("snippet_id", "text")),
+)
+_BY_NAME = {each.name: each for each in (*KINDS, *MACRO_KINDS)}
 
 
 def kind_of(step: Step) -> StepKind:
