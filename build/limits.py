@@ -147,6 +147,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("record_types.shared.custom.definitions.MAX_VALUES", "", "values of a custom field with multiple values"),
         ("record_types.custom_record.MAX_CUSTOM_TYPES", "", "custom record types"),
         ("people.types.group.MAX_MEMBERS", "", "members in one change of a group"),
+        ("people.next_owner.MAX_OPEN", "", "open tickets up to which a worker gets tickets automatically"),
         ("people.types.role.MAX_PRIVILEGES", "", "privileges of a role"),
         ("record_types.shared.scopes.MAX_CHARS", "characters", "text that defines the scopes of an OAuth app"),
         ("record_types.shared.scopes.MAX_BRACKETS", "", "nested brackets in the scopes of an OAuth app"),

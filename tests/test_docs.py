@@ -89,7 +89,8 @@ INTERNAL = {
         mailroom.mail_import.MAX_WAITING mailroom.mail_import.MAX_WAITING_BYTES mailroom.mailboxes.checking.MAX_MAILS
         mailroom.mailboxes.checking.MAX_IN_A_ROW mailroom.mailboxes.fetch_state.MAX_RETRY_SECONDS
         notifying.notification_mails.MAX_AT_ONCE people.sign_in_administration.MAX_HANDED_OVER people.unread.MAX_AT_ONCE
-        people.due_reminders.MAX_BATCHES tickets.target_alerts.MAX_BATCHES
+        people.due_reminders.MAX_BATCHES tickets.target_alerts.MAX_BATCHES tickets.assign_queue.MAX_BATCHES
+        tickets.assign_queue.MAX_ADDED console.pages.groups.MAX_CANDIDATES
         tickets.list_counts.MAX_CHANGES tickets.reopening.MAX_BATCHES jobs.job_queue.MAX_RUNS jobs.scheduler.MAX_ROUNDS
         counting.combinations.MAX_QUICK_ROWS cli.doctor.MAX_NAMED search.beginning.MAX_ASKED
         store.moving.MAX_ROWS store.postgresql.faults.MAX_REASON store.transaction.MAX_QUICK_VALUES

@@ -1,6 +1,7 @@
 """The steps of a rule or macro in a form: fields that are read, added, removed and put in order, also without scripts.
 
-The fields of a step are named `steps.<place from 0>.<part>`, as in the errors of server/rules/steps.py."""
+The fields of a step are named `steps-<place from 0>-<part>`: the errors of server/rules/steps.py with dashes for dots,
+which forms cannot send."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -55,7 +56,7 @@ class StepForm:
         self._steps = [dict(each) for each in values]
         self.form.values[COUNT] = str(len(self._steps))
         for place, step in enumerate(self._steps):
-            self.form.values |= {f"{COUNT}.{place}.{name}": text for name, text in step.items()}
+            self.form.values |= {f"{COUNT}-{place}-{name}": text for name, text in step.items()}
         return self
 
     def read(self) -> "StepForm":
@@ -64,10 +65,9 @@ class StepForm:
         kinds = {each.name: each for each in self.kinds}
         values = []
         for place in range(sent.integer(COUNT, 0, 0, MAX_STEPS)):
-            beginning = f"{COUNT}_{place}_"  # the dots of a submitted name arrive as underscores
-            name = sent.text(f"{beginning}kind", "")
+            name = sent.text(f"{COUNT}-{place}-kind", "")
             if name in kinds:
-                parts = {each.name: sent.text(f"{beginning}{each.name}", "") for each in kinds[name].parts}
+                parts = {each.name: sent.text(f"{COUNT}-{place}-{each.name}", "") for each in kinds[name].parts}
                 values.append({"kind": name, **parts})
         verb, _colon, numbers = sent.text(PRESS, "").partition(":")
         place, target = (id_in(each) or 0 for each in [*numbers.split(":"), ""][:2])
@@ -93,13 +93,18 @@ class StepForm:
                 uri, text = steps.RECORDS.get(part.kind), step.get(part.name, "").strip()
                 if uri is None or not text:
                     continue
-                name = f"{COUNT}.{place}.{part.name}"
+                name = f"{COUNT}-{place}-{part.name}"
                 try:
                     chosen[part.name] = str(lookup.chosen_id(self.visit, uri, text, name) or "")
                 except HelpdeskError as error:
                     self.form.fail(name, sentence(error.message))
             values.append(chosen)
         return values
+
+    def refuse(self, error: HelpdeskError) -> None:
+        """Adds the mistakes of an operation to the form, each at its field."""
+        names = {name.replace("-", "."): name for name in (*self.form.values, *self.form.several, *self.labels)}
+        self.form.refuse(error, {*names.values(), COUNT}, names)
 
     @property
     def rows(self) -> list[StepRow]:
@@ -122,7 +127,7 @@ class StepForm:
         }
 
     def _field(self, place: int, part: StepPart) -> StepField:
-        name = f"{COUNT}.{place}.{part.name}"
+        name = f"{COUNT}-{place}-{part.name}"
         if part.kind in steps.RECORDS:
             return StepField(name, part, self._records(part, self.form.get(name)))
         lists = {"place": self._places, "status": self._statuses, "custom field": self._ticket_fields}

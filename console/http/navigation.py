@@ -159,6 +159,11 @@ PLACES = (
     *_group(
         PRODUCTIVITY,
         "admin",
+        NavigationItem(
+            "/admin/rules", N_("Rules"), N_("triggers when then automation workflow"), icon="check",
+            about=N_("What happens to tickets by itself: assign, reply, remind, close"),
+            new=("/admin/rules/new", N_("New rule")),
+        ),
         NavigationItem("/automations/new", N_("New automation")),
         NavigationItem(
             "/automations/recipes", N_("Recipes"), N_("cookbook examples templates"), icon="records",

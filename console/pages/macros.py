@@ -16,14 +16,14 @@ from console.lists.rows import RowFilter, RowPage, RowQuery, RowSource, of_all
 from console.lists.worklist import Worklist, declare
 from server.automation.macros import forms
 from server.automation.macros.forms import MacroForm, MacroTrial
-from server.contexts import APP, GROUP, WORKER, short_context
+from server.contexts import APP, GROUP, WORKER
 from server.errors import HelpdeskError, Invalid
 from server.people.owner_choices import own, owner_choices, owner_label
 from server.record_types.field_labels import field_label
 from server.record_types.shared import record_owners
 from server.records import records
 from server.records.records import SearchRequest
-from server.translation import N_, _
+from server.translation import N_, _, shown
 
 Owner = tuple[str, int]  # context and id
 BASE = "/macros"
@@ -130,18 +130,35 @@ class MacroEditor:
         return []
 
     @property
+    def changes(self) -> list[tuple[str, str]]:
+        """The changes of the trial in words: the label of a field and its value."""
+        result = self.trial.result if self.trial is not None else None
+        return [self._change(name, value) for name, value in (result.changes if result is not None else {}).items()]
+
+    def _change(self, name: str, value: Any) -> tuple[str, str]:
+        if name == "links":
+            ids = [str(each).partition(":")[2] for each in value]
+            return _("Watchers"), ", ".join(self._named("worker", ids))
+        if name.startswith("custom_"):
+            [label] = self._named("custom_field", [name.removeprefix("custom_")]) or [name]
+            return label, str(value)
+        field = self.visit.service.registry.type("ticket").fields.get(name)
+        target = str(getattr(field, "target", "")) if name.endswith("_id") else ""
+        names = self._named(target, [str(value)]) if target and str(value) != "0" else []
+        return shown(field_label(name)), ", ".join(names) or (_("nobody") if str(value) == "0" else str(value))
+
+    def _named(self, uri: str, ids: Sequence[str]) -> list[str]:
+        """The names of records."""
+        return [label for _id, label in lookup.choices(self.visit, uri, f"id:[{','.join(ids)}]")]
+
+    @property
     def labels(self) -> dict[str, Any]:
         return {**LABELS, **self.then.labels}
 
     def note_lost(self) -> "MacroEditor":
         """Shows at its field what no longer exists."""
-        places = {each.name: each.part for row in self.then.rows for each in row.fields}
-        for name in self.stored.lost if self.stored is not None else ():
-            if name == forms.OWNER:
-                uri = short_context(self.stored.owner[0]) if self.stored is not None else ""
-            else:
-                uri = _uri(places, name, self.form)
-            self.form.fail(name, forms.lost_sentence(self.visit.ctx, uri))
+        for place, uri in self.stored.lost if self.stored is not None else ():
+            self.form.fail(place.replace(".", "-"), forms.lost_sentence(self.visit.ctx, uri))
         self.form.status = 200
         return self
 
@@ -163,7 +180,7 @@ class MacroEditor:
                 version=int(form.get("version") or 0),
             )
         except HelpdeskError as error:
-            self._refuse(error)
+            self.then.refuse(error)
             return None
         name = form.text("name")
         visit.flash(_("{name} saved.", name=name) if self.stored is not None else _("{name} created.", name=name))
@@ -180,7 +197,7 @@ class MacroEditor:
                 raise Invalid(_("Choose a ticket."), field="ticket")
             self.trial = forms.try_form(self.visit.ctx, id, values, sends=self.form.get("sends") == "1")
         except HelpdeskError as error:
-            self._refuse(error)
+            self.then.refuse(error)
 
     def show_script(self) -> None:
         """Shows what the submitted steps become."""
@@ -190,11 +207,7 @@ class MacroEditor:
         try:
             self.script = forms.script_text(self.visit.ctx, values, sends=self.form.get("sends") == "1")
         except HelpdeskError as error:
-            self._refuse(error)
-
-    def _refuse(self, error: HelpdeskError) -> None:
-        known = {*FIELDS, "steps", *(each.name for row in self.then.rows for each in row.fields)}
-        self.form.refuse(error, known=known)
+            self.then.refuse(error)
 
     def show(self) -> PageResponse:
         return render(
@@ -206,13 +219,6 @@ class MacroEditor:
             macro=self.stored,
             label_of=field_label,
         )
-
-
-def _uri(places: Mapping[str, Any], name: str, form: Form) -> str:
-    part = places[name]
-    if part.kind == "place":
-        return form.get(name).partition(":")[0]
-    return {"custom field": "custom_field"}.get(part.kind, part.kind)
 
 
 def _owner_text(macro: MacroForm) -> str:

@@ -1,6 +1,8 @@
 // The text of a snippet: signs of Markdown by buttons and keys, placeholders at the caret.
+import { fitted } from "./frames.js";
 import { all } from "./page.js";
 
+all("[data-fit]").forEach(fitted);
 const form = document.querySelector("[data-snippet-form]");
 const text = form.elements.content;
 

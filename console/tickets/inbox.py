@@ -22,7 +22,7 @@ from server.automation.macros.running import UNDONE
 from server.record_types.shared import paths
 from server.records import records
 from server.search.query_texts import sorted_query
-from server.tickets import latest_words, list_neighbours, reply_drafts, ticket_tags, undo
+from server.tickets import latest_words, list_neighbours, properties, reply_drafts, ticket_tags, undo
 from server.tickets.latest_words import LatestWords
 from server.translation import N_, N_ngettext, N_pgettext, _, ngettext, pgettext, shown
 
@@ -219,8 +219,8 @@ ACTIONS = (
                is_rare=True,
                says=SAYS["assign"],
                says_none=SAYS["unassign"]),
-    BulkAction("move", N_("Move"), {}, key="m", restores=("bucket_id",), field="bucket_id", choices=buckets,
-               is_rare=True,
+    BulkAction("move", N_("Move"), {}, key="m", restores=("bucket_id", "owner_id"), field="bucket_id", choices=buckets,
+               change=lambda visit, id, value: properties.move(visit.ctx, id, value), is_rare=True,
                says=SAYS["move"]),
     BulkAction("tag", N_("Tag"), {}, key="t", restores=("tag_names",), field="tag_names", hint=N_("billing, -vip"),
                suggest="/-/choose/tag", change=lambda visit, id, value: ticket_tags.change(visit.ctx, id, value),

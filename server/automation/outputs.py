@@ -135,6 +135,9 @@ OUTPUTS: dict[str, CommandOutput] = {
             "value?": "With `if_absent`: what is stored now.",
         },
     ),
+    "ticket.assign": CommandOutput(
+        "A map.", {"owner_id": 7}, {"owner_id": "The worker; 0 if the ticket waits, because nobody is available."}
+    ),
     "ticket.create": CommandOutput(
         "The ticket, a map; false if an automation refused it.", _TICKET,
         {"_context": "The context of tickets.", "id": "The id of the ticket.", ANY_KEY: "Each key of a ticket loads."},

@@ -23,6 +23,7 @@ MAX_TEXT_CHARS = 20_000  # per text of several lines
 MAX_LINE_CHARS = 1_000
 _BLANKS = re.compile(r"[\f\v]")
 FIELD_NAMES = frozenset(("org_id", "subject"))  # fields of tickets that are set besides custom fields
+STATUSES = ("open", "waiting", "closed")  # besides names of statuses, by their ids
 RECORDS = {"group": "group", "macro": "automation", "snippet": "snippet", "worker": "worker"}  # part kind: record type
 
 
@@ -72,9 +73,9 @@ TICKET_POLICY = {"record.update": "{{inputs.record_type == 'ticket'}}"}
 ALWAYS = "yes"
 
 
-def _command(name: str, label: Words, number: int, inputs: Tree, *, at: str = "step", **more: Any) -> Tree:
-    """A command that logs its failure. at: the beginning of its name and of its output."""
-    output = f"{at}_{number}"
+def _command(name: str, label: Words, number: int, inputs: Tree, **more: Any) -> Tree:
+    """A command that logs its failure."""
+    output = f"step_{number}"
     logged = {"log.error": f"{number}. {label}: {{{{{output}.error}}}}"}
     return {f"{name}/{output}": {"output": output, "inputs": inputs, **more, "on_error": logged}}
 
@@ -92,34 +93,13 @@ def _take(step: Step, number: int) -> Tree:
     return _update("Assign", number, {"owner_id@key": "worker_id"})
 
 
-def _turn(step: Step, number: int) -> Tree:
-    """The next member of a group, by id, after the one who was assigned last."""
-    members, last, following = f"members_{number}", f"last_{number}", f"next_{number}"
-    key = f"turn.group.{step['group_id']}"
-    query = f"group:(id:{step['group_id']}) isDisabled:no isAway:no sort:id limit:250"
-    after = f"{members}|keys|filter(id => id > {last})|first"
-    search = {"record_type": "worker", "record_query": query}
-    chosen = {
-        "storage.get/" + last: {"output": last, "inputs": {"key": key, "default@int": "0"}},
-        "set/" + following: {following: f"{{{{ {after}|default({members}|keys|first) }}}}"},
-        **_update("Assign in turn", number, {"owner_id@key": following}),
-        "storage.set/" + following: {"inputs": {"key": key, "value@key": following}},
-    }
-    nobody = {f"log.warn/{members}": f"{number}. Assign in turn: every member of the group is away or deactivated"}
-    return {
-        **_command("record.search", "Assign in turn", number, search, at="members"),
-        f"decision/{members}": {
-            "outcome/somebody": {
-                "if@bool": f"{{{{ {members} is not empty and not {members}.error }}}}",
-                "then": chosen,
-            },
-            "outcome/nobody": {"then": nobody},
-        },
-    }
+def _next_owner(way: str) -> Callable[[Step, int], Tree]:
+    """Assigns to whoever is next in the group of the ticket. way: of the command ticket.assign."""
 
+    def build(step: Step, number: int) -> Tree:
+        return _command("ticket.assign", "Assign", number, {"ticket_id@key": "ticket_id", "way": way})
 
-def _group_way(step: Step, number: int) -> Tree:
-    return _command("ticket.assign", "Assign by the group's way", number, {"ticket_id@key": "ticket_id"})
+    return build
 
 
 def _move(step: Step, number: int) -> Tree:
@@ -128,7 +108,8 @@ def _move(step: Step, number: int) -> Tree:
 
 
 def _status(step: Step, number: int) -> Tree:
-    return _update("Status", number, {"status": step["status"]})
+    name = "status_name_id" if is_whole(step["status"]) else "status"
+    return _update("Status", number, {name: step["status"]})
 
 
 def _wait(step: Step, number: int) -> Tree:
@@ -251,20 +232,14 @@ def _create_policy(uri: str) -> dict[str, str]:
 KINDS: tuple[StepKind, ...] = (
     StepKind("assign", N_("Assign to a worker"), (_WORKER,), _owner, TICKET_POLICY, ("owner",)),
     StepKind("unassign", N_("Assign to nobody"), (), _owner, TICKET_POLICY, ("owner",)),
-    StepKind(
-        "turn",
-        N_("Assign in turn"),
-        (StepPart("group_id", N_("Members of"), "group", is_required=True),),
-        _turn,
-        {
-            **TICKET_POLICY,
-            "record.search": "{{inputs.record_type == 'worker'}}",
-            "storage.get": "{{inputs.key starts with 'turn.group.'}}",
-            "storage.set": "{{inputs.key starts with 'turn.group.'}}",
-        },
-        ("owner",),
+    *(
+        StepKind(name, label, (), _next_owner(way), {"ticket.assign": ALWAYS}, ("owner",))
+        for name, label, way in (
+            ("group_way", N_("Assign by the group's way"), "group"),
+            ("turn", N_("Assign to the members of the group in turn"), "round_robin"),
+            ("fewest_open", N_("Assign to the member with the fewest open tickets"), "fewest_open"),
+        )
     ),
-    StepKind("group_way", N_("Assign by the group's way"), (), _group_way, {"ticket.assign": ALWAYS}, ("owner",)),
     StepKind(
         "move",
         N_("Move to a group or bucket"),
@@ -459,6 +434,8 @@ def _problem(part: StepPart, text: str) -> str:
         return "" if fits else _("must be a number from {least} to {most}", least=part.least, most=part.most)
     if part.kind in RECORDS:
         return "" if is_whole(text) and int(text) else _("choose one from the list")
+    if part.kind == "status":
+        return "" if is_whole(text) or text in STATUSES else _("choose one from the list")
     if part.kind == "place":
         uri, _colon, id = text.partition(":")
         return "" if uri in ("group", "bucket") and is_whole(id) else _("choose a group or a bucket")
@@ -482,6 +459,8 @@ def references(steps: Sequence[Step]) -> list[NamedRecord]:
             elif text and part.kind == "place":
                 uri, _colon, id = text.partition(":")
                 named.append(NamedRecord(place, part.name, uri, int(id)))
+            elif part.kind == "status" and is_whole(text):
+                named.append(NamedRecord(place, part.name, "ticket_status", int(text)))
             elif part.kind == "custom field" and text.startswith("custom_"):
                 named.append(NamedRecord(place, part.name, "custom_field", int(text.removeprefix("custom_"))))
     return named

@@ -64,6 +64,10 @@ class Runs:
                              service_id=service, params={"token": SECRET})  # fmt: skip
         return "svc:connected_account:outputs"
 
+    def ticket(self) -> int:
+        group = self.desk.found("group", "default:yes")[0]
+        return self.desk.own("ticket", subject="Pump", group_id=group)
+
     def token(self) -> str:
         ctx = self.desk.context()
         app = self.desk.create("oauth_app", name="Shop", callback_url="https://shop.example/")["id"]
@@ -80,10 +84,6 @@ class Runs:
         script = "start:\n  return:\n    note: Done.\n"
         fields = {"name": "outputs.macro", "extension_id": "svc.trigger.ticket.macro", "script": script}
         return int(self.desk.create("automation", **fields)["id"])
-
-    def ticket(self) -> int:
-        group = self.desk.create("group", name="Outputs")["id"]
-        return int(self.desk.create("ticket", subject="Pump", group_id=group)["id"])
 
     def expanded(self) -> Any:
         script = (
@@ -130,6 +130,7 @@ RUNS: dict[str, Callable[[Runs], list[Any]]] = {
     "storage.set": lambda run: [
         run("storage.set", key="outputs", value="a"), run("storage.set", key="outputs", value="b", if_absent=1)
     ],
+    "ticket.assign": lambda run: [run("ticket.assign", ticket_id=run.ticket())],
     "ticket.create": lambda run: [run("ticket.create", **{"from": "ana@kite.example"}, subject="Pump", content="It")],
     "ticket.macro": lambda run: [
         run("ticket.macro", ticket_id=run.ticket(), automation_id=run.macro(), worker_id=1)

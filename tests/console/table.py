@@ -16,6 +16,7 @@ IDS = {
     "/admin/fields/sets": "fieldset",
     "/admin/jobs/timers": "timer", "/admin/mail/mailboxes": "mailbox", "/admin/mail/outbox": "mail",
     "/admin/mail/transports": "transport", "/admin/packages/imported": "imported", "/admin/people": "worker0",
+    "/admin/people/absences": "worker0",
     "/admin/people/buckets": "bucket", "/admin/people/groups": "group0", "/admin/people/roles": "role",
     "/files": "file", "/notifications": "notification", "/records/{type}": "worker0",
     "/admin/targets": "target", "/admin/tags": "tag", "/records/contact": "contact",

@@ -35,7 +35,7 @@ def own(nora: Api, name: str = "nora") -> str:
 
 def form_of(name: str, owner: str, *steps: dict[str, str], **more: str) -> dict[str, str]:
     fields = {"name": name, "owner": owner, "steps": str(len(steps)), "do": "save", **more}
-    return fields | {f"steps.{at}.{part}": text for at, step in enumerate(steps) for part, text in step.items()}
+    return fields | {f"steps-{at}-{part}": text for at, step in enumerate(steps) for part, text in step.items()}
 
 
 def create(visitor: Visitor, *fields: Any, **more: str) -> Any:
@@ -78,7 +78,7 @@ def test_steps_are_added_moved_and_removed_without_scripts(signed_in: Visitor, n
 
     def pressed(step: str, **more: str) -> list[str]:
         page = signed_in.send(f"{PAGE}/new", {**form, "step": step, **more}).text
-        return re.findall(r'name="steps\.\d+\.kind" value="(\w+)"', page)
+        return re.findall(r'name="steps-\d+-kind" value="(\w+)"', page)
 
     assert pressed("add", added_step="wait") == ["close", "note", "wait"]
     assert pressed("down:0") == pressed("up:1") == pressed("move:1:0") == ["note", "close"]
@@ -92,7 +92,7 @@ def test_mistakes_are_shown_at_their_fields(signed_in: Visitor, nora: Api, word:
     assert again.status_code == 422 and 'id="name-error"' in again.text
     wrong = create(signed_in, "", own(nora), {"kind": "note"}, {"kind": "importance", "importance": "101"})
     assert wrong.status_code == 422
-    for name in ("name", "steps.0.text", "steps.1.importance"):
+    for name in ("name", "steps-0-text", "steps-1-importance"):
         assert f'id="{name}-error"' in wrong.text, (name, text_of(wrong.text))
     empty = create(signed_in, f"{word} e", own(nora))
     assert empty.status_code == 422 and "Add at least one step" in text_of(empty.text)
@@ -127,7 +127,7 @@ def test_a_worker_manages_their_own_macros_and_a_manager_those_of_the_group(
     log = nora.search("activity_log", f"target.automation:(id:{mine})", expand="actor_").ok()["results"]
     assert {each["actor__label"] for each in log} == {"Milo Test"}
     nora.update("group", group, members={"manager": str(nora.ids["milo"])}).ok()
-    assert visitor.get(f"{PAGE}/{of_group}").text.count('name="steps.0.kind"') == 1
+    assert visitor.get(f"{PAGE}/{of_group}").text.count('name="steps-0-kind"') == 1
     nora.remove("group", group).ok()
     assert "needs attention" in text_of(signed_in.get(PAGE).text)
     assert 'id="owner-error"' in signed_in.get(f"{PAGE}/{of_group}").text
@@ -146,7 +146,7 @@ def test_a_step_whose_record_was_deleted_is_an_error_at_its_place_and_does_not_r
     assert refused.status_code == 422 and "others cannot use this snippet" in refused.text.lower()
     nora.remove("snippet", snippet).ok()
     page = signed_in.get(f"{PAGE}/{id}")
-    assert page.status_code == 200 and 'id="steps.1.snippet_id-error"' in page.text
+    assert page.status_code == 200 and 'id="steps-1-snippet_id-error"' in page.text
     assert "The snippet no longer exists. Choose another one." in text_of(page.text)
     answer = run(signed_in, ticket, id)
     assert answer.status_code == 422 and "step 2 names a snippet that no longer exists" in text_of(answer.text)
@@ -182,7 +182,7 @@ def test_a_deleted_macro_is_restored_with_its_steps_and_uses(
     assert visitor.send(f"{PAGE}/{id}/restore", page=PAGE).status_code == 404
     undo(signed_in, PAGE)
     page = signed_in.get(f"{PAGE}/{id}").text
-    assert re.findall(r'name="steps\.\d+\.kind" value="(\w+)"', page) == ["close", "importance"]
+    assert re.findall(r'name="steps-\d+-kind" value="(\w+)"', page) == ["close", "importance"]
     assert "<dd>1</dd>" in page
 
 

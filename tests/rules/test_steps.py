@@ -89,11 +89,9 @@ def test_a_reply_leaves_the_rest_of_the_ticket_alone(nora: Api, ticket: int) -> 
     assert values["step_1"]["params"]["content"] == "We look"
 
 
-def test_the_first_member_of_a_group_has_the_first_turn(nora: Api, ticket: int) -> None:
-    group = nora.create("group", name="In turn").ok()["id"]
-    members = {"groups": {str(group): {"workers": {"1": "member", "2": "member"}}}}
-    nora.call("PUT", "/rest/groups/members.json", json={"json": json.dumps(members)}).ok()
-    assert int(ran(nora, ticket, {"kind": "turn", "group_id": group})["next_1"]) == 1
+@pytest.mark.parametrize("kind", ["turn", "fewest_open", "group_way"])
+def test_the_next_member_of_the_group_is_assigned(nora: Api, ticket: int, kind: str) -> None:
+    assert ran(nora, ticket, {"kind": kind})["step_1"]["owner_id"] == 0  # the group has no members
 
 
 def test_a_macro_runs_as_a_step(nora: Api, ticket: int) -> None:
@@ -135,4 +133,4 @@ def test_records_that_steps_name_are_listed() -> None:
 def test_policies_name_only_commands_that_exist() -> None:
     commands.load()
     for kind in steps.KINDS:
-        assert kind.policy.keys() <= COMMANDS.keys() or kind.name == "group_way"
+        assert kind.policy.keys() <= COMMANDS.keys()

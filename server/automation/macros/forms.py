@@ -20,6 +20,7 @@ from server.automation.macros.macro_result import MacroResult
 from server.context import Context
 from server.contexts import APP, GROUP, WORKER, short_context
 from server.dataclass import dataclass
+from server.digits import is_whole
 from server.errors import Conflict, Forbidden, Invalid, Mistakes, NotFound, Required, TooLarge
 from server.people import form_drafts
 from server.record_types.record_type import Record
@@ -41,8 +42,8 @@ OWNER = "owner"  # the place of a mistake in the owner
 HIDDEN = ("available_context", "available_id", "uses", "last_used_at")  # columns of macros
 # Steps of rules that a macro has as well. It replies as the worker who runs it, and notifies by watchers and notes.
 _SHARED = frozenset((
-    "assign", "unassign", "turn", "group_way", "move", "status", "wait", "close", "tags", "field", "importance",
-    "watch", "note", "web",
+    "assign", "unassign", "group_way", "turn", "fewest_open", "move", "status", "wait", "close", "tags", "field",
+    "importance", "watch", "note", "web",
 ))  # fmt: skip
 ADMIN_ONLY = frozenset(("web",))  # steps that reach beyond records, so that the rights of a worker do not limit them
 _OFFERED = (*MACRO_KINDS, *(each for each in KINDS if each.name in _SHARED))
@@ -53,8 +54,8 @@ _NAMES = frozenset(each.name for each in _OFFERED)
 class MacroForm:
     """A macro as its pages show it. owner: context and id; ("", 0) for a macro that was written as a script, which
     every worker may run. steps: [] if it is not a form. sends: whether its texts leave at once. is_form: False also for
-    a form whose script was edited since; was_form: True for those. lost: the places of records that no longer exist, as
-    in the fields of the form."""
+    a form whose script was edited since; was_form: True for those. lost: (place, type) of each record that no longer
+    exists; places are those of errors."""
 
     id: int
     name: str
@@ -68,7 +69,7 @@ class MacroForm:
     last_used_at: int
     version: int
     script: str
-    lost: tuple[str, ...] = ()
+    lost: tuple[tuple[str, str], ...] = ()
 
 
 def kinds(ctx: Context) -> list[StepKind]:
@@ -183,7 +184,7 @@ _CHANGES = {
     "assign": lambda step: {"owner_id": step["worker_id"]},
     "unassign": lambda step: {"owner_id": "0"},
     "move": _place,
-    "status": lambda step: {"status": step["status"]},
+    "status": lambda step: {"status_name_id" if is_whole(step["status"]) else "status": step["status"]},
     "wait": lambda step: {"status": "waiting", "reopen_at@raw": step["until"]},
     "close": lambda step: {"status": "closed"},
     "tags": lambda step: {"tags@raw": step["tags"]},
@@ -195,8 +196,9 @@ _CHANGES = {
 
 def _add(changes: Tree, more: Tree) -> None:
     """Adds changes: tags and links to those that are there, while a later status or owner replaces the earlier one."""
-    if "status" in more:
-        changes.pop("reopen_at@raw", None)
+    if more.keys() & {"status", "status_name_id"}:
+        for name in ("status", "status_name_id", "reopen_at@raw"):
+            changes.pop(name, None)
     for name, value in more.items():
         if name == "tags@raw" and name in changes:
             changes[name] = f"{changes[name]}, {value}"
@@ -259,9 +261,9 @@ def _with_lost(ctx: Context, tx: Transaction, forms: list[MacroForm]) -> list[Ma
 
 
 def _lost(form: MacroForm, named: Iterable[NamedRecord], present: Collection[tuple[str, int]]) -> MacroForm:
-    lost = [f"steps.{one.place}.{one.part}" for one in named if (one.uri, one.id) not in present]
+    lost = [(f"steps.{one.place}.{one.part}", one.uri) for one in named if (one.uri, one.id) not in present]
     if form.owner[0] in (GROUP, WORKER) and (short_context(form.owner[0]), form.owner[1]) not in present:
-        lost.append(OWNER)
+        lost.append((OWNER, short_context(form.owner[0])))
     return replace(form, lost=tuple(lost)) if lost else form
 
 

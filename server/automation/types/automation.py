@@ -85,8 +85,8 @@ class Automation(RecordType):
         ),
         "extension_params": Structure("Settings of the trigger.", immutable=True, is_map=True, origin="ours"),
         "form": Structure(
-            "The form that a rule was built by. Script and policy follow from it; changing these clears it. "
-            "Returned with `expand`.",
+            "The form that a rule was built by. Script and policy follow from it; changing these clears it. Returned "
+            "with `expand`.",
             262144,
             is_map=True,
             shown=False,

@@ -62,7 +62,7 @@ from server.search.filters import (
 from server.store.statements import slot
 from server.store.tables import Column, Index, table_named
 from server.store.transaction import Transaction
-from server.tickets import due_times, rule_events
+from server.tickets import assignment, due_times, rule_events
 from server.tickets.types.ticket_parts import before, participants, place, spam_verdict, status, tags
 from server.tickets.types.ticket_parts.bare_words import TICKET_TEXT, MaskFilter, TicketWords
 from server.tickets.types.ticket_parts.ticket_expands import EXPANDS
@@ -93,6 +93,15 @@ class Ticket(RecordType):
         read="group", write=("group members",), create=("privilege",), delete=("privilege", "group members")
     )
     fields = {
+        "assign": Text(
+            "Assigns an owner: `group` by the way of its group, round robin if that is off; `round_robin` or "
+            "`fewest_open` among its members; `nobody` to leave a new ticket without one. An owner who is a member of "
+            "the group and not away stays, unless `owner_id` 0 is sent, too. If nobody is available, the ticket waits.",
+            allowed=assignment.CHOICES,
+            stored=False,
+            shown=False,
+            origin="ours",
+        ),
         "bucket": Text(
             "Bucket by name; needs `group` or `group_id` in the same request. No match is an error.",
             alternative_to="bucket_id",
@@ -224,7 +233,7 @@ class Ticket(RecordType):
     }
     changed_column = "changed_at"
     state = ("tags",)
-    yielding = frozenset({"tags"})
+    yielding = frozenset({"assign", "tags"})
     columns = (
         Column("num_messages"),
         Column("num_messages_in"),
@@ -264,6 +273,7 @@ class Ticket(RecordType):
     takes_along = (("message", "ticket_id"),)
     exported_tables = (REQUESTER, TICKET_TAG)
     summary = ("group_id", "bucket_id", "owner_id", "status_id")
+    summary_index = ("owner_id", "status_id")
     days = ("created", "status_id", "group_id")
     nested = (
         NestedRecord("initial_message", "message", "First message."),
@@ -478,6 +488,7 @@ class Ticket(RecordType):
         status.apply(change, writing.now)
         due_times.apply(change, writing)
         spam_verdict.train(change)
+        assignment.apply(change, writing)
         participants.read(change, writing)
         if "tags" in change.extras:
             tags.read(change)
@@ -492,16 +503,19 @@ class Ticket(RecordType):
         spam_verdict.count(change, writing)
         before.store(change, writing)
         rule_events.record_change(change, writing)
-        if change.is_create:
-            return
+        assignment.follow(change, writing)
         target = self.label({"mask": change.value("mask"), "subject": change.value("subject")})
+        if change.is_create:
+            if assignment.ASSIGNED in change.extras:
+                assignment.log_owner(change, writing, target)
+            return
         if change.changes("group_id") or change.changes("bucket_id"):
             _publish_moved(change, writing)
             group = writing.label("group", change.value("group_id"))
             bucket = writing.label("bucket", change.value("bucket_id"))
             writing.log("ticket.moved", CONTEXT, change.id, {"target": target, "group": group, "bucket": bucket})
         if change.changes("owner_id"):
-            _log_owner(change, writing, target)
+            assignment.log_owner(change, writing, target)
         if change.changes("status_id"):
             word = status.WORDS[change.value("status_id")]
             writing.log(f"ticket.status.{word}", CONTEXT, change.id, {"target": target, "status": word})
@@ -554,16 +568,6 @@ def _draw_mask(writing: Writing) -> str:
         if writing.find("ticket", mask=mask) is None:
             return mask
     raise Conflict(f"all masks of the pattern '{pattern}' seem to be in use; set mail_mask_pattern to a longer one")
-
-
-def _log_owner(change: Change, writing: Writing, target: str) -> None:
-    owner_id = change.value("owner_id")
-    if owner_id:
-        variables = {"target": target, "worker": writing.label("worker", owner_id)}
-        urls = {"worker": f"ctx://{contexts.WORKER}:{owner_id}"}
-        writing.log("ticket.owner.assigned", CONTEXT, change.id, variables, urls=urls)
-    else:
-        writing.log("ticket.owner.unassigned", CONTEXT, change.id, {"target": target})
 
 
 def _publish_moved(change: Change, writing: Writing) -> None:
