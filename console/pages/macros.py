@@ -6,7 +6,7 @@ from typing import Any
 from console.forms.step_form import StepForm
 from console.html.form import Form
 from console.html.rendering import render
-from console.html.ui import Option
+from console.html.ui import Option, Sample
 from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
@@ -14,6 +14,7 @@ from console.lists import lookup, row_view
 from console.lists.cells import DrawnColumns
 from console.lists.rows import RowFilter, RowPage, RowQuery, RowSource, of_all
 from console.lists.worklist import Worklist, declare
+from console.tickets.trial_tickets import trial_tickets
 from server.automation.macros import forms
 from server.automation.macros.forms import MacroForm, MacroTrial
 from server.contexts import APP, GROUP, WORKER
@@ -21,8 +22,7 @@ from server.errors import HelpdeskError, Invalid
 from server.people.owner_choices import own, owner_choices, owner_label
 from server.record_types.field_labels import field_label
 from server.record_types.shared import record_owners
-from server.records import records
-from server.records.records import SearchRequest
+from server.record_types.shared.triggers import MACRO
 from server.translation import N_, _, shown
 
 Owner = tuple[str, int]  # context and id
@@ -30,7 +30,6 @@ BASE = "/macros"
 FIELDS = ("name", "owner", "sends", "ticket", "version")
 LABELS = {"name": N_("Name"), "owner": N_("Available to"), "steps": N_("Steps"), "ticket": N_("Ticket")}
 TEXT_BYTES = 2 * 1024 * 1024
-MAX_TICKETS = 12  # tickets to try a macro with
 
 
 def _label_of(visit: Visit, owner: Owner, names: Mapping[Owner, str]) -> str:
@@ -76,6 +75,7 @@ def _whose(visit: Visit) -> list[Option]:
     return [("", _("All")), ("worker", _("Personal")), ("group", _("Of groups")), ("everybody", _("Everybody's"))]
 
 
+SAMPLE = Sample("GET", "/rest/records/automation/search.json", [("q", f"trigger:{MACRO}")])
 _column = DrawnColumns("macros")
 LIST = declare(Worklist(
     "macros", BASE, N_("Macros"), ("macro", "owner", "kind", "uses", "last_used_at"),
@@ -89,7 +89,7 @@ LIST = declare(Worklist(
     sort="name", changes="worker", new=(f"{BASE}/new", N_("New macro")),
     empty=N_("No macros yet. A macro does several steps on a ticket at once, such as reply, close and tag."),
     none=N_("No macro matches."),
-    source=RowSource(_rows, (RowFilter("whose", N_("Available to"), _whose),)),
+    source=RowSource(_rows, (RowFilter("whose", N_("Available to"), _whose),), SAMPLE),
 ))  # fmt: skip
 
 
@@ -121,13 +121,7 @@ class MacroEditor:
 
     @property
     def tickets(self) -> list[Option]:
-        """The worker's newest tickets, else the newest of all."""
-        for q in ("owner.id:me sort:-updated", "sort:-id"):
-            search = SearchRequest(q, MAX_TICKETS, expand=lookup.LABEL)
-            rows = records.search(self.visit.ctx, "ticket", search)["results"]
-            if rows:
-                return lookup.options(self.visit, rows)
-        return []
+        return trial_tickets(self.visit)
 
     @property
     def changes(self) -> list[tuple[str, str]]:

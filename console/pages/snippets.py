@@ -10,27 +10,25 @@ from console.forms.record_form import OpenForm, RecordForm
 from console.forms.record_pages import RecordPages, declare_pages
 from console.html import ui
 from console.html.form import Form
-from console.html.ui import Option
 from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
-from console.lists import lookup, worklist
+from console.lists import worklist
 from console.lists.worklist import Worklist, declare
 from console.lists.worklist_columns import ListColumn
 from console.tickets.frames import document_of, framed
+from console.tickets.trial_tickets import trial_tickets
 from server.contexts import TICKET
 from server.errors import HelpdeskError, Invalid
 from server.markup import markdown_to_html
 from server.people.owner_choices import own, owner_choices, owner_label
 from server.record_types.shared import paths, record_owners
 from server.records import records
-from server.records.records import SearchRequest
 from server.tickets import snippets
 from server.translation import N_, _, shown
 
 URI, BASE, PREVIEW = snippets.URI, "/snippets", "/-/snippets/preview"
 TEXT_BYTES = 2 * 1024 * 1024
-MAX_TICKETS = 12  # tickets to try a snippet with
 
 
 def owner_column(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
@@ -95,7 +93,7 @@ def _form(visit: Visit, fields: OpenForm) -> PageResponse:
         starts=[] if fields.id else examples.options(examples.EXAMPLES[URI]),
         owners=owners,
         uses=uses,
-        tickets=_tickets(visit),
+        tickets=trial_tickets(visit),
         placeholders=[*snippets.OF_TICKET.items(), *snippets.OF_WORKER.items()],
         preview=PREVIEW,
     )
@@ -107,15 +105,6 @@ def _owner_of(visit: Visit, fields: OpenForm) -> str:
         return fields.values.get("owner")
     stored = records.retrieve(visit.ctx, URI, fields.id, "owner_")
     return owner_label(visit.ctx, stored["owner__context"], stored["owner_id"], str(stored.get("owner__label") or ""))
-
-
-def _tickets(visit: Visit) -> list[Option]:
-    """The worker's newest tickets, else the newest of all."""
-    for q in ("owner.id:me sort:-updated", "sort:-id"):
-        rows = records.search(visit.ctx, "ticket", SearchRequest(q, MAX_TICKETS, expand=lookup.LABEL))["results"]
-        if rows:
-            return lookup.options(visit, rows)
-    return []
 
 
 def _fill(visit: Visit, fields: OpenForm) -> OpenForm:
@@ -182,11 +171,11 @@ def restore(visit: Visit) -> PageResponse:
     return see(BASE)
 
 
-@page("GET", f"{BASE}/{{id}}/preview")
+@page("GET", f"{PREVIEW}/{{id}}")
 def show_preview(visit: Visit) -> PageResponse:
     """Renders the saved text for the first ticket that the form offers, for a frame. Raises NotFound, Forbidden."""
     snippet = records.retrieve(visit.ctx, URI, visit.id)
-    first = next((int(id) for id, _label in _tickets(visit)), 0)
+    first = next((int(id) for id, _label in trial_tickets(visit)), 0)
     return _rendered(visit, snippet["content"], snippet["context"], first)
 
 

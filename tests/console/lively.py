@@ -260,15 +260,8 @@ class Lively:
         self._make("org", "org", name="Larch Merged")
         self._make("target", "service_target", name="Answer within a day", response_minutes=1440)
         owner = {"owner__context": "app", "owner_id": 0}
-        self._make(
-            "snippet", "snippet", title="Thanks", content="Thank you for {{subject}}.", context="ticket", **owner
-        )
-        steps = {
-            "steps": "2",
-            "steps.0.kind": "take",
-            "steps.1.kind": "answer",
-            "steps.1.text": "We look into {{mask}}.",
-        }
+        self._make("snippet", "snippet", title="Thanks", content="Thanks for {{subject}}.", context="ticket", **owner)
+        steps = {"steps": "2", "steps-0-kind": "take", "steps-1-kind": "answer", "steps-1-text": "About {{mask}}"}
         macro = {"name": "Take and reply", "owner": "svc.contexts.app:0", "do": "save", **steps}
         self.ids["macro"] = int(self.visitor.send("/macros/new", macro).headers["Location"].rpartition("/")[2])
         self._make("other_tag", "tag", name="vip")

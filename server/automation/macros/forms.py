@@ -37,7 +37,6 @@ from server.store.transaction import Transaction
 from server.translation import Words, _, about_field, lazy_gettext, shown
 
 URI = "automation"
-MAX_TRIAL_SECONDS = 10.0
 OWNER = "owner"  # the place of a mistake in the owner
 HIDDEN = ("available_context", "available_id", "uses", "last_used_at")  # columns of macros
 # Steps of rules that a macro has as well. It replies as the worker who runs it, and notifies by watchers and notes.
@@ -472,7 +471,7 @@ def try_form(ctx: Context, ticket_id: int, values: Any, *, sends: bool) -> Macro
     steps = check(ctx, values)
     script = Script(script_of(steps, sends), policy_of(steps), trigger=MACRO)
     given = listing.values_of(ctx, ticket_id) | {"inputs": {}}
-    run = examples.simulate(ctx, script, given, seconds=MAX_TRIAL_SECONDS)
+    run = examples.simulate(ctx, script, given)
     if run.state != "return":
         return MacroTrial(None, run.message)
     others = tuple(rule_steps.kind_of(each).label for each in steps if _is_command(each))
