@@ -86,7 +86,7 @@ class Mistakes:
         try:
             yield
         except Invalid as error:
-            self._errors.append(error)
+            self.add_all(error)
 
     def require_none(self) -> None:
         """Raises the first mistake, with the others as `details["more"]`."""

@@ -11,6 +11,7 @@ from console.html.ui import ChooserOptions, Option
 from console.http.visit import Visit
 from console.lists import lookup
 from server.dataclass import dataclass
+from server.digits import id_in
 from server.errors import HelpdeskError
 from server.record_types.field_labels import field_label
 from server.record_types.shared.triggers import MACRO
@@ -68,8 +69,8 @@ class StepForm:
             if name in kinds:
                 parts = {each.name: sent.text(f"{COUNT}-{place}-{each.name}", "") for each in kinds[name].parts}
                 values.append({"kind": name, **parts})
-        verb, _colon, number = sent.text(PRESS, "").partition(":")
-        place = int(number) if number.isascii() and number.isdigit() else 0
+        verb, _colon, numbers = sent.text(PRESS, "").partition(":")
+        place, target = (id_in(each) or 0 for each in [*numbers.split(":"), ""][:2])
         self.is_pressed = bool(verb)
         if verb == "add" and sent.text(ADDED, "") in kinds and len(values) < MAX_STEPS:
             values.append({"kind": sent.text(ADDED, "")})
@@ -77,6 +78,8 @@ class StepForm:
             del values[place]
         elif verb in ("up", "down") and place < len(values):
             target = min(max(place + (1 if verb == "down" else -1), 0), len(values) - 1)
+            values.insert(target, values.pop(place))
+        elif verb == "move" and max(place, target) < len(values):  # by dragging
             values.insert(target, values.pop(place))
         return self.fill(values)
 

@@ -110,9 +110,12 @@ PLACES = (
         PRODUCTIVITY,
         "worker",
         NavigationItem(
-            "/search/snippet", N_("Snippets"), N_("canned replies canned responses text blocks"), icon="clip",
-            for_leads=True,
+            "/snippets", N_("Snippets"), N_("canned replies canned responses text blocks"), icon="clip", for_leads=True,
             about=N_("Texts to insert into replies"),
+        ),
+        NavigationItem(
+            "/macros", N_("Macros"), N_("canned actions shortcuts one click"), icon="bolt", for_leads=True,
+            about=N_("Several steps on a ticket with one click"),
         ),
         NavigationItem(
             "/search/saved_search", N_("Saved searches"), N_("views filters"), icon="search",
@@ -244,7 +247,7 @@ PLACES = (
         DEVELOPERS,
         "worker",
         NavigationItem(
-            "/automations", N_("Automations"), N_("scripts macros"), icon="bolt", key="a",
+            "/automations", N_("Automations"), N_("scripts"), icon="bolt", key="a",
             about=N_("Scripts that do recurring work"),
         ),
         NavigationItem(

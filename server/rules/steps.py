@@ -89,6 +89,10 @@ def _owner(step: Step, number: int) -> Tree:
     return _update("Assign", number, {"owner_id": step.get("worker_id") or "0"})
 
 
+def _take(step: Step, number: int) -> Tree:
+    return _update("Assign", number, {"owner_id@key": "worker_id"})
+
+
 def _next_owner(way: str) -> Callable[[Step, int], Tree]:
     """Assigns to whoever is next in the group of the ticket. way: of the command ticket.assign."""
 
@@ -345,7 +349,12 @@ KINDS: tuple[StepKind, ...] = (
         ("importance", "owner", "place", "status", "tags", "field"),
     ),
 )
-_BY_NAME = {each.name: each for each in KINDS}
+# Steps that only macros have, which a worker runs: `take` assigns to that worker, `answer` fills the reply form.
+MACRO_KINDS = (
+    StepKind("take", N_("Assign to me"), (), _take, TICKET_POLICY, ("owner",)),
+    StepKind("answer", N_("Write a reply"), _TEXTS, lambda step, number: {}, {}, ("reply",), ("snippet_id", "text")),
+)
+_BY_NAME = {each.name: each for each in (*KINDS, *MACRO_KINDS)}
 
 
 def kind_of(step: Step) -> StepKind:

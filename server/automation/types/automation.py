@@ -69,7 +69,7 @@ class Automation(RecordType):
     lookup = "name"
     checked = {"script": "script", "policy_kata": "policy"}
     traits = (Comments(), CustomFields(), Links(), Watchers(), Search())
-    access = Access(read="any worker", write=("admins",))
+    access = Access(read="macro owner", write=("admins",))
     for_admins = frozenset(("form", "policy_kata", "script"))  # only administrators can edit them
     fields = {
         "created_at": CreatedAt(),
@@ -106,11 +106,23 @@ class Automation(RecordType):
         "script": Text("The script, as KATA.", 16777215, shown=False),
         "updated_at": UpdatedAt(),
     }
-    # version: number of the current version. last_run_*: written with a delay by records/usage_flush.py.
-    columns = (Column("version"), Column("last_run_at"), Column("last_run_state", "TEXT"))
+    # version: number of the current version. last_run_*: written with a delay by records/usage_flush.py. The others
+    # belong to macros, see automation/macros/forms.py. available_*: who may run it; blank for every worker.
+    columns = (
+        Column("version"),
+        Column("last_run_at"),
+        Column("last_run_state", "TEXT"),
+        Column("available_context", "TEXT"),
+        Column("available_id"),
+        Column("uses"),
+        Column("last_used_at"),
+    )
     tables = (versions.VERSION, rule_tables.RULE_RUN, rule_tables.RULE_DONE)
     bumps = {"automations": ("extension_id", "form", "name", "script")}
-    indexes = (Index(("name",), "an automation by the name that others call it by", unique=True),)
+    indexes = (
+        Index(("name",), "an automation by the name that others call it by", unique=True),
+        Index(("extension_id", "available_context", "available_id"), "the macros of a worker and their groups"),
+    )
     keys = (
         Key("form", "object", "The form.", lambda record, shown: record["form"], on_expand=True),
         Key("inputs", "object", "The inputs that the script declares, by name: {key, type}.", _inputs, on_expand=True),
