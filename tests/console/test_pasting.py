@@ -69,7 +69,7 @@ PASTED = {
     "a picture with its name": ({"text/plain": "pump.png"}, ["pump.png"], "", "![pump](FILE)"),
     "a picture with its path": ({"text/plain": "/home/ana/pump.png"}, ["pump.png"], "", "![pump](FILE)"),
     "a picture and blanks": ({"text/plain": "  "}, ["image.png"], "", "![image](FILE)"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(

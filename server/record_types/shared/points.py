@@ -49,14 +49,16 @@ NAMED = "ticket.status.named"  # the sentence of every change of status that set
 # {pattern: (variable, sentence of an entry with this variable)}
 WITH = {
     "{{actor}} assigned ticket {{target}} to {{worker}}": (
-        "way", "Ticket {{target}} assigned to {{worker}} ({{way}})",
+        "way",
+        "Ticket {{target}} assigned to {{worker}} ({{way}})",
     ),
     "{{actor}} assigned the ticket to {{worker}}": ("way", "Assigned to {{worker}} ({{way}})"),
     "{{actor}} unassigned ticket {{target}}": (
-        "before", "Ticket {{target}} went back to its group: {{before}} is not available",
+        "before",
+        "Ticket {{target}} went back to its group: {{before}} is not available",
     ),
     "{{actor}} unassigned the ticket": ("before", "Went back to the group: {{before}} is not available"),
-}  # fmt: skip
+}
 # {activity point: sentence on the page of its ticket}
 ON_TICKET = {
     "connection.link": "{{actor}} linked the ticket with {{link_object}} {{link}}",
