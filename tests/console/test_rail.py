@@ -165,7 +165,7 @@ def test_the_settings_are_searched_without_scripts(signed_in: Visitor, q: str, p
 
 
 def test_pages_of_administration_lead_back_to_the_settings(signed_in: Visitor, nora: Api) -> None:
-    for path in ("/admin/mail", "/admin/people/groups", "/automations/new", "/snippets", "/account/apps"):
+    for path in ("/admin/mail", "/admin/people/groups", "/automations/new", "/search/calendar", "/account/apps"):
         page = signed_in.get(path).text
         assert current(page) == ["/settings"], path
         assert 'class="crumb"' in page, path
