@@ -125,7 +125,8 @@ INTERNAL = {
         people.groups.MAX_NAMED console.pages.groups.MAX_COLUMNS console.pages.packages.MAX_FOUND
         help.articles.MAX_FOUND help.articles.MAX_WORDS
         people.saved_searches.MAX_OFFERED people.saved_searches.MAX_READ
-        people.saved_searches.MAX_GROUPS packages.prompts.MAX_CHOICES tickets.by_words.MAX_REQUESTERS
+        people.owner_choices.MAX_GROUPS console.tickets.trial_tickets.MAX_TICKETS
+        packages.prompts.MAX_CHOICES tickets.by_words.MAX_REQUESTERS
         help.synonyms.MAX_FOUND console.http.navigation.MAX_CUSTOM console.html.rail.MAX_SHOWN
         tickets.list_counts.MAX_GROUPS
         records.search_help.chips.MAX_CHARS records.search_help.chips.MAX_CHIPS

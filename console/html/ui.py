@@ -76,6 +76,7 @@ MACROS = {
     "lists": "empty pager tabs findings",
     "charts": "bars columns rows tiles",
     "records": "fact files delivery folded hidden_address",
+    "steps": "steps",
     "panel": "set_form add_form remove_button",
     "frame": "bell mark rail_entries api",
 }

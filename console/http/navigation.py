@@ -106,9 +106,13 @@ PLACES = (
         PRODUCTIVITY,
         "worker",
         NavigationItem(
-            "/search/snippet", N_("Snippets"), N_("canned replies canned responses text blocks"), icon="clip",
+            "/snippets", N_("Snippets"), N_("canned replies canned responses text blocks"), icon="clip",
             for_leads=True,
             about=N_("Texts to insert into replies"),
+        ),
+        NavigationItem(
+            "/macros", N_("Macros"), N_("canned actions shortcuts one click"), icon="bolt", for_leads=True,
+            about=N_("Several steps on a ticket with one click"),
         ),
         NavigationItem(
             "/search/saved_search", N_("Saved searches"), N_("views filters"), icon="search",
@@ -118,6 +122,11 @@ PLACES = (
     *_group(
         PRODUCTIVITY,
         "admin",
+        NavigationItem(
+            "/admin/rules", N_("Rules"), N_("triggers when then automation workflow"), icon="check", for_leads=True,
+            about=N_("What happens to tickets by itself: assign, reply, remind, close"),
+            new=("/admin/rules/new", N_("New rule")),
+        ),
         NavigationItem(
             "/admin/targets", N_("Service targets"), N_("sla response resolution"), icon="pulse", for_leads=True,
             about=N_("How soon to answer and to close tickets"),
@@ -235,7 +244,7 @@ PLACES = (
         DEVELOPERS,
         "worker",
         NavigationItem(
-            "/automations", N_("Automations"), N_("scripts macros"), icon="bolt", key="a",
+            "/automations", N_("Automations"), N_("scripts"), icon="bolt", key="a",
             about=N_("Scripts that do recurring work"),
         ),
         NavigationItem(

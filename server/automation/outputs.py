@@ -142,6 +142,7 @@ OUTPUTS: dict[str, CommandOutput] = {
         "The ticket, a map; false if an automation refused it.", _TICKET,
         {"_context": "The context of tickets.", "id": "The id of the ticket.", ANY_KEY: "Each key of a ticket loads."},
     ),
+    "ticket.macro": CommandOutput("What the macro returns.", {"note": "Done."}, {ANY_KEY: "The keys that it returns."}),
     "var.expand": CommandOutput("Null; the keys are loaded afterwards.", None),
     "var.push": CommandOutput("The list or map after the change.", ["red", "blue"], {ANY_KEY: "The keys of a map."}),
     "var.set": CommandOutput(

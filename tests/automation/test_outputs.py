@@ -80,6 +80,11 @@ class Runs:
         script = "start:\n  function:\n    uri: outputs.f\n    output: o\n"
         return plain(engine.run(Script(script, ALLOW), {}, ServiceHost(self.desk.context())).variables["o"])
 
+    def macro(self) -> int:
+        script = "start:\n  return:\n    note: Done.\n"
+        fields = {"name": "outputs.macro", "extension_id": "svc.trigger.ticket.macro", "script": script}
+        return int(self.desk.create("automation", **fields)["id"])
+
     def expanded(self) -> Any:
         script = (
             f"start:\n  record.get:\n    output: task\n    inputs:\n      record_type: task\n"
@@ -127,6 +132,9 @@ RUNS: dict[str, Callable[[Runs], list[Any]]] = {
     ],
     "ticket.assign": lambda run: [run("ticket.assign", ticket_id=run.ticket())],
     "ticket.create": lambda run: [run("ticket.create", **{"from": "ana@kite.example"}, subject="Pump", content="It")],
+    "ticket.macro": lambda run: [
+        run("ticket.macro", ticket_id=run.ticket(), automation_id=run.macro(), worker_id=1)
+    ],
     "var.expand": lambda run: [run.expanded()],
     "var.push": lambda run: [run("var.push", key="list", value="red"), run("var.push", key="m", value={"a": 1})],
     "var.set": lambda run: [run("var.set", key="a:b", value="A-1")],

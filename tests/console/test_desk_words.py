@@ -163,7 +163,7 @@ def test_a_worker_who_may_not_reply_reads_why(visitor: Visitor, nora: Api, ticke
     assert 'id="answer"' not in page.text
 
 
-@pytest.mark.parametrize("path", ["/search/snippet", "/admin/targets", "/search/calendar", "/search/email_signature",
+@pytest.mark.parametrize("path", ["/snippets", "/admin/targets", "/search/calendar", "/search/email_signature",
                                   "/search/html_template"])  # fmt: skip
 def test_each_kind_of_setting_has_a_link(signed_in: Visitor, path: str) -> None:
     assert f'href="{path}"' in signed_in.get("/settings").text and signed_in.get(path).status_code == 200

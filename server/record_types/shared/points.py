@@ -210,6 +210,7 @@ FORMER = {
 }
 # Entries of the service about sign-ins, email and deletions. Others cannot write them, since people rely on them.
 RESERVED = frozenset((
+    "automation.rule.off",
     "group.acknowledgement.error", "mailbox.check.error", "outgoing_webhook.switched_off", "record.deleted",
     "ticket.answer.refused",
     "ticket.message.held", "ticket.message.inbound", "ticket.message.outbound", "ticket.message.relay",
@@ -235,6 +236,7 @@ def _points(*rows: tuple[str, str, str], is_administrative: bool = False) -> dic
 
 
 WORK = _points(
+    ("automation.rule.off", "Rule switched off", "The rule {{target}} was switched off: {{error}}"),
     ("address.email.changed", "Email address changed", "{{actor}} changed the address {{before}} to {{target}}"),
     ("calendar_event.created", "Calendar event created", "{{actor}} added the event {{event}} to {{target}}"),
     (

@@ -64,7 +64,7 @@ from server.search.filters import (
 from server.store.statements import slot
 from server.store.tables import Column, Index, table_named
 from server.store.transaction import Transaction
-from server.tickets import assignment, due_times
+from server.tickets import assignment, due_times, rule_events
 from server.tickets.types.ticket_parts import before, participants, place, spam_verdict, status, status_names, tags
 from server.tickets.types.ticket_parts.bare_words import TICKET_TEXT, MaskFilter, TicketWords
 from server.tickets.types.ticket_parts.ticket_expands import EXPANDS
@@ -263,7 +263,7 @@ class Ticket(RecordType):
         Column("deleted_at"),
         *due_times.COLUMNS,
     )
-    tables = (spam_verdict.SPAM_LESSON, before.TICKET_BEFORE)
+    tables = (spam_verdict.SPAM_LESSON, before.TICKET_BEFORE, rule_events.RULE_EVENT)
     indexes = (
         Index(("mask",), "tickets by their reference; no two have one", unique=True),
         Index(("status_id", "created"), "newest open tickets"),
@@ -556,6 +556,7 @@ class Ticket(RecordType):
             tags.write(change, writing)
         spam_verdict.count(change, writing)
         before.store(change, writing)
+        rule_events.record_change(change, writing)
         assignment.follow(change, writing)
         target = self.label({"mask": change.value("mask"), "subject": change.value("subject")})
         if change.is_create:
