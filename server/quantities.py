@@ -52,6 +52,21 @@ def duration(seconds: int) -> str:
     return ", ".join(list(filter(None, parts))[:2]) or _("less than a minute")
 
 
+def short_duration(seconds: int) -> str:
+    """How long something takes, in the least room.
+
+    >>> short_duration(59), short_duration(5400), short_duration(90000)
+    ('< 1 min', '1 h 30 min', '1 d 1 h')
+    """
+    days, hours, minutes = seconds // 86400, seconds // 3600 % 24, seconds // 60 % 60
+    parts = (
+        _("{count} d", count=days) if days else "",
+        _("{count} h", count=hours) if hours else "",
+        _("{count} min", count=minutes) if minutes else "",
+    )
+    return " ".join(list(filter(None, parts))[:2]) or _("< 1 min")
+
+
 def hours_text(seconds: int) -> str:
     """How long something takes, without days: a day of work has fewer than 24 hours.
 

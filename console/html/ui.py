@@ -40,6 +40,7 @@ from server.people import unread as unread_notifications
 from server.quantities import bytes_text as bytes_text
 from server.quantities import distance as distance
 from server.quantities import duration as duration
+from server.quantities import short_duration as short_duration
 from server.records.pictures import drawn
 from server.times import instants
 from server.translation import N_, Words, _, shown

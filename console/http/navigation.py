@@ -41,9 +41,18 @@ SETTINGS = NavigationItem(
 DRAFTS = NavigationItem("/drafts", N_("Drafts"), N_("unsent scheduled email"), icon="pencil", key="d")
 INBOX = NavigationItem("/inbox", N_("Inbox"), N_("tickets queue"), icon="inbox", key="i")
 COMPOSE = NavigationItem("/compose", N_("New ticket"), N_("compose write email"), icon="mail", key="n")
-START = NavigationItem("/", N_("Start"), N_("home overview reports charts"), icon="home", key="h")
+START = NavigationItem("/", N_("Start"), N_("home overview"), icon="home", key="h")
 PEOPLE = NavigationItem("/search/contact", N_("People"), N_("contacts customers requesters"), icon="user", key="u")
 ORGANIZATIONS = NavigationItem("/search/org", N_("Organizations"), N_("companies accounts"), icon="building", key="o")
+REPORTS = NavigationItem(
+    "/reports",
+    N_("Reports"),
+    N_("statistics figures charts performance"),
+    icon="chart",
+    key="v",
+    who="lead",
+    for_leads=True,
+)
 TASKS = NavigationItem("/search/task", N_("Tasks"), N_("to do due"), icon="task", key="t")
 ARTICLES = NavigationItem("/search/kb_article", N_("Help articles"), N_("knowledge base"), icon="help")
 NOTIFICATIONS = NavigationItem("/notifications", N_("Notifications"), N_("bell unread mentions"), icon="bell")
@@ -69,6 +78,7 @@ PLACES = (
     ORGANIZATIONS,
     TASKS,
     ARTICLES,
+    REPORTS,
     NOTIFICATIONS,
     NavigationItem("/reminders", N_("Reminders"), N_("remind me snooze follow up")),
     NavigationItem("/help", N_("Help"), N_("documentation manual")),
@@ -357,7 +367,7 @@ def is_lead(actor: Actor) -> bool:
 
 
 def led_by(actor: Actor) -> list[NavigationItem]:
-    """The pages of the settings in the rail of a lead; none for other workers."""
+    """The pages that only the rail of a lead has; none for other workers."""
     return [each for each in open_to(actor) if each.for_leads] if is_lead(actor) else []
 
 

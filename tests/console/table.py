@@ -30,7 +30,7 @@ IDS = {
 NAMES = {
     "/help": "kata", "/help/{folder}": "records", "/api": "records_ticket_update", "/choose": "worker",
     "/automations/recipes": "github",
-    "/-/choose": "worker", "/avatars": "worker", "/admin/backups": BACKUP,
+    "/reports": "workers", "/-/choose": "worker", "/avatars": "worker", "/admin/backups": BACKUP,
     "/admin/system/settings": "mail_mask_pattern",
 }  # fmt: skip
 FOLDER, TYPE = "api", "worker"

@@ -35,7 +35,7 @@ EXCEPTIONS = {
     "it keeps or drops what one typed, or how the console looks to oneself": (
         "/-/hint", "/-/draft", "/-/draft/drop", "/account/appearance", "/account/tickets", "/account/notifications",
         "/account/absence",
-        "/account/absence/begin", "/account/absence/end", "/start/away",
+        "/account/absence/begin", "/account/absence/end", "/start/away", "/reports/{name}/email",
         "/start/back", "/setup/skip",
         "/automations/{id}/examples", "/notifications/read", "/-/columns", "/tickets/{mask}/draft", "/compose/draft",
         "/records/{type}/import",

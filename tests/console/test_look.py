@@ -119,7 +119,7 @@ def test_files_are_compressed_for_clients_that_accept_it(server: Server, signed_
 def test_icons_are_of_one_set_and_each_is_used(signed_in: Visitor) -> None:
     used = set(re.findall(r'ui\.icon\("([a-z]+)"\)', "".join(path.read_text("utf-8") for path in _templates())))
     named = set(re.findall(r'icon="([a-z]+)"', (STATIC.parent / "http" / "navigation.py").read_text("utf-8")))
-    start = set(re.findall(r'"\)?, "([a-z]+)"', (STATIC.parent / "pages" / "reports.py").read_text("utf-8")))
+    start = set(re.findall(r'"\)?, "([a-z]+)"', (STATIC.parent / "pages" / "start_figures.py").read_text("utf-8")))
     assert used | named <= icons.PATHS.keys() and icons.PATHS.keys() - used - named <= start
     for path in icons.PATHS.values():
         numbers = [float(each) for each in re.findall(r"(?<=[MH])-?\d*\.?\d+", path)]

@@ -272,9 +272,37 @@ class Ticket(RecordType):
         Index(("bucket_id", "status_id", "updated"), "the tickets of a bucket"),
         Index(("owner_id", "status_id", "updated"), "a worker's tickets"),
         Index(("org_id", "status_id"), "the tickets of an organization"),
-        # Has all columns of `days`, so that tickets of some hours are counted from the index alone.
-        Index(("created", "status_id", "group_id"), "tickets in order of their age"),
-        Index(("closed", "status_id", "group_id"), "the tickets that were closed in some hours"),
+        # Have all columns of `days` and of reports, so that tickets of some hours are counted from the index alone.
+        Index(
+            (
+                "created",
+                "status_id",
+                "group_id",
+                "owner_id",
+                "org_id",
+                "first_wrote_address_id",
+                "target_id",
+                "elapsed_response_first",
+                "response_due_at",
+                "response_missed",
+                "elapsed_resolution_first",
+                "resolution_due_at",
+                "resolution_missed",
+            ),
+            "tickets in order of their age",
+        ),
+        Index(
+            (
+                "closed",
+                "status_id",
+                "group_id",
+                "owner_id",
+                "org_id",
+                "first_wrote_address_id",
+                "elapsed_resolution_first",
+            ),
+            "the tickets that were closed in some hours",
+        ),
         Index(("updated",), "tickets by last activity, whatever their status"),
         Index(("changed_at",), "tickets that programs read again since they were written"),
         # Without the status in front, SQLite would choose one of the larger indexes above.
@@ -416,6 +444,12 @@ class Ticket(RecordType):
         ),
         FlagFilter("missed.resolution", "It was open for longer than its service target allows.", "resolution_missed"),
         FlagFilter("missed.response", "The first reply was later than its service target allows.", "response_missed"),
+        DateFilter(
+            "resolution.due", "Resolution deadline of its service target; never without one.", "resolution_due_at"
+        ),
+        DateFilter(
+            "response.due", "First response deadline of its service target; never without one.", "response_due_at"
+        ),
         ResponsibilityFilter(
             "responsibility",
             "The caller's responsibility for the bucket, 0 to 100; hides buckets of level 0.",
@@ -446,6 +480,7 @@ class Ticket(RecordType):
             names=TAG_NAME,
             key=tags.name_key,
         ),
+        ChooserFilter("target.id", "Service target, by id; null without one.", "target_id", target="service_target"),
         WatcherCountFilter("watchers.count", "Number of watchers."),
         WorkerFilter(
             "worker.commented",

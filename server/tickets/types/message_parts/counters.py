@@ -8,6 +8,7 @@ from server.record_types.parts import Change, Record, Writing
 from server.store.statements import slot
 from server.store.tables import table_named
 from server.tickets import due_times
+from server.tickets.types.message_parts import waits
 
 WATCHED = ("ticket_id", "is_outgoing", "worker_id", "sender_id", "created")  # columns that the counters depend on
 
@@ -113,6 +114,7 @@ def recount(writing: Writing, ticket_id: int) -> None:
         since = max(since, ticket["next_response_since"])
         values |= due_times.awaited(writing, {**ticket, **values}, since)
     writing.set("ticket", ticket_id, values)
+    waits.recompute(writing.tx, (ticket_id,))
 
 
 def _newest_of(message: Any, condition: Any) -> Any:
