@@ -612,6 +612,7 @@ class Ticket(RecordType):
         """Sets the status deleted; for a purged ticket, deletes its requesters."""
         if writing.record("ticket", record["id"]) is not None:
             change = Change(self, record["id"], record, {"status_id": status.DELETED}, {}, frozenset())
+            status_names.apply(change, writing)
             status.apply(change, writing.now)
             writing.set("ticket", record["id"], change.new)
             return
