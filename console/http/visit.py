@@ -165,6 +165,14 @@ class Visit:
         return verdict.current(self.service, self.now)
 
     @property
+    def recent_verdict(self) -> Verdict:
+        """The same, at most a few seconds old outside of the settings: its state and text, not its findings."""
+        is_admin = self.session is not None and self.session.actor.is_admin
+        if not is_admin or "verdict" in self.__dict__ or self.path.startswith(("/admin", "/settings", "/setup")):
+            return self.verdict
+        return verdict.recent(self.service, self.now)
+
+    @property
     def is_in_the_clear(self) -> bool:
         """Whether the connection can be overheard, of which every page warns administrators."""
         is_admin = self.session is not None and self.session.actor.is_admin
