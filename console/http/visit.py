@@ -168,9 +168,8 @@ class Visit:
     def recent_verdict(self) -> Verdict:
         """The same, at most a few seconds old outside of the settings: its state and text, not its findings."""
         is_admin = self.session is not None and self.session.actor.is_admin
-        if not is_admin or "verdict" in self.__dict__ or self.path.startswith(("/admin", "/settings", "/setup")):
-            return self.verdict
-        return verdict.recent(self.service, self.now)
+        is_fresh = self.path == "/" or self.path.startswith(("/admin", "/settings", "/setup"))
+        return verdict.recent(self.service, self.now) if is_admin and not is_fresh else self.verdict
 
     @property
     def is_in_the_clear(self) -> bool:
