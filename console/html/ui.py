@@ -76,6 +76,7 @@ MACROS = {
     "lists": "empty pager tabs findings",
     "charts": "bars columns rows tiles",
     "records": "fact files delivery folded hidden_address",
+    "steps": "steps",
     "panel": "set_form add_form remove_button",
     "frame": "bell mark rail_entries api",
 }
@@ -145,7 +146,7 @@ def status_path(name: str) -> str:
 
 
 def tag(name_of_tag: str, color: str, is_link: bool = False) -> Markup:
-    """A tag as a chip, with a dot of its color."""
+    """A tag or the name of a status as a chip, with a dot of its color."""
     shown_name = link(tagged_path(name_of_tag), name_of_tag) if is_link else name(name_of_tag)
     return Markup('<span class="badge tag" data-color="{}">{}</span>').format(color, shown_name)
 

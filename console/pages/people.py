@@ -61,6 +61,8 @@ FORM = RecordForm(
         Control("away_stand_in_id", N_("Stand-in"),
                 N_("Also notified of customers' messages on their tickets during the absence."),
                 query="isDisabled:no", none=N_("Nobody")),
+        Control("assign_max_open", N_("Open tickets, at most"),
+                N_("They get no more tickets automatically, in all groups together. Blank: no limit."), blank="0"),
         Control("title", N_("Job title"), ""),
         Control("phone", N_("Phone"), hint="", kind="tel"),
         Control("mobile", N_("Mobile"), hint="", kind="tel"),

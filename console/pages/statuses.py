@@ -17,7 +17,7 @@ from server.translation import N_, N_pgettext, _, shown
 URI, BASE = ticket_statuses.URI, "/admin/statuses"
 STATES = (N_pgettext("status", "Open"), N_("Waiting"), N_("Closed"), N_("Deleted"))  # index: status number
 MOST_STEPS = 1000  # places that a name is moved at once
-COLOR = Control("color", N_("Color"), options=tuple(COLORS.items()))
+COLOR = Control("color", N_("Color"), "", options=tuple(COLORS.items()))
 GROUP = Control("group_id", N_("Group"), N_("Other groups are not offered the name."), none=N_("All groups"))
 CLOCK = Control(
     "clock",

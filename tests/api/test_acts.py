@@ -38,6 +38,7 @@ ACTS = {
     "PUT groups/members": ("group.roster.changed", lambda api: {"json": json.dumps({
         "groups": {made(api, "group"): {"workers": {api.ids["milo"]: "manager"}}},
     })}),
+    "PUT workers/{id}/absence": ("worker.changed", lambda api: {"away_until": "+1 day"}),
     "POST automations/{id}/bind": ("automation_event.changed", lambda api: {}),
     "POST automations/{id}/unbind": ("automation_event.changed", lambda api: {}),
     "POST outgoing_webhooks/{id}/test": ("outgoing_webhook.tried", lambda api: {}),
@@ -164,6 +165,8 @@ def test_each_endpoint_writes_its_entries(name: str, api: Api) -> None:
         api.session.post(f"{api.url}/webhooks/{hook['guid']}", data="x", timeout=60)
         made_now = api.get(f"/rest/webhooks/{hook['id']}/deliveries.json").ok()["results"]
         path = path.format(id=made_now[0]["id"] if "deliveries" in path else hook["id"])
+    if path.startswith("workers"):
+        path = path.format(id=api.ids["milo"])
     if "automations" in path:
         fields = {"name": f"act{number()}", "extension_id": "svc.trigger.mail.sent", "script": "start:\n  log: x\n"}
         id = api.create("automation", **fields).ok()["id"]

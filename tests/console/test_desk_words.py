@@ -87,6 +87,7 @@ def test_every_action_on_a_list_reports_its_result() -> None:
         ({"do": "take"}, "Assigned to you.", "2 tickets assigned to you."),
         ({"do": "assign", "value_assign": "0"}, "Unassigned.", "2 tickets unassigned."),
         ({"do": "assign", "value_assign": "milo"}, "Assigned to Milo Test.", "2 tickets assigned to Milo Test."),
+        ({"do": "next"}, "Ticket goes to whoever is next.", "2 tickets go to whoever is next."),
         ({"do": "wait", "value_wait": "2031-03-04 09:00"}, "Snoozed until Tue 4 Mar 2031 09:00",
          "2 tickets snoozed until Tue 4 Mar 2031 09:00"),
         ({"do": "spam"}, "Marked as spam and deleted.", "2 tickets marked as spam and deleted."),
@@ -162,7 +163,7 @@ def test_a_worker_who_may_not_reply_reads_why(visitor: Visitor, nora: Api, ticke
     assert 'id="answer"' not in page.text
 
 
-@pytest.mark.parametrize("path", ["/search/snippet", "/admin/targets", "/search/calendar", "/search/email_signature",
+@pytest.mark.parametrize("path", ["/snippets", "/admin/targets", "/search/calendar", "/search/email_signature",
                                   "/search/html_template"])  # fmt: skip
 def test_each_kind_of_setting_has_a_link(signed_in: Visitor, path: str) -> None:
     assert f'href="{path}"' in signed_in.get("/settings").text and signed_in.get(path).status_code == 200

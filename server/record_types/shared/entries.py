@@ -10,7 +10,7 @@ from typing import Any
 from server.errors import NotFound
 from server.record_types.parts import DictionaryContext
 from server.record_types.shared import paths
-from server.record_types.shared.points import FORMER, NAMED, OWN, PLACEHOLDER, POINTS
+from server.record_types.shared.points import FORMER, NAMED, OWN, PLACEHOLDER, POINTS, WITH
 from server.translation import shown as spoken
 
 MAX_MESSAGE_CHARS = 10_000  # characters shown; entries written by programs can be long
@@ -113,8 +113,13 @@ def _parts(params: Any) -> tuple[str, Mapping[str, Any], Mapping[str, Any]]:
     variables = variables if isinstance(variables, Mapping) else {}
     urls = urls if isinstance(urls, Mapping) else {}
     message = _current(_text(body.get("message")), body)
-    if message in OWN and _is_own(variables, urls):
+    variable_name, sentence = WITH.get(message, ("", ""))
+    if variable_name in variables:
+        message = sentence
+    elif message in OWN and _is_own(variables, urls):
         message = OWN[message]
+    if "way" in variables:
+        variables = {**variables, "way": spoken(_text(variables["way"]))}
     if "goal" in variables:
         variables = {**variables, "goal": _goal(_text(variables["goal"]), message)}
     return spoken(message)[:MAX_MESSAGE_CHARS], variables, urls
