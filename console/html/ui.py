@@ -77,6 +77,7 @@ MACROS = {
     "lists": "empty pager tabs findings",
     "charts": "bars columns rows tiles",
     "records": "fact files delivery folded hidden_address",
+    "steps": "steps",
     "panel": "set_form add_form remove_button",
     "frame": "bell mark rail_entries api",
 }
@@ -146,7 +147,7 @@ def status_path(name: str) -> str:
 
 
 def tag(name_of_tag: str, color: str, is_link: bool = False) -> Markup:
-    """A tag as a chip, with a dot of its color."""
+    """A tag or the name of a status as a chip, with a dot of its color."""
     shown_name = link(tagged_path(name_of_tag), name_of_tag) if is_link else name(name_of_tag)
     return Markup('<span class="badge tag" data-color="{}">{}</span>').format(color, shown_name)
 
@@ -243,10 +244,13 @@ def bar_heights(values: Sequence[int]) -> list[tuple[int, float]]:
 
 def trouble(visit: Visit, path: str) -> tuple[str, str]:
     """Returns the state and the problem of an entry in the rail or the settings, "" and "" without a problem."""
-    judged = visit.verdict.about(MARKED[path]) if path in MARKED else None
-    if judged is None or judged.state == "ok":
+    part = MARKED.get(path)
+    if part is None:
         return "", ""
-    return judged.state, "; ".join(each.found for each in judged.wrong) if MARKED[path] else judged.text
+    judged = visit.verdict.about(part) if part else visit.recent_verdict
+    if judged.state == "ok":
+        return "", ""
+    return judged.state, "; ".join(each.found for each in judged.wrong) if part else judged.text
 
 
 def unread(visit: Visit) -> int:
@@ -285,7 +289,7 @@ def moment(visit: Visit, at: int) -> str:
 
 
 def soon(visit: Visit, at: int) -> str:
-    """A time as in a sentence: Mon 09:00 within a week, otherwise with its date. at: Unix seconds."""
+    """A time as in a sentence: Mon 09:00 within a week from now, otherwise with its date. at: Unix seconds."""
     zone = times.zone((visit.session.actor.timezone if visit.session is not None else "") or "UTC")
     return _locale(visit).soon(datetime.fromtimestamp(at, zone), datetime.fromtimestamp(visit.now, zone))
 

@@ -17,15 +17,15 @@ from server.translation import N_, N_pgettext, _, shown
 URI, BASE = ticket_statuses.URI, "/admin/statuses"
 STATES = (N_pgettext("status", "Open"), N_("Waiting"), N_("Closed"), N_("Deleted"))  # index: status number
 MOST_STEPS = 1000  # places that a name is moved at once
-COLOR = Control("color", N_("Color"), options=tuple(COLORS.items()))
+COLOR = Control("color", N_("Color"), "", options=tuple(COLORS.items()))
 GROUP = Control("group_id", N_("Group"), N_("Other groups are not offered the name."), none=N_("All groups"))
 CLOCK = Control(
     "clock",
     N_("Clock of service targets"),
     options=(
         ("", N_("As its state: runs while open, paused while waiting")),
-        (status_names.RUNS, N_("Runs")),
-        (status_names.PAUSED, N_("Is paused")),
+        (status_names.RUNS, N_("Always runs")),
+        (status_names.PAUSED, N_("Always paused")),
     ),
 )
 NAME = Control("name", N_("Name"), N_("Saved searches and automations still find a status by its former name."))

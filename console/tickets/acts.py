@@ -19,6 +19,7 @@ from server.people import form_drafts
 from server.record_types.shared import paths
 from server.records import comments, records, relations
 from server.tickets import (
+    assignment,
     latest_words,
     masks,
     original_sender,
@@ -34,6 +35,7 @@ from server.tickets.by_words import find_similar
 from server.tickets.latest_words import LatestWords
 from server.translation import N_, Words, _, ngettext, shown
 
+NEXT = "next"  # the owner by the way of the group
 MOST_NEAR = 10  # suggested tickets to merge with
 # The settable properties: the label, and the stored columns that reveal a change by another worker.
 PROPERTIES: dict[str, tuple[Words, tuple[str, ...]]] = {
@@ -105,6 +107,8 @@ def _fields(visit: Visit, name: str) -> dict[str, Any]:
         fields = {"status": value, "reopen_at": reopen if value in ("waiting", "closed") else ""}
         is_snoozed = "reopen_at" in visit.form  # from a form that does not show names, which then stay
         return fields if is_snoozed else {**fields, "status_name_id": "0"}
+    if name == "owner" and value == NEXT:
+        return {"owner_id": "0", assignment.FIELD: assignment.GROUP}
     if name == "owner":
         text = str(visit.actor.worker_id) if value == "me" else value
         return {"owner_id": str(lookup.chosen_id(visit, "worker", text, "owner"))}
@@ -135,6 +139,8 @@ def _sentence(visit: Visit, ticket_id: int, name: str) -> str:
     if name == "owner":
         value, is_own = ticket.get("owner__label") or "", ticket["owner_id"] == visit.actor.worker_id
         did = "take" if is_own else "assign" if ticket["owner_id"] else "unassign"
+        if not ticket["owner_id"] and visit.form.text("value", "") == NEXT:
+            return _("Nobody is available. The ticket waits and is assigned as soon as somebody is.")
     elif name == "place":
         value, did = f"{ticket['group__label']} / {ticket['bucket__label']}", "move"
     elif ticket["status_name"]:

@@ -22,7 +22,16 @@ from server.automation.macros.running import UNDONE
 from server.record_types.shared import paths
 from server.records import records
 from server.search.query_texts import sorted_query
-from server.tickets import latest_words, list_neighbours, reply_drafts, ticket_statuses, ticket_tags, undo
+from server.tickets import (
+    assignment,
+    latest_words,
+    list_neighbours,
+    properties,
+    reply_drafts,
+    ticket_statuses,
+    ticket_tags,
+    undo,
+)
 from server.tickets.latest_words import LatestWords
 from server.translation import N_, N_ngettext, N_pgettext, _, ngettext, pgettext, shown
 
@@ -211,6 +220,7 @@ SAYS = {
     "take": N_ngettext("Assigned to you.", "{count} tickets assigned to you."),
     "assign": N_ngettext("Assigned to {value}.", "{count} tickets assigned to {value}."),
     "unassign": N_ngettext("Unassigned.", "{count} tickets unassigned."),
+    "next": N_ngettext("Ticket goes to whoever is next.", "{count} tickets go to whoever is next."),
     "move": N_ngettext("Moved to {value}.", "{count} tickets moved to {value}."),
     "tag": N_ngettext("Tags changed.", "Tags of {count} tickets changed."),
     "spam": N_ngettext("Marked as spam and deleted.", "{count} tickets marked as spam and deleted."),
@@ -234,8 +244,11 @@ ACTIONS = (
                is_rare=True,
                says=SAYS["assign"],
                says_none=SAYS["unassign"]),
-    BulkAction("move", N_("Move"), {}, key="m", restores=("bucket_id",), field="bucket_id", choices=buckets,
-               is_rare=True,
+    BulkAction("next", N_("Assign to whoever is next"), {"owner_id": "0", assignment.FIELD: assignment.GROUP},
+               restores=("owner_id",), is_rare=True,
+               says=SAYS["next"]),
+    BulkAction("move", N_("Move"), {}, key="m", restores=("bucket_id", "owner_id"), field="bucket_id", choices=buckets,
+               change=lambda visit, id, value: properties.move(visit.ctx, id, value), is_rare=True,
                says=SAYS["move"]),
     BulkAction("tag", N_("Tag"), {}, key="t", restores=("tag_names",), field="tag_names", hint=N_("billing, -vip"),
                suggest="/-/choose/tag", change=lambda visit, id, value: ticket_tags.change(visit.ctx, id, value),

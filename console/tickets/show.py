@@ -76,7 +76,7 @@ def render_ticket(visit: Visit, ticket: Sheet, form: ReplyForm | None = None) ->
         badge=inbox.STATUS_BADGES[keys["status"]],
         **_status_names(visit, keys),
         written=written,
-        answer_statuses=reply_form.STATUSES,
+        answer_statuses=reply_form.statuses(visit, keys["group_id"]),
         send_buttons=send_buttons(visit, written.kind) if written is not None else [],
         # Only callers who may change the ticket get macros, as for the reply.
         macros=macros.usable(visit.ctx, ticket.id) if written is not None else [],
@@ -161,7 +161,7 @@ def render_reply_form(visit: Visit, ticket: Sheet) -> PageResponse:
         found=ticket,
         written=written,
         here=paths.ticket(ticket.keys["mask"]),
-        answer_statuses=reply_form.STATUSES,
+        answer_statuses=reply_form.statuses(visit, ticket.keys["group_id"]),
         send_buttons=send_buttons(visit, written.kind),
     )
 

@@ -54,7 +54,7 @@ def log(
     record whose label is among the variables; only workers who may read both records see the entry and are notified.
     Entries of administrative acts notify no workers."""
     entry_params = _write(writing, point, context, id, variables, urls, about)
-    if POINTS[point].is_administrative:
+    if POINTS[point].is_administrative or point in writing.silent:
         return
     for worker_id in _listeners(writing, context, id, also_notify, about, stands_in=point in URGENT):
         is_mention = point == MENTIONING and worker_id in also_notify

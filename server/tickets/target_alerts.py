@@ -19,7 +19,7 @@ from server.records.service_settings import get, put
 from server.records.writing import RecordWriter
 from server.store.statements import slot
 from server.store.transaction import Transaction
-from server.tickets import due_times
+from server.tickets import due_times, rule_events
 from server.tickets.types.ticket_parts.status import PENDING
 from server.translation import N_
 
@@ -117,6 +117,7 @@ def _notify(writing: RecordWriter, ticket: Record) -> None:
         variables["minutes"] = str(max((ticket["due_at"] - writing.now + 59) // 60, 1))
     point = "ticket.target.missed" if is_missed else "ticket.target.due"
     writing.log(point, contexts.TICKET, ticket["id"], variables, also_notify=_managers(writing, ticket))
+    rule_events.record(writing, ticket["id"], "target_missed" if is_missed else "target_due")
     event_publishing.publish(
         writing,
         "ticket.target",

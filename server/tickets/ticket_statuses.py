@@ -47,7 +47,7 @@ def move(ctx: Context, id: int, by: int) -> None:
     ctx.service.store.write(write)
 
 
-@periodic(N_("names of deleted statuses"), N_("Removes them from tickets, which stay in their state."))
+@periodic(N_("names of deleted statuses"), N_("Clears them on tickets, which stay in their state."))
 def clear_deleted(service: Service, now: int) -> None:
     """Clears the ids of deleted statuses on tickets."""
     ctx = own_context(service, now)

@@ -293,7 +293,7 @@ def test_the_jump_finds_everything_with_a_name(signed_in: Visitor, visitor: Visi
         ("shop.echo", f"/automations/{nora.ids['automation']}"), ("<script>", f"/admin/apps/{nora.ids['app']}"),
         ("milo", f"/admin/people/{nora.ids['milo']}"), ("session_days", "/admin/system/settings?q=session_days"),
         ("kata", "/help/kata"), ("audit", "/admin/system/audit"), ("tickets", "/search/ticket"),
-        ("reminders", "/reminders"), ("snooze", "/reminders"), ("canned replies", "/search/snippet"),
+        ("reminders", "/reminders"), ("snooze", "/reminders"), ("canned replies", "/snippets"),
         ("macro", "/help/desk#macros"), ("queue", "/search/bucket"), ("sla", "/admin/targets"),
         ("vacation", "/account#absence"), ("out of office", "/help/desk#away"), ("2fa", "/account/second-factor"),
         ("replying by email", "/help/desk#notifications-and-replying-by-email"), ("customers", "/search/contact"),

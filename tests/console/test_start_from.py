@@ -4,6 +4,7 @@ import pytest
 
 from console.forms.examples import DATA_QUERIES, EXAMPLES, StartExample
 from console.pages.automation.automations import start_examples
+from console.pages.jump import PLACES
 from server.automation import checker
 from server.translation import Marked
 from tests.api.minimal import MINIMAL
@@ -16,7 +17,7 @@ EXAMPLE_KEYS = [(uri, each.key) for uri, examples in EXAMPLES.items() for each i
 
 @pytest.mark.parametrize(("uri", "key"), EXAMPLE_KEYS)
 def test_a_record_is_created_from_an_example(signed_in: Visitor, nora: Api, uri: str, key: str) -> None:
-    path = f"/records/{uri}/new"
+    path = PLACES.get(uri, f"/records/{uri}/{{}}").format("new")
     assert f'<option value="{key}">' in signed_in.get(path).text
     fields = form_of(signed_in, f"{path}?start={key}").fields
     if "calendar_id" in fields:
@@ -57,5 +58,5 @@ def test_the_texts_of_examples_are_messages() -> None:
 
 def test_forms_without_examples_and_of_existing_records_offer_none(signed_in: Visitor, nora: Api) -> None:
     id = nora.create("snippet", **MINIMAL["snippet"](nora)).ok()["id"]
-    for path in ("/records/task/new", f"/records/snippet/{id}/edit"):
+    for path in ("/records/task/new", f"/snippets/{id}"):
         assert 'name="start"' not in signed_in.get(path).text, path

@@ -109,3 +109,46 @@ def test_an_administrator_adds_orders_renames_and_deletes_statuses(signed_in: Vi
     assert nora.record("ticket_status", ids[0]).ok()["name"] == f"{word} c"
     signed_in.send(f"{one}/delete", {}, page=one)
     assert f"{word} c" not in text_of(signed_in.get("/admin/statuses").text).replace(f"{word} c deleted", "")
+
+
+# -- compose and reply -------------------------------------------------------------------------------------------------
+
+
+def test_compose_and_reply_take_a_name(nora: Api, supplier: int, word: str) -> None:
+    mail = {
+        "group_id": nora.ids["support"],
+        "to": "ana@kite.example",
+        "subject": word,
+        "content": "Hello",
+        "dont_send": 1,
+    }
+    made = nora.compose(**mail, status_name=f"{word} for supplier").ok().json
+    assert (made["status"], made["status_name"]) == ("waiting", f"{word} for supplier")
+    reply = {"message_id": made["initial_message_id"], "content": "More", "dont_send": 1}
+    kept = nora.reply(**reply, status=1).ok()
+    assert kept["status_name"] == f"{word} for supplier"
+    assert nora.reply(**reply).ok()["status_name"] == ""
+    assert nora.reply(**reply, status_name=f"{word} FOR supplier").ok()["status"] == "waiting"
+    wrong = nora.reply(**reply, status=2, status_name=f"{word} for supplier")
+    assert wrong.status == 422 and wrong.json["errors"][0]["field"] == "status_name"
+    assert nora.reply(**reply, status_name=f"{word} for suplier").status == 422
+    later = nora.compose(**{**mail, "dont_send": 0}, send_at="+1 hour", status_name=f"{word} for supplier").ok()
+    assert (later["params"]["status_id"], later["params"]["status_name"]) == (1, f"{word} for supplier")
+    nora.remove("draft", later["id"]).ok()
+
+
+def test_a_reply_form_sets_a_name_and_its_draft_has_it(
+    signed_in: Visitor, nora: Api, ticket: dict[str, Any], supplier: int, word: str
+) -> None:
+    mail = {"sender": "ana@kite.example", "headers": "From: ana@kite.example\r\n", "content": "It leaks."}
+    message = nora.create("message", ticket_id=ticket["id"], **mail).ok()["id"]
+    choice = f"1.{word} for supplier"
+    assert f'<option value="{choice}">' in signed_in.get(ticket["page"]).text
+    form = {"kind": "reply", "to": "ana@kite.example", "content": "Soon.", "status": choice, "message": str(message)}
+    kept = signed_in.send(f"{ticket['page']}/draft", form, page=ticket["page"])
+    assert kept.status_code in (200, 303)
+    assert f'<option value="{choice}" selected>' in signed_in.get(ticket["page"]).text
+    [draft] = nora.found("draft", f"ticket.id:{ticket['id']}")
+    assert nora.record("draft", draft).ok()["params"]["status_id"] in (1, "1")
+    signed_in.send(f"{ticket['page']}/answer", {**form, "do": "wait"}, page=ticket["page"])
+    assert state(nora, ticket) == ("waiting", f"{word} for supplier")

@@ -39,7 +39,7 @@ def _ways(visit: Visit, sheet: Sheet) -> dict[str, str]:
     uri, id = sheet.type.uri, sheet.id
     own = place_of(visit, uri, id)
     if own:
-        return {"edit": own, "delete": ""}
+        return {"edit": own if records.may(visit.ctx, uri, "update", id) else "", "delete": ""}
     ways = {"edit": "update", "delete": "delete"}
     paths_by_name = {
         way: f"/records/{uri}/{id}/{way}" if records.may(visit.ctx, uri, operation, id) else ""

@@ -59,6 +59,10 @@ ROWS = (
         "{{actor}} submitted an email from {{sender}} for ticket {{target}} through the API",
     ),
     (
+        "group.tickets.queued", "Assignment of tickets started",
+        "{{actor}} started to assign tickets of the group {{target}} that had no owner: {{count}}",
+    ),
+    (
         "worker.login_address.asked", "Change of sign-in address requested",
         "{{actor}} requested that {{target}} sign in with {{address}} instead of {{before}}",
     ),

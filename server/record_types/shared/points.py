@@ -45,6 +45,17 @@ OWN = {
     "{{actor}} assigned ticket {{target}} to {{worker}}": "{{actor}} took ticket {{target}}",
     "{{actor}} assigned the ticket to {{worker}}": "{{actor}} took the ticket",
 }
+# {pattern: (variable, sentence of an entry with this variable)}
+WITH = {
+    "{{actor}} assigned ticket {{target}} to {{worker}}": (
+        "way", "Ticket {{target}} assigned to {{worker}} ({{way}})",
+    ),
+    "{{actor}} assigned the ticket to {{worker}}": ("way", "Assigned to {{worker}} ({{way}})"),
+    "{{actor}} unassigned ticket {{target}}": (
+        "before", "Ticket {{target}} went back to its group: {{before}} is not available",
+    ),
+    "{{actor}} unassigned the ticket": ("before", "Went back to the group: {{before}} is not available"),
+}  # fmt: skip
 NAMED = "ticket.status.named"  # the sentence of every change of status that sets a name
 # {activity point: sentence on the page of its ticket}
 ON_TICKET = {
@@ -199,6 +210,7 @@ FORMER = {
 }
 # Entries of the service about sign-ins, email and deletions. Others cannot write them, since people rely on them.
 RESERVED = frozenset((
+    "automation.rule.off",
     "group.acknowledgement.error", "mailbox.check.error", "outgoing_webhook.switched_off", "record.deleted",
     "ticket.answer.refused",
     "ticket.message.held", "ticket.message.inbound", "ticket.message.outbound", "ticket.message.relay",
@@ -224,6 +236,7 @@ def _points(*rows: tuple[str, str, str], is_administrative: bool = False) -> dic
 
 
 WORK = _points(
+    ("automation.rule.off", "Rule switched off", "The rule {{target}} was switched off: {{error}}"),
     ("address.email.changed", "Email address changed", "{{actor}} changed the address {{before}} to {{target}}"),
     ("calendar_event.created", "Calendar event created", "{{actor}} added the event {{event}} to {{target}}"),
     (

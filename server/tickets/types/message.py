@@ -40,6 +40,7 @@ from server.search.filters import (
 )
 from server.store import blobs
 from server.store.tables import Column, Index
+from server.tickets import rule_events
 from server.tickets.types.message_parts import authorship, counters, revisions, stored_headers, waits
 from server.tickets.types.message_parts.message_expands import EXPANDS
 from server.tickets.types.message_parts.message_filters import (
@@ -333,6 +334,8 @@ class Message(RecordType):
             revisions.store(change, writing)
         if change.is_create:
             is_answer = counters.add(change, writing)
+            if is_answer:
+                rule_events.record_message(change, writing)
             if is_answer and not change.value("is_outgoing"):
                 hold_back(writing, change.value("ticket_id"))
         elif any(change.changes(column) for column in counters.WATCHED):

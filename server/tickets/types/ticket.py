@@ -64,7 +64,7 @@ from server.search.filters import (
 from server.store.statements import slot
 from server.store.tables import Column, Index, table_named
 from server.store.transaction import Transaction
-from server.tickets import due_times
+from server.tickets import assignment, due_times, rule_events
 from server.tickets.types.ticket_parts import before, participants, place, spam_verdict, status, status_names, tags
 from server.tickets.types.ticket_parts.bare_words import TICKET_TEXT, MaskFilter, TicketWords
 from server.tickets.types.ticket_parts.ticket_expands import EXPANDS
@@ -95,6 +95,15 @@ class Ticket(RecordType):
         read="group", write=("group members",), create=("privilege",), delete=("privilege", "group members")
     )
     fields = {
+        "assign": Text(
+            "Assigns an owner: `group` by the way of its group, round robin if that is off; `round_robin` or "
+            "`fewest_open` among its members; `nobody` to leave a new ticket without one. An owner who is a member of "
+            "the group and not away stays, unless `owner_id` 0 is sent, too. If nobody is available, the ticket waits.",
+            allowed=assignment.CHOICES,
+            stored=False,
+            shown=False,
+            origin="ours",
+        ),
         "bucket": Text(
             "Bucket by name; needs `group` or `group_id` in the same request. No match is an error.",
             alternative_to="bucket_id",
@@ -239,7 +248,7 @@ class Ticket(RecordType):
     }
     changed_column = "changed_at"
     state = ("tags",)
-    yielding = frozenset({"status_name", "tags"})
+    yielding = frozenset({"assign", "status_name", "tags"})
     columns = (
         Column("num_messages"),
         Column("num_messages_in"),
@@ -254,7 +263,7 @@ class Ticket(RecordType):
         Column("deleted_at"),
         *due_times.COLUMNS,
     )
-    tables = (spam_verdict.SPAM_LESSON, before.TICKET_BEFORE)
+    tables = (spam_verdict.SPAM_LESSON, before.TICKET_BEFORE, rule_events.RULE_EVENT)
     indexes = (
         Index(("mask",), "tickets by their reference; no two have one", unique=True),
         Index(("status_id", "created"), "newest open tickets"),
@@ -308,6 +317,7 @@ class Ticket(RecordType):
     takes_along = (("message", "ticket_id"),)
     exported_tables = (REQUESTER, TICKET_TAG)
     summary = ("group_id", "bucket_id", "owner_id", "status_id", "status_name_id")
+    summary_index = ("owner_id", "status_id")
     days = ("created", "status_id", "group_id")
     nested = (
         NestedRecord("initial_message", "message", "First message."),
@@ -567,6 +577,7 @@ class Ticket(RecordType):
         status.apply(change, writing.now)
         due_times.apply(change, writing)
         spam_verdict.train(change)
+        assignment.apply(change, writing)
         participants.read(change, writing)
         if "tags" in change.extras:
             tags.read(change)
@@ -580,16 +591,20 @@ class Ticket(RecordType):
             tags.write(change, writing)
         spam_verdict.count(change, writing)
         before.store(change, writing)
-        if change.is_create:
-            return
+        rule_events.record_change(change, writing)
+        assignment.follow(change, writing)
         target = self.label({"mask": change.value("mask"), "subject": change.value("subject")})
+        if change.is_create:
+            if assignment.ASSIGNED in change.extras:
+                assignment.log_owner(change, writing, target)
+            return
         if change.changes("group_id") or change.changes("bucket_id"):
             _publish_moved(change, writing)
             group = writing.label("group", change.value("group_id"))
             bucket = writing.label("bucket", change.value("bucket_id"))
             writing.log("ticket.moved", CONTEXT, change.id, {"target": target, "group": group, "bucket": bucket})
         if change.changes("owner_id"):
-            _log_owner(change, writing, target)
+            assignment.log_owner(change, writing, target)
         if change.changes("status_id") or change.changes("status_name_id"):
             _log_status(change, writing, target)
 
@@ -641,16 +656,6 @@ def _draw_mask(writing: Writing) -> str:
         if writing.find("ticket", mask=mask) is None:
             return mask
     raise Conflict(f"all masks of the pattern '{pattern}' seem to be in use; set mail_mask_pattern to a longer one")
-
-
-def _log_owner(change: Change, writing: Writing, target: str) -> None:
-    owner_id = change.value("owner_id")
-    if owner_id:
-        variables = {"target": target, "worker": writing.label("worker", owner_id)}
-        urls = {"worker": f"ctx://{contexts.WORKER}:{owner_id}"}
-        writing.log("ticket.owner.assigned", CONTEXT, change.id, variables, urls=urls)
-    else:
-        writing.log("ticket.owner.unassigned", CONTEXT, change.id, {"target": target})
 
 
 def _log_status(change: Change, writing: Writing, target: str) -> None:

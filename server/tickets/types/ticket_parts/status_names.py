@@ -6,7 +6,6 @@ name."""
 
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from server.dataclass import dataclass
 from server.errors import Invalid, nearest
@@ -96,42 +95,45 @@ def checked_name(text: str) -> str:
     return name
 
 
+def named(tx: Transaction, name: str) -> NamedStatus | None:
+    """Returns the status with this name or former name, None for a deleted one. Raises Invalid for an unknown name."""
+    names = read(tx)
+    id = names.by_key.get(name_key(name))
+    if id is None:
+        known = [each.name for each in names.by_id.values()]
+        problem = lazy_gettext(
+            "there is no status '{value}'{nearest}", value=name[:MAX_CHARS], nearest=nearest(name, known)
+        )
+        raise Invalid(about_field("status_name", problem), field="status_name")
+    return names.by_id.get(id)
+
+
+def require_state(named: NamedStatus, status_id: int) -> None:
+    """Raises Invalid if a name belongs to another state."""
+    if named.status_id != status_id:
+        problem = lazy_gettext(
+            "'{value}' is a name of {status}, not of {other}",
+            value=named.name,
+            status=status.WORDS[named.status_id],
+            other=status.WORDS[status_id],
+        )
+        raise Invalid(about_field("status_name", problem), field="status_name")
+
+
 def apply(change: Change, writing: Writing) -> None:
     """Sets the state of a new name, or clears the name with a new state. Raises Invalid for an unknown name, and for
     one of another state than the submitted one."""
     new, extras = change.new, change.extras
     if "status_name" in extras and COLUMN not in new:
-        new[COLUMN] = _id_of(writing.tx, extras["status_name"])
+        name = extras["status_name"]
+        status_of_name = named(writing.tx, name) if name.strip() else None
+        new[COLUMN] = status_of_name.id if status_of_name is not None else 0
     id = new.get(COLUMN)
     if id:
-        named = read(writing.tx).by_id.get(id)
-        if named is None:  # deleted since the value was stored
+        status_of_id = read(writing.tx).by_id.get(id)
+        if status_of_id is None:  # deleted since the value was stored
             new[COLUMN] = 0
         else:
-            _set_state(new, named)
+            require_state(status_of_id, new.setdefault("status_id", status_of_id.status_id))
     elif id is None and change.changes("status_id") and change.was(COLUMN):
         new[COLUMN] = 0
-
-
-def _id_of(tx: Transaction, name: str) -> int:
-    if not name.strip():
-        return 0
-    id = found(tx, name)
-    if not id:
-        known = [each.name for each in read(tx).by_id.values()]
-        problem = lazy_gettext(
-            "there is no status '{value}'{nearest}", value=name[:MAX_CHARS], nearest=nearest(name, known)
-        )
-        raise Invalid(about_field("status_name", problem), field="status_name")
-    return id
-
-
-def _set_state(new: dict[str, Any], named: NamedStatus) -> None:
-    if new.setdefault("status_id", named.status_id) != named.status_id:
-        problem = lazy_gettext(
-            "'{value}' is a name of {status}, not of {other}",
-            value=named.name,
-            status=status.WORDS[named.status_id],
-            other=status.WORDS[new["status_id"]],
-        )
-        raise Invalid(about_field("status_name", problem), field="status_name")

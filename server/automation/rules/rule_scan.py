@@ -1,0 +1,155 @@
+"""Finds the rules for what happened on tickets, and for time that has passed, and adds a job per ticket.
+
+Events are read behind a cursor, many at once: one search per rule and batch, which names the tickets. So rules cost a
+write nothing but the row of its event."""
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from server.access.service_actor import own_context
+from server.automation.rules import rule_list, rule_runs
+from server.automation.rules.rule_list import Rule
+from server.automation.rules.rule_runs import TicketEvents
+from server.automation.rules.rule_tables import RULE_DONE
+from server.context import Context, Service
+from server.errors import BadQuery
+from server.jobs.scheduler import periodic
+from server.records import service_settings
+from server.rules.rule_form import SINCE, TIME
+from server.store.statements import slot
+from server.store.store_local import StoreLocal
+from server.store.tables import table_named
+from server.store.transaction import Transaction
+from server.tickets.rule_events import IS_WOKEN, RULE_EVENT
+from server.translation import N_
+
+BATCH = 500  # events that are read at once
+MAX_BATCHES = 20  # batches of one scan; the next scan does the rest
+MAX_TIMED = 100  # tickets that a rule by time handles in a minute
+SHARE = 100  # a rule by time is searched again after this many times as long as its search took
+KEPT_EVENTS = 20_000  # events that stay for the question why a rule did nothing
+CURSOR = "rule_events_done"  # id of the last event that was handled
+NEXT_SEARCH: StoreLocal[dict[int, float]] = StoreLocal()  # monotonic time of the next search by rule
+
+
+@periodic(N_("rules"), N_("Finds the rules for what happened on tickets, and for time that has passed."))
+def find_rules(service: Service, now: int) -> int | None:
+    """Adds jobs for the rules of new events, and of tickets whose time has passed. Returns when it should run again."""
+    IS_WOKEN.set(service.store, False)
+    ctx = own_context(service, now)
+    for _ in range(MAX_BATCHES):
+        cursor, rows = service.store.read(_new_events)
+        if not rows:
+            break
+        _handle(ctx, cursor, rows)
+    else:
+        return now
+    _find_timed(ctx)
+    return now + 1 if IS_WOKEN.get(service.store) else None
+
+
+def _new_events(tx: Transaction) -> tuple[int, list[tuple[Any, ...]]]:
+    cursor = int(service_settings.get(tx, CURSOR, 0))
+    table: Any = RULE_EVENT.sql
+    rows = tx.rows(
+        lambda: table.select(*RULE_EVENT.all_columns).where(table.id > slot(0)).order_by(table.id).limit(BATCH),
+        (cursor,),
+    )
+    return cursor, rows
+
+
+def _handle(ctx: Context, cursor: int, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Finds the rules for a batch of events; adds their jobs and moves the cursor in one transaction."""
+    happened = _grouped(rows)
+    rules = ctx.service.store.read(lambda tx: rule_list.in_order(ctx, tx))
+    found = _matched(ctx, [each for each in rules if not each.is_off], happened)
+    last = int(rows[-1][0])
+
+    def write(tx: Transaction) -> None:
+        if int(service_settings.get(tx, CURSOR, 0)) != cursor:
+            return  # another process handled them
+        for ticket, rule_ids in found:
+            rule_runs.add_job(ctx, tx, ticket, rule_ids)
+        service_settings.put(tx, CURSOR, last)
+        table: Any = RULE_EVENT.sql
+        tx.run(lambda: table.delete().where(table.id <= slot(0)), (last - KEPT_EVENTS,))
+
+    ctx.service.store.write(write)
+
+
+def _grouped(rows: Sequence[tuple[Any, ...]]) -> list[TicketEvents]:
+    """Returns the events by ticket and by the length of the chain that caused them, in order."""
+    groups: dict[tuple[int, int], TicketEvents] = {}
+    for _id, ticket_id, event, fields, depth, is_by_machine, _at in rows:
+        group = groups.setdefault((ticket_id, depth), TicketEvents(ticket_id, depth=depth))
+        group.events += [event] if event not in group.events else []
+        group.fields += [each for each in fields.split(",") if each and each not in group.fields]
+        group.is_by_machine = group.is_by_machine or bool(is_by_machine)
+    return list(groups.values())
+
+
+def _matched(
+    ctx: Context, rules: Sequence[Rule], happened: Sequence[TicketEvents]
+) -> list[tuple[TicketEvents, list[int]]]:
+    """Returns the rules for each ticket, in their order. A rule whose query is no longer valid is switched off."""
+    by_rule: dict[int, set[int]] = {}
+    for rule in rules:
+        tickets = [each for each in happened if rule.form is None or rule.form.listens_to(each.events, each.fields)]
+        ids = sorted({each.ticket_id for each in tickets})
+        query = rule.form.query if rule.form is not None else ""
+        if ids and query:
+            try:
+                by_rule[rule.id] = ctx.service.store.read(
+                    lambda tx, query=query, ids=ids: rule_list.matching_ids(ctx, tx, query, ids)  # type: ignore[misc]
+                )
+            except BadQuery as error:
+                rule_runs.switch_off(ctx, rule, error.message)
+        else:
+            by_rule[rule.id] = set(ids)
+    matched = []
+    for ticket in happened:
+        fitting = [
+            rule.id
+            for rule in rules
+            if ticket.ticket_id in by_rule.get(rule.id, ())
+            and (rule.form is None or rule.form.listens_to(ticket.events, ticket.fields))
+        ]
+        if fitting:
+            matched.append((ticket, fitting))
+    return matched
+
+
+def _find_timed(ctx: Context) -> None:
+    """Adds jobs for the tickets whose time has passed, for each rule by time whose search may run."""
+    next_search = NEXT_SEARCH.made(ctx.service.store, dict)
+    for rule in ctx.service.store.read(lambda tx: rule_list.in_order(ctx, tx)):
+        if rule.is_off or rule.form is None or TIME not in rule.form.when:
+            continue
+        began = time.monotonic()
+        if next_search.get(rule.id, 0) > began:
+            continue
+        try:
+            ids = ctx.service.store.read(lambda tx, rule=rule: _due(ctx, tx, rule))  # type: ignore[misc]
+        except BadQuery as error:
+            rule_runs.switch_off(ctx, rule, error.message)
+            continue
+        next_search[rule.id] = time.monotonic() + (time.monotonic() - began) * SHARE
+        if ids:
+            ctx.service.store.write(lambda tx, rule=rule, ids=ids: _claim(ctx, tx, rule, ids))  # type: ignore[misc]
+
+
+def _due(ctx: Context, tx: Transaction, rule: Rule) -> list[int]:
+    assert rule.form is not None
+    return rule_list.undone_search(ctx, tx, rule, rule.form).ids(MAX_TIMED)
+
+
+def _claim(ctx: Context, tx: Transaction, rule: Rule, ids: Sequence[int]) -> None:
+    """Marks tickets as handled by a rule for the time that has passed, and adds their jobs."""
+    assert rule.form is not None
+    column = SINCE[rule.form.since][2]
+    ticket: Any = table_named("ticket")
+    for id in ids:
+        at = tx.value(lambda: ticket.select(getattr(ticket.c, column)).where(ticket.c.id == slot(0)), (id,))
+        tx.put(RULE_DONE, {"automation_id": rule.id, "ticket_id": id, "at": int(at or 0)})
+        rule_runs.add_job(ctx, tx, TicketEvents(id, [TIME]), [rule.id])
