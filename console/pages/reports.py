@@ -104,6 +104,12 @@ class ReportPage:
         chips = QueryHelp(self.visit.ctx, self.visit.service.registry.type("ticket")).chips(q)
         return [(each, self.path(q=each.without)) for each in chips]
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was counted, now or before."""
+        tables = self.report.tables if self.report is not None else []
+        return not any(cell.value or cell.before for table in tables for row in table.rows for cell in row.cells)
+
     def days(self, shown_range: DayRange) -> str:
         """A range in words."""
         first, last = (self._day(each) for each in (shown_range.first, shown_range.last))
