@@ -19,7 +19,7 @@ IDS = {
     "/admin/people/absences": "worker0",
     "/admin/people/buckets": "bucket", "/admin/people/groups": "group0", "/admin/people/roles": "role",
     "/files": "file", "/notifications": "notification", "/records/{type}": "worker0",
-    "/admin/targets": "target", "/admin/tags": "tag", "/records/contact": "contact",
+    "/admin/targets": "target", "/admin/tags": "tag", "/admin/rules": "rule", "/records/contact": "contact",
     "/reminders": "reminder", "/records/org": "org",
     "/messages": "html_message", "/drafts": "draft", "/-/articles": "article",
     "/automations": "automation", "/automations/webhooks": "webhook", "/automations/webhooks/deliveries": "delivery",
