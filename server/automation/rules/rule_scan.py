@@ -26,7 +26,7 @@ from server.translation import N_
 BATCH = 500  # events that are read at once
 MAX_BATCHES = 20  # batches of one scan; the next scan does the rest
 MAX_TIMED = 100  # tickets that a rule by time handles in a minute
-TIMED_SECONDS = 60  # between two searches of a rule by time
+TIMED_SECONDS = 60  # a rule by time is searched again after this time
 SHARE = 100  # or this many times as long as the search took, if that is longer
 KEPT_EVENTS = 20_000  # events that stay for the question why a rule did nothing
 NEXT_SEARCH: StoreLocal[dict[int, float]] = StoreLocal()  # monotonic time of the next search by rule
@@ -68,14 +68,14 @@ def _handle(ctx: Context, cursor: int, rows: Sequence[tuple[Any, ...]]) -> None:
     """Finds the rules for a batch of events; adds their jobs and moves the cursor in one transaction."""
     happened = _grouped(rows)
     rules = ctx.service.store.read(lambda tx: rule_list.in_order(ctx, tx))
-    found = _matched(ctx, [each for each in rules if not each.is_off], happened)
+    matched = _matched(ctx, [each for each in rules if not each.is_off], happened)
     last = int(rows[-1][0])
     position: Any = RULE_CURSOR.sql
 
     def write(tx: Transaction) -> None:
         if _cursor(tx) != cursor:
             return  # another process handled them
-        for ticket, rule_ids in found:
+        for ticket, rule_ids in matched:
             rule_runs.add_job(ctx, tx, ticket, rule_ids)
         if not tx.run(lambda: position.update({position.event_id: slot(0)}), (last,)):
             tx.insert(RULE_CURSOR, {"event_id": last})
