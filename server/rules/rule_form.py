@@ -1,4 +1,4 @@
-"""The form of a rule: when it runs, if which conditions hold, and what it then does. Becomes a script and a policy.
+"""Forms of rules: their events, conditions and steps, and the script and policy that follow.
 
 A form is a map: `title`, `when` (names of EVENTS), `fields` (of `changed`), `since`, `amount` and `unit` (of `time`),
 `match` (all or any), `conditions` (queries of tickets), `steps` (see steps.py) and `stops`."""
@@ -95,7 +95,7 @@ class RuleForm:
         }
 
     def listens_to(self, events: Sequence[str], fields: Sequence[str]) -> bool:
-        """Returns whether it runs after one of these events. fields: those that changed."""
+        """Returns whether it runs after one of these events. fields: names of changed fields."""
         if not set(self.when).isdisjoint(set(events) - {CHANGED}):
             return True
         changed = CHANGED in events and CHANGED in self.when
@@ -159,19 +159,19 @@ def mistakes_in(mistakes: Mistakes, field: str) -> bool:
     return any(each.details.get("field") == field for each in mistakes.errors)
 
 
-def _choices(values: Any, name: str, known: Mapping[str, Any], mistakes: Mistakes) -> tuple[str, ...]:
+def _choices(values: Any, name: str, options: Mapping[str, Any], mistakes: Mistakes) -> tuple[str, ...]:
     chosen = [str(each) for each in _list(values.get(name))]
     for each in chosen:
-        if each not in known:
-            mistakes.add(Invalid(f"{name}: '{each[:80]}' is unknown{nearest(each, known)}", field=name))
-    return tuple(each for each in known if each in chosen)
+        if each not in options:
+            mistakes.add(Invalid(f"{name}: '{each[:80]}' is unknown{nearest(each, options)}", field=name))
+    return tuple(each for each in options if each in chosen)
 
 
-def _choice(values: Any, name: str, known: Mapping[str, Any], mistakes: Mistakes) -> str:
+def _choice(values: Any, name: str, options: Mapping[str, Any], mistakes: Mistakes) -> str:
     text = str(values.get(name) or "")
-    if text not in known:
+    if text not in options:
         mistakes.add(Invalid(_("choose one from the list"), field=name))
-        return next(iter(known))
+        return next(iter(options))
     return text
 
 
@@ -255,7 +255,7 @@ def policy_of(form: RuleForm) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """What a step sets. aspect: of the ticket. value: "" for one that differs from run to run."""
+    """A change by a step. aspect: of the ticket. value: "" for one that differs from run to run."""
 
     aspect: str
     value: str = ""
@@ -300,7 +300,7 @@ def find_circle(form: RuleForm, others: Sequence[RuleForm]) -> list[str]:
     A circle ends by itself if each aspect is set to one value only, because a value that stays is no change."""
     rules = [form, *others]
     paths: list[list[RuleForm]] = [[form]]
-    seen: set[int] = set()
+    visited: set[int] = set()
     while paths:
         path = paths.pop(0)
         sets = {each.aspect for each in assignments(path[-1])}
@@ -310,8 +310,8 @@ def find_circle(form: RuleForm, others: Sequence[RuleForm]) -> list[str]:
             if each is form:
                 if _goes_on(path):
                     return [*(one.title for one in path), form.title]
-            elif id(each) not in seen:
-                seen.add(id(each))
+            elif id(each) not in visited:
+                visited.add(id(each))
                 paths.append([*path, each])
     return []
 
@@ -323,4 +323,4 @@ def _goes_on(path: Sequence[RuleForm]) -> bool:
     for each in set[Assignment]().union(*map(assignments, path)):
         if each.aspect in heard:
             values.setdefault(each.aspect, set()).add(each.value)
-    return any(len(found) > 1 or "" in found for found in values.values())
+    return any(len(each) > 1 or "" in each for each in values.values())

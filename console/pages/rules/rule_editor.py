@@ -1,4 +1,4 @@
-"""The form of a rule: when, if, then; which tickets match now, and what it would do with one."""
+"""The form of a rule, with the tickets that match now and a trial on one of them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -50,7 +50,7 @@ class Matching:
 
 @dataclass(frozen=True, slots=True)
 class TrialStep:
-    """A part of a trial. kind: of its badge. text: what it was. why: its reason."""
+    """A line of a trial. kind, badge: of its state. text: the condition or step. why: the reason."""
 
     kind: str
     badge: str
@@ -190,7 +190,7 @@ class RuleEditor:
         except HelpdeskError as error:
             self._refuse_query(form, error)
             return
-        self.trial = [self._told_when(form), *self._told_conditions(form, holds)]
+        self.trial = [self._show_when(form), *self._show_conditions(form, holds)]
         is_met = any(holds.values()) if form.matches_any else all(holds.values())
         if form.conditions and not is_met:
             self.trial.append(TrialStep("muted", _("ends"), _("The rule does nothing with this ticket.")))
@@ -199,33 +199,33 @@ class RuleEditor:
             rule_form.script_of(form), rule_form.policy_of(form), self.rule.name if self.rule else "", RULE
         )
         values = rule_runs.values_of(ticket_id, form.when, form.fields or list(FIELDS))
-        self.trial += self._told_steps(form, examples.simulate(self.visit.ctx, script, values, traced=MAX_STEPS))
+        self.trial += self._show_steps(form, examples.simulate(self.visit.ctx, script, values, traced=MAX_STEPS))
 
-    def _told_when(self, form: RuleForm) -> TrialStep:
+    def _show_when(self, form: RuleForm) -> TrialStep:
         events = ", ".join(shown(EVENTS[each]) for each in form.when)
         return TrialStep("info", _("When"), events, _("Assumed for this trial."))
 
-    def _told_conditions(self, form: RuleForm, holds: Mapping[str, bool]) -> list[TrialStep]:
+    def _show_conditions(self, form: RuleForm, holds: Mapping[str, bool]) -> list[TrialStep]:
         return [
             TrialStep("ok" if holds[query] else "warn", _("holds") if holds[query] else _("does not hold"), query)
             for query in form.conditions
         ]
 
-    def _told_steps(self, form: RuleForm, result: RunResult) -> list[TrialStep]:
-        """What each step would do: errors by the commands whose names have its number."""
-        told = []
+    def _show_steps(self, form: RuleForm, result: RunResult) -> list[TrialStep]:
+        """Returns a line per step, with the errors of the commands whose names have its number."""
+        lines = []
         for number, step in enumerate(form.steps, 1):
             label = f"{number}. {shown(steps.kind_of(step).label)}"
             own = [each for each in result.trace if each.path.rpartition("_")[2].partition(":")[0] == str(number)]
             errors = [each.error for each in own if each.error]
             logged = [each.message for each in result.log if each.message.startswith(f"{number}. ")]
             if errors or logged:
-                told.append(TrialStep("err", _("fails"), label, (errors or logged)[0]))
+                lines.append(TrialStep("err", _("fails"), label, (errors or logged)[0]))
             elif own:
-                told.append(TrialStep("ok", _("would be done"), label))
+                lines.append(TrialStep("ok", _("would be done"), label))
             else:
-                told.append(TrialStep("muted", _("not reached"), label, result.message))
-        return told
+                lines.append(TrialStep("muted", _("not reached"), label, result.message))
+        return lines
 
     # -- its page ------------------------------------------------------------------------------------------------------
 
@@ -252,7 +252,7 @@ class RuleEditor:
 
 
 def summary(form: RuleForm) -> str:
-    """When a rule runs and what it does, in one line."""
+    """Returns the events, conditions and steps of a rule in one line."""
     events = ", ".join(shown(EVENTS[each]) for each in form.when)
     if CHANGED in form.when and form.fields:
         events += f" ({', '.join(shown(FIELDS[each]) for each in form.fields)})"

@@ -1,4 +1,4 @@
-"""The rules in their order: on and off, moved, what they would match now, why they ran and why not."""
+"""Lists rules in their order, switches and moves them, and finds matching tickets, runs and missed events."""
 
 import dataclasses
 import functools
@@ -215,8 +215,7 @@ def matches_all(ctx: Context, form: RuleForm) -> bool:
 
 
 def compiled_search(ctx: Context, tx: Transaction, form: RuleForm) -> CompiledSearch:
-    """Returns the search for the tickets that meet the conditions of a form, and whose time has passed; those that are
-    not deleted. Raises BadQuery."""
+    """Returns the search for tickets that meet the conditions of a form and whose time has passed. Raises BadQuery."""
     tickets = ctx.service.registry.type("ticket")
     scope = RecordReader(ctx, tx).scope(everything=True)
     text = f"status:!deleted ({form.query})" if form.query else "status:!deleted"
