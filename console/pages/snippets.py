@@ -166,8 +166,7 @@ def delete(visit: Visit) -> PageResponse:
 @page("POST", f"{BASE}/{{id}}/restore")
 def restore(visit: Visit) -> PageResponse:
     """Restores a snippet that the worker has deleted. Raises NotFound, Forbidden."""
-    snippet = snippets.restore(visit.ctx, visit.id)
-    visit.flash(_("{name} restored.", name=snippet["title"]))
+    visit.flash(_("{name} restored.", name=snippets.restore(visit.ctx, visit.id)))
     return see(BASE)
 
 

@@ -2,6 +2,7 @@
 macros do on tickets is tested in test_macros.py."""
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -27,6 +28,14 @@ def ticket(nora: Api, word: str) -> dict[str, Any]:
     text = f"From: ana@kite.example\nSubject: Pump {word}\nMessage-ID: <{word}@kite.example>\n\nIt leaks.\n"
     found = nora.parse(text).ok()
     return {"id": found["id"], "mask": found["mask"], "page": f"/tickets/{found['mask']}"}
+
+
+@pytest.fixture(autouse=True)
+def none_left(nora: Api) -> Iterator[None]:
+    """Removes all macros, since other tests expect tickets without them."""
+    yield
+    for id in nora.found("automation", f"trigger:{MACRO}"):
+        nora.remove("automation", id).ok()
 
 
 def own(nora: Api, name: str = "nora") -> str:
