@@ -37,6 +37,11 @@ def owner_column(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
     return ui.name(label)
 
 
+def _last_used(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
+    """Blank for one that was last used before times were stored."""
+    return ui.when(visit, row["last_used_at"]) if row["last_used_at"] or not row["total_uses"] else ""
+
+
 OWNER = ListColumn("owner", N_("Available to"), owner_column, expand="owner_")
 LIST = declare(
     Worklist(
@@ -48,8 +53,7 @@ LIST = declare(
             OWNER,
             ListColumn("total_uses", N_("Uses"), lambda visit, row, more: ui.number(visit, row["total_uses"]),
                        "totalUses", "number"),
-            ListColumn("last_used_at", N_("Last used"), lambda visit, row, more: ui.when(visit, row["last_used_at"]),
-                       expand="last_used_at", is_time=True),
+            ListColumn("last_used_at", N_("Last used"), _last_used, expand="last_used_at", is_time=True),
         ),
         sort="title",
         changes="worker",

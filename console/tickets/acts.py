@@ -45,7 +45,7 @@ PROPERTIES: dict[str, tuple[Words, tuple[str, ...]]] = {
     "importance": (N_("Importance"), ("importance",)),
     "subject": (N_("Subject"), ("subject",)),
 }
-COLUMNS = {"spam_training", *(column for _label, columns in PROPERTIES.values() for column in columns)}
+COLUMNS = {"spam_training", "tag_names", *(column for _label, columns in PROPERTIES.values() for column in columns)}
 DID = {"open": "open", "closed": "close", "deleted": "delete"}  # {status: the act that sets it}
 
 

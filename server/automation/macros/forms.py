@@ -34,6 +34,7 @@ from server.rules import steps as rule_steps
 from server.rules.steps import KINDS, MACRO_KINDS, NamedRecord, Step, StepKind, Tree
 from server.store.statements import in_list, slot
 from server.store.transaction import Transaction
+from server.tickets import assignment
 from server.translation import Words, _, about_field, lazy_gettext, shown
 
 URI = "automation"
@@ -182,6 +183,9 @@ _CHANGES = {
     "take": lambda step: {"owner_id": "me"},
     "assign": lambda step: {"owner_id": step["worker_id"]},
     "unassign": lambda step: {"owner_id": "0"},
+    "group_way": lambda step: {assignment.FIELD: "group"},
+    "turn": lambda step: {assignment.FIELD: "round_robin"},
+    "fewest_open": lambda step: {assignment.FIELD: "fewest_open"},
     "move": _place,
     "status": lambda step: {"status_name_id" if is_whole(step["status"]) else "status": step["status"]},
     "wait": lambda step: {"status": "waiting", "reopen_at@raw": step["until"]},
@@ -197,6 +201,9 @@ def _add(changes: Tree, more: Tree) -> None:
     """Adds changes: tags and links to those that are there, while a later status or owner replaces the earlier one."""
     if more.keys() & {"status", "status_name_id"}:
         for name in ("status", "status_name_id", "reopen_at@raw"):
+            changes.pop(name, None)
+    if more.keys() & {"owner_id", assignment.FIELD}:
+        for name in ("owner_id", assignment.FIELD):
             changes.pop(name, None)
     for name, value in more.items():
         if name == "tags@raw" and name in changes:
