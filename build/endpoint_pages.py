@@ -222,6 +222,7 @@ ANCHORS = {
     "batch": "many-at-once",
     "automations": "packages-automations-webhooks",
     "bots": "behaviors",
+    "calendars": "records",
     "changes": "changes",
     "contexts": "contexts-activity-links",
     "data": "data-queries",

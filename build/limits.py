@@ -156,6 +156,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("tickets.types.ticket_parts.participants.MAX_PARTICIPANTS", "", "participants in one change of a ticket"),
         ("tickets.types.ticket_parts.tags.MAX_TAGS", "", "tags in one change of a ticket"),
         ("tickets.types.ticket_parts.tags.MAX_CHARS", "characters", "in the name of a tag"),
+        ("tickets.types.ticket_parts.status_names.MAX_CHARS", "characters", "in the name of a ticket status"),
         (
             "tickets.types.ticket_parts.ticket_expands.MAX_MESSAGES", "",
             "messages in `expand=_messages`, the newest ones",
@@ -251,6 +252,8 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
             "references to a contact or organization that is merged",
         ),
         ("tickets.types.service_target.MAX_MINUTES", "minutes", "time allowed by a service target"),
+        ("record_types.calendars.holidays.MAX_DAYS", "days", "holidays added to a calendar at once"),
+        ("record_types.calendars.holidays.MAX_SPELL_DAYS", "days", "one holiday, from its first to its last day"),
         (
             "notifying.reply_ids.MAX_NAMES", "",
             "ids and addresses of an email that are checked for a signed reply id; further ones are ignored",

@@ -52,6 +52,20 @@ def duration(seconds: int) -> str:
     return ", ".join(list(filter(None, parts))[:2]) or _("less than a minute")
 
 
+def hours_text(seconds: int) -> str:
+    """How long something takes, without days: a day of work has fewer than 24 hours.
+
+    >>> hours_text(59), hours_text(90000), hours_text(5400)
+    ('less than a minute', '25 hours', '1 hour, 30 minutes')
+    """
+    hours, minutes = seconds // 3600, seconds // 60 % 60
+    parts = (
+        ngettext("{count} hour", "{count} hours", hours) if hours else "",
+        ngettext("{count} minute", "{count} minutes", minutes) if minutes else "",
+    )
+    return ", ".join(filter(None, parts)) or _("less than a minute")
+
+
 def bytes_text(number: int) -> str:
     """A size with its unit.
 

@@ -110,7 +110,7 @@ INTERNAL = {
         tickets.conversation.MAX_DRAFTS tickets.conversation.MAX_EVENTS
         tickets.latest_words.MAX_CHARS tickets.latest_words.MAX_READ_CHARS
         console.tickets.reply.MAX_ADDRESSES people.presence.MAX_WORKERS
-        tickets.types.ticket_parts.merges.MAX_MERGES
+        tickets.types.ticket_parts.merges.MAX_MERGES imports.holidays.MAX_LISTED tickets.target_clocks.MAX_HOLIDAYS
         console.pages.automation.webhooks.MAX_SHOWN_CHARS automation.webhooks.response_preview.MAX_SHOWN_INPUTS
         console.pages.automation.webhooks.MAX_SHOWN_ENTRIES
         console.pages.explorer.MAX_FOUND

@@ -71,7 +71,7 @@ KEYS = (
 MACROS = {
     "fields": "token hidden summary field time_field zone_field area editor choice chooser ticks tick control_field "
     "field_grid start_from",
-    "buttons": "button undo asks draft copy",
+    "buttons": "button undo order_buttons asks draft copy",
     "texts": "badge state when short_time hint due breakable code_parts copied avatar snippet secret diff",
     "lists": "empty pager tabs findings",
     "charts": "bars columns rows tiles",
@@ -140,8 +140,13 @@ def tagged_path(name: str) -> str:
     return address("/search/ticket", q=f'tag:"{name}"')
 
 
+def status_path(name: str) -> str:
+    """The list of the tickets of a named status."""
+    return address("/search/ticket", q=f'status:"{name}"')
+
+
 def tag(name_of_tag: str, color: str, is_link: bool = False) -> Markup:
-    """A tag as a chip, with a dot of its color."""
+    """A tag or the name of a status as a chip, with a dot of its color."""
     shown_name = link(tagged_path(name_of_tag), name_of_tag) if is_link else name(name_of_tag)
     return Markup('<span class="badge tag" data-color="{}">{}</span>').format(color, shown_name)
 
@@ -280,7 +285,7 @@ def moment(visit: Visit, at: int) -> str:
 
 
 def soon(visit: Visit, at: int) -> str:
-    """A time as in a sentence: Mon 09:00 within a week, otherwise with its date. at: Unix seconds."""
+    """A time as in a sentence: Mon 09:00 within a week from now, otherwise with its date. at: Unix seconds."""
     zone = times.zone((visit.session.actor.timezone if visit.session is not None else "") or "UTC")
     return _locale(visit).soon(datetime.fromtimestamp(at, zone), datetime.fromtimestamp(visit.now, zone))
 

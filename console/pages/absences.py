@@ -42,6 +42,13 @@ def save(visit: Visit, worker_id: int) -> Form:
     return form
 
 
+def begin(visit: Visit, worker_id: int) -> Form:
+    """Begins an absence of a worker now, until further notice, and returns the form as it was before."""
+    before = stored_form(visit, worker_id)
+    profile.change_absence(visit.ctx, worker_id, {"away_from": str(visit.now), "away_until": ""})
+    return before
+
+
 def end(visit: Visit, worker_id: int) -> Form:
     """Ends the absence of a worker, and returns the form as it was before."""
     before = stored_form(visit, worker_id)
@@ -63,6 +70,14 @@ def save_of_worker(visit: Visit) -> PageResponse:
     if form.is_wrong:
         return show(visit, form)
     visit.flash(_("Absence saved."), visit.path, **fields_of(before))
+    return see(f"{PATH}/{visit.id}")
+
+
+@page("POST", f"{PATH}/{{id}}/begin")
+def begin_of_worker(visit: Visit) -> PageResponse:
+    """Begins an absence of a worker. Raises NotFound, Forbidden."""
+    before = begin(visit, visit.id)
+    visit.flash(_("Absence saved."), f"{PATH}/{visit.id}", **fields_of(before))
     return see(f"{PATH}/{visit.id}")
 
 

@@ -47,6 +47,14 @@ def save_absence(visit: Visit) -> PageResponse:
     return see("/account#absence")
 
 
+@page("POST", "/account/absence/begin")
+def begin_absence(visit: Visit) -> PageResponse:
+    """Be away from now on."""
+    before = absences.begin(visit, visit.actor.worker_id)
+    visit.flash(_("You are away until you are back."), "/account/absence", **absences.fields_of(before))
+    return see("/account#absence")
+
+
 @page("POST", "/account/absence/end")
 def end_absence(visit: Visit) -> PageResponse:
     """Be back at once."""

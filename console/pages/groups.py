@@ -54,7 +54,7 @@ FORM = RecordForm(URI, (
             N_("Everybody else cannot see them, not even in lists and searches. Administrators see all tickets.")),
     Control("is_default", N_("Default group"),
             N_("Gets email that matches no other group. Exactly one group is the default.")),
-    Control("reply_address_id", N_("Reply address")),
+    Control("reply_address_id", N_("Reply address"), heading=N_("Replies")),
     Control("reply_personal", hint=N_("Shown as the sender's name. Blank: the name of the group. {{full_name}} is "
                                       "the worker who writes.")),
     Control("language", N_("Language of its email"),

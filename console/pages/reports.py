@@ -18,7 +18,7 @@ from server.dataclass import dataclass
 from server.queries import desk_figures
 from server.queries.desk_figures import TIMES_TITLE, DailyCounts, DayFigure, TicketFigure
 from server.records import records
-from server.tickets import passing_counts
+from server.tickets import hourly_counts, passing_counts
 from server.translation import N_, Words, _
 
 # The icons of the figures of today.
@@ -78,7 +78,10 @@ def team_tiles(visit: Visit, lists: TicketLists, usual: list[TicketFigure]) -> l
     if LATE in standard:  # the rail shows its last number
         count = passing_counts.count(visit.ctx, STANDARD[LATE].query, lists.at)
         standard[LATE] = replace(standard[LATE], count=count)
-    return [*tiles, *(_list_tile(visit, standard[name]) for name in ("unassigned", "open", LATE) if name in standard)]
+    usual_counts = hourly_counts.usual(visit.ctx)
+    notes = {name: _("usually {count} at this time", count=ui.number(visit, n)) for name, n in usual_counts.items()}
+    shown = (standard[name] for name in ("unassigned", "open", LATE) if name in standard)
+    return [*tiles, *(_list_tile(visit, each, notes.get(each.name, "")) for each in shown)]
 
 
 def own_chart(visit: Visit) -> list[Markup]:

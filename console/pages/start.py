@@ -1,5 +1,7 @@
 """The start page: the day of a worker, and that of the team for those who lead it."""
 
+import json
+
 from console.html.form import sentence
 from console.html.rendering import render
 from console.html.samples import Sample
@@ -14,7 +16,7 @@ from server.first_start import demo, setup, to_do
 from server.outbox import mail_queue
 from server.people import security, token_lists
 from server.queries import desk_figures
-from server.record_types.shared import paths
+from server.record_types.shared import entries, paths
 from server.records import records
 from server.records.records import LABEL, SearchRequest
 from server.translation import N_, _
@@ -63,6 +65,7 @@ def show(visit: Visit) -> PageResponse:
         charts=reports.own_chart(visit),
         team=reports.team_tiles(visit, lists, times) if is_lead else (),
         pictures=reports.pictures(visit, times) if is_lead else (),
+        brief=lambda each: entries.brief(json.loads(each["event_json"])) or each[LABEL],
         most_wrong=MOST_WRONG,
         sentence=sentence,
         suggestions=_suggestions(visit) if visit.actor.is_admin else (),

@@ -43,8 +43,9 @@ def new_ticket(
 
 
 def reopen(writing: RecordWriter, ticket: Record) -> None:
-    """Opens a ticket from any status, and cancels a planned reopening."""
+    """Opens a ticket from any status, and cancels a planned reopening. The message that follows notifies of it."""
     if ticket["status_id"] != OPEN or ticket["reopen_date"]:
+        writing.silent.add("ticket.status.open")
         writing.update("ticket", ticket["id"], {"status_id": OPEN, "reopen_date": 0})
 
 

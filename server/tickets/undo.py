@@ -32,7 +32,8 @@ def restore(ctx: Context, id: int, fields: Mapping[str, str], expected: Mapping[
         following = {
             kind: before.columns_to_restore(tx, ticket, kind, fields[kind]) for kind in before.KINDS if kind in fields
         }
-        writing.update_sent(writing.registry.type("ticket"), id, {**fields, assignment.FIELD: assignment.NOBODY})
+        kept = {assignment.FIELD: assignment.NOBODY, **_lost_name(writing, fields)}
+        writing.update_sent(writing.registry.type("ticket"), id, {**fields, **kept})
         columns = {name: value for each in following.values() for name, value in each.items()}
         if columns:
             writing.set("ticket", id, columns)
@@ -40,6 +41,12 @@ def restore(ctx: Context, id: int, fields: Mapping[str, str], expected: Mapping[
             _untrain(writing, ticket, words)
 
     ctx.service.store.write(write)
+
+
+def _lost_name(writing: RecordWriter, fields: Mapping[str, str]) -> dict[str, str]:
+    """Returns no name of a status in place of one that was deleted since."""
+    id = int(fields.get("status_name_id") or 0)
+    return {"status_name_id": "0"} if id and writing.record("ticket_status", id) is None else {}
 
 
 def _untrain(writing: RecordWriter, ticket: Record, words: frozenset[str]) -> None:

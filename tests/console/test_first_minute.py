@@ -83,7 +83,8 @@ def test_each_hint_is_shown_once(chromium: Browser, api: Api) -> None:
     rosa = Visitor(api.url)
     rosa.sign_in("rosa@desk.example", "a long password")
     with chromium.page(api.url, cookies=rosa.cookies, size=(1440, 900)) as page:
-        page.goto("/inbox?v=unassigned")
+        with page.expect_response("**/-/hint"):
+            page.goto("/inbox?v=unassigned")
         hint = page.get_by_role("note")
         expect(hint).to_have_text(re.compile("Press j and k to move, Enter to open."))
         assert violations(page) == []

@@ -418,4 +418,6 @@ def test_managers_set_the_absence_of_members_of_their_groups(signed_in: Visitor,
     assert nora.record("worker", ugo)["is_away"] == 1 and "No stand-in." in text_of(visitor.get(path).text)
     assert place(visitor.send(f"{path}/end", page=path)) == path
     assert nora.record("worker", ugo)["is_away"] == 0
+    assert place(visitor.send(f"{path}/begin", page=path)) == path
+    assert nora.record("worker", ugo)["is_away"] == 1
     assert visitor.get(f"{BASE}/absences/{nora.ids['nora']}").status_code == 403

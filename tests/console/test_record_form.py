@@ -2,6 +2,7 @@
 permitted workers."""
 
 import json
+import re
 from html.parser import HTMLParser
 from typing import Any
 
@@ -361,6 +362,18 @@ def test_two_workers_change_different_fields(signed_in: Visitor, nora: Api) -> N
     assert now["title"] == "Splice again"
     for name in ("importance", "owner_id", "due"):
         assert now[name] == there[name] and there[name], name
+
+
+@pytest.mark.parametrize(("path", "headings"), [
+    ("/admin/targets/new", ["Times", "Hours and warnings"]), ("/admin/people/groups/new", ["Replies"]),
+    ("/admin/people/new", ["Rights and sign-in", "Absence", "Groups and invitation", "Groups"]),
+    ("/admin/mail/transports/new", ["Server"]), ("/admin/mail/mailboxes/new", ["Server", "Numbers and limits"]),
+    ("/automations/outgoing/new", ["Request"]), ("/admin/tags/new", []),
+])  # fmt: skip
+def test_a_form_with_declared_fields_has_sections_in_their_order(
+    signed_in: Visitor, path: str, headings: list[str]
+) -> None:
+    assert re.findall("<legend>([^<]+)</legend>", signed_in.get(path).text) == headings
 
 
 def test_a_long_form_has_sections_in_two_columns_on_a_wide_screen(

@@ -23,8 +23,10 @@ MAX_SECONDS = 30.0  # limit for the script, whatever its policy says: a worker w
 POINT = "ticket.macro"
 # Fields that are restored to undo a macro, and the fields whose change this reverts.
 TAGS = "tag_names"
-UNDONE = ("status_id", "reopen_date", "owner_id", "bucket_id", "org_id", "importance", "subject", TAGS)
-UNDOABLE = frozenset((*UNDONE, "status", "reopen_at", "group_id", "tags", assignment.FIELD))
+UNDONE = (
+    "status_id", "status_name_id", "reopen_date", "owner_id", "bucket_id", "org_id", "importance", "subject", TAGS,
+)  # fmt: skip
+UNDOABLE = frozenset((*UNDONE, "status", "status_name", "reopen_at", "group_id", "tags", assignment.FIELD))
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,7 @@ WITH = {
     ),
     "{{actor}} unassigned the ticket": ("before", "Went back to the group: {{before}} is not available"),
 }  # fmt: skip
+NAMED = "ticket.status.named"  # the sentence of every change of status that sets a name
 # {activity point: sentence on the page of its ticket}
 ON_TICKET = {
     "connection.link": "{{actor}} linked the ticket with {{link_object}} {{link}}",
@@ -74,6 +75,7 @@ ON_TICKET = {
     "ticket.split.from": "{{actor}} split the ticket; the new one is {{target}}",
     "ticket.status.closed": "{{actor}} closed the ticket",
     "ticket.status.deleted": "{{actor}} deleted the ticket",
+    "ticket.status.named": "{{actor}} set the ticket to {{status_name}}",
     "ticket.status.open": "{{actor}} opened the ticket",
     "ticket.status.waiting": "{{actor}} set the ticket to waiting",
     "ticket.target.due": "{{goal}} due in {{minutes}} minutes",
@@ -314,6 +316,7 @@ WORK = _points(
     ("ticket.split.from", "Ticket split from", "{{actor}} split ticket {{source}}; the new one is {{target}}"),
     ("ticket.status.closed", "Ticket closed", "{{actor}} closed ticket {{target}}"),
     ("ticket.status.deleted", "Ticket deleted", "{{actor}} deleted ticket {{target}}"),
+    ("ticket.status.named", "Status named", "{{actor}} set ticket {{target}} to {{status_name}}"),
     ("ticket.status.open", "Ticket opened", "{{actor}} opened ticket {{target}}"),
     ("ticket.status.waiting", "Ticket waiting", "{{actor}} set ticket {{target}} to waiting"),
     (

@@ -108,7 +108,7 @@ EVENTS: dict[str, Trigger] = {
         ("draft_",),
         {
             "draft: params": "to, cc, bcc, subject, content, format, group_id, bucket_id, owner_id, status, status_id, "
-            "ticket_reopen, file_ids, html_template_id, custom_fields",
+            "status_name, ticket_reopen, file_ids, html_template_id, custom_fields",
             "draft: content": "append, prepend, replace: each a map with text; replace takes with and regex too",
         },
         EVERY,
