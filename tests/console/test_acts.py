@@ -30,7 +30,7 @@ FAR = 4_000_000_000  # Unix seconds; no job of these tests is due before
 EXCEPTIONS = {
     "it writes nothing": (
         "/-/time", "/-/check/script", "/-/check/policy", "/-/check/binding", "/-/check/scopes", "/-/check/callbacks",
-        "/api/{name}", "/admin/packages/look", "/-/snippets/{id}",
+        "/api/{name}", "/admin/packages/look", "/-/snippets/{id}", "/-/snippets/preview",
     ),
     "it keeps or drops what one typed, or how the console looks to oneself": (
         "/-/hint", "/-/draft", "/-/draft/drop", "/account/appearance", "/account/tickets", "/account/notifications",
@@ -43,6 +43,7 @@ EXCEPTIONS = {
     "each record has its own entry, by the operation that is done to it": (
         "/-/bulk", "/-/bulk/undo", "/-/saved-searches", "/-/saved-searches/forget",
         "/records/{type}/set", "/records/{type}/set/undo",
+        "/snippets/new", "/snippets/{id}", "/snippets/{id}/delete", "/snippets/{id}/restore",
         "/records/{type}/new", "/records/{type}/{id}/edit", "/records/{type}/{id}/delete",
         "/records/{type}/{id}/comment", "/records/task/{id}/done",
         "/records/contact/{id}/merge", "/records/org/{id}/merge", "/records/{type}/{id}/link",
@@ -232,6 +233,10 @@ ACTS = [
     act("/automations/outgoing/{id}/rotate", "outgoing_webhook.changed"),
     act("/automations/outgoing/{id}/delete", "outgoing_webhook.deleted"),
     act("/automations/{id}/delete", "automation.deleted"),
+    act("/macros/new", "automation.created", name="Solved", **{"steps-0-text": "It works again."}),
+    act("/macros/{id}", "automation.changed", name="Take it"),
+    act("/macros/{id}/delete", "automation.deleted", path="/macros/{macro}/delete"),
+    act("/macros/{id}/restore", "automation.created", path="/macros/{macro}/restore"),
     act("/admin/backups", "backup.made"),
     act("/admin/backups/{name}/verify", "backup.verified"),
 ]  # fmt: skip
