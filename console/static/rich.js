@@ -233,7 +233,11 @@ export function enrich(form, changed, attach) {
     tidy();
     store();
   });
-  text.addEventListener("replaced", () => choose(!editor.hidden));
+  text.addEventListener("replaced", () => {
+    if (editor.hidden) return;
+    past.record();
+    choose(true);
+  });
   function goBack(event, isForth) {
     event.preventDefault();
     if (past.go(isForth)) edited();

@@ -11,9 +11,8 @@ from server.mail.addresses import parse_list
 from server.people.buckets import usable_buckets
 from server.records import records
 from server.records.records import SearchRequest
-from server.tickets.outgoing_identity import OutgoingIdentity, outgoing_identity
+from server.tickets.outgoing_identity import UNKNOWN, OutgoingIdentity, outgoing_identity
 
-NO_WAY = OutgoingIdentity("", "", "")
 SNIPPETS = 60  # options in a menu
 
 
@@ -24,7 +23,7 @@ class ReplyChoices:
     articles to insert. sender: the name and the address of the only recipient that a reply to several may have
     instead; ("", "") for none."""
 
-    way: OutgoingIdentity = NO_WAY
+    way: OutgoingIdentity = UNKNOWN
     snippets: tuple[Option, ...] = ()
     templates: tuple[Option, ...] = ()
     buckets: tuple[Option, ...] = ()
@@ -68,7 +67,7 @@ def way_of_ticket(visit: Visit, ticket: dict[str, Any]) -> OutgoingIdentity:
 def way_from(visit: Visit, bucket: str, options: tuple[Option, ...] | None = None) -> OutgoingIdentity:
     """Returns the outgoing identity of a bucket that the worker may choose. options: the buckets, if already read."""
     if bucket not in {value for value, _place in (buckets(visit) if options is None else options)}:
-        return NO_WAY
+        return UNKNOWN
     return outgoing_identity(visit.ctx, records.retrieve(visit.ctx, "bucket", int(bucket))["group_id"], int(bucket))
 
 
