@@ -17,7 +17,7 @@ LINE = "#original_message"
 def ticket(nora: Api, request: pytest.FixtureRequest) -> Iterator[str]:
     """A ticket of a group whose replies quote the last message."""
     nora.update("group", nora.ids["support"], quoted_history="last").ok()
-    raw = f"From: Ana <ana@kite.example>\nTo: support@desk.example\nSubject: Quote\n\nIt leaks. {request.node.name}\n"
+    raw = f"From: Quentin <quentin@kite.example>\nTo: support@desk.example\nSubject: Quote\n\nIt leaks. {request.node.name}\n"
     yield f"/tickets/{nora.parse(raw).ok()['mask']}"
     nora.update("group", nora.ids["support"], quoted_history="none").ok()
 
@@ -28,7 +28,7 @@ def test_a_quotation_is_edited_or_removed_without_scripts(signed_in: Visitor, ti
     fields = {"message": re.findall(r'name="message"\s+value="(\d+)"', page)[0], "content": f"Hi\n\n{LINE}"}
     signed_in.send(f"{ticket}/answer", fields | {"do": "quote"}, page=f"{ticket}?answer=reply")
     shown = signed_in.get(f"{ticket}?answer=reply").text
-    assert re.search(r"Hi\s+On .* Ana wrote:\s+&gt; It leaks\.", shown)
+    assert re.search(r"Hi\s+On .* Quentin wrote:\s+&gt; It leaks\.", shown)
     signed_in.send(f"{ticket}/answer", fields | {"do": "unquote"}, page=f"{ticket}?answer=reply")
     assert re.search(r">\s*Hi\s*</textarea>", signed_in.get(f"{ticket}?answer=reply").text)
     assert (
@@ -47,7 +47,7 @@ def test_a_quotation_is_shown_edited_and_folded_again(same_page: Page, ticket: s
     expect(more.frame_locator("iframe").locator("blockquote, details")).to_contain_text("It leaks.")
     assert violations(same_page) == []
     more.get_by_role("button", name="Edit as text").click()
-    expect(text).to_have_value(re.compile(r"^\s*On .* Ana wrote:\n> It leaks\."))
+    expect(text).to_have_value(re.compile(r"^\s*On .* Quentin wrote:\n> It leaks\."))
     expect(more).to_be_hidden()
     text.focus()
     same_page.keyboard.press("Control+Z")
