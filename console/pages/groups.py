@@ -25,6 +25,7 @@ from server.errors import BadQuery, Forbidden, HelpdeskError, Invalid
 from server.mailroom import mail_setup
 from server.people import groups, next_owner
 from server.people.rosters import MANAGER, MEMBER, REMOVE
+from server.people.types.group import LAST, NONE, THREAD
 from server.records import records
 from server.records.records import SearchRequest
 from server.tickets import assign_queue, preview
@@ -33,6 +34,11 @@ from server.translation import N_, _, ngettext
 URI = "group"
 BASE = "/admin/people/groups"
 ROSTERS = "/admin/people/rosters"
+QUOTED = (
+    (NONE, N_("Nothing")),
+    (LAST, N_("The message that is replied to")),
+    (THREAD, N_("The whole conversation")),
+)
 HOURS = (
     ("always", N_("Always")),
     ("inside", N_("Inside the hours of a calendar")),
@@ -65,6 +71,8 @@ FORM = RecordForm(URI, (
                "email to this address arrives here. Usually blank."), "email"),
     Control("reply_signature_id", N_("Signature"), ""),
     Control("reply_html_template_id", N_("Mail template"), ""),
+    Control("quoted_history", N_("Replies quote"),
+            N_("Below the text of a new reply. Workers can edit or remove it."), "choice", options=QUOTED),
     Control("list_headers", N_("Mailing list headers"),
             N_("For bulk email, one per line: List-Id: <news.desk.example>. Usually blank."), "area",
             attributes={"rows": 2}),

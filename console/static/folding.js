@@ -129,6 +129,18 @@ function attribution(quote, body) {
   return isOne ? nodes : [];
 }
 
+// Quotations with nothing between them are one, such as an attribution that is quoted by itself.
+function joinQuotes(body) {
+  for (const folded of all("details", body)) {
+    const before = beforeBlanks(folded);
+    const earlier = before?.nodeName === "DETAILS" ? before : before?.querySelector?.(":scope > details:last-of-type");
+    if (!earlier || (earlier !== before && [...before.childNodes].some((each) => each !== earlier && !blank.test(each.textContent)))) continue;
+    folded.querySelector("summary").remove();
+    earlier.append(...folded.childNodes);
+    folded.remove();
+  }
+}
+
 // Folds the quotations of an element.
 export function foldQuotes(body) {
   for (const quote of all("blockquote:not(blockquote blockquote)", body)) {
@@ -140,18 +152,7 @@ export function foldQuotes(body) {
     quote.replaceWith(folded);
     folded.append(...head, quote);
   }
-}
-
-// Quotations with nothing between them are one, such as an attribution that is quoted by itself.
-function joinQuotes(body) {
-  for (const folded of all("details", body)) {
-    const before = beforeBlanks(folded);
-    const earlier = before?.nodeName === "DETAILS" ? before : before?.querySelector?.(":scope > details:last-of-type");
-    if (!earlier || (earlier !== before && [...before.childNodes].some((each) => each !== earlier && !blank.test(each.textContent)))) continue;
-    folded.querySelector("summary").remove();
-    earlier.append(...folded.childNodes);
-    folded.remove();
-  }
+  joinQuotes(body);
 }
 
 // Blank lines at the end, which programs leave and which only make the frame taller.
@@ -191,7 +192,6 @@ export function tidy(frame) {
   const words = Object.fromEntries(["from", "sent", "wrote"].map((name) => [name, new Set(body.dataset[name]?.split(" "))]));
   foldHistory(body, words);
   foldQuotes(body);
-  joinQuotes(body);
   const folded = body.lastElementChild;
   trim(body);
   trimStart(body);

@@ -1,6 +1,6 @@
 // What helps while an answer is written: signs of Markdown by buttons and keys, snippets, how mail leaves from the group
 // that is chosen, and a word about files that were forgotten.
-import { all } from "./page.js";
+import { all, say } from "./page.js";
 import { markdownOf, readClipboard } from "./pasting.js";
 import { picker } from "./picking.js";
 import { t } from "./say.js";
@@ -64,6 +64,27 @@ export function format(form, changed, attach) {
     if (files) attach(files, true);
     else box.put(rows ? await markdownOf(rows) : plain);
   });
+  // The line that stands for what the reply quotes becomes its text, or goes.
+  const quoted = form.querySelector("[data-quoted]");
+  const command = /^#original_message[ \t]*$/m;
+  quoted?.addEventListener("click", async (event) => {
+    const { value } = event.target.closest("button") ?? {};
+    if (!value) return;
+    event.preventDefault();
+    const answer = value === "quote" ? await fetch(`${quoted.dataset.quoted}?text=1`).catch(() => null) : null;
+    if (value === "quote" && !answer?.ok) return say(t("The server does not respond. Nothing you typed is lost; try again."));
+    const words = answer ? (await answer.json()).text : "";
+    const { index = -1, 0: line } = command.exec(text.value) ?? {};
+    if (index < 0) return;
+    if (place() === box) put(words, index, index + line.length);
+    else text.value = text.value.replace(command, () => words).trimEnd();
+    text.dispatchEvent(new Event("replaced"));
+    quoted.open = false;
+    changed();
+    form.dispatchEvent(new Event("change"));
+  });
+  const fold = () => quoted && (quoted.hidden = !command.test(text.value));
+  for (const name of ["input", "change"]) form.addEventListener(name, fold);
   if ("rich" in form.dataset) import("./rich.js").then(({ enrich }) => (rich = enrich(form, changed, attach)), () => null);
 
   // Sent later: asks for the time first. The preview, and back.

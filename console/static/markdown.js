@@ -264,4 +264,5 @@ export function toMarkdown(blocks) {
 }
 
 // Whether rich text shows a text and brings it back as it is.
-export const isRich = (text) => toMarkdown(fromMarkdown(text)) === text.replace(/\r\n?/g, "\n");
+const MOST = 100_000; // characters that are read while somebody types
+export const isRich = (text) => text.length <= MOST && toMarkdown(fromMarkdown(text)) === text.replace(/\r\n?/g, "\n");

@@ -233,7 +233,11 @@ export function enrich(form, changed, attach) {
     tidy();
     store();
   });
-  text.addEventListener("replaced", () => choose(!editor.hidden));
+  text.addEventListener("replaced", () => {
+    if (editor.hidden) return;
+    past.record();
+    choose(true);
+  });
   function goBack(event, isForth) {
     event.preventDefault();
     if (past.go(isForth)) edited();
@@ -431,7 +435,7 @@ export function enrich(form, changed, attach) {
   });
 
   // Rich text, or its Markdown.
-  const toggle = made("button", [t("Markdown")], { type: "button", className: "quiet", title: t("Show the Markdown of the message") });
+  const toggle = made("button", [t("Markdown")], { type: "button", className: "quiet", title: t("Show the Markdown of the message"), tabIndex: -1 });
   tools.append(toggle);
   function choose(isWanted) {
     const can = isRich(text.value);
@@ -452,6 +456,17 @@ export function enrich(form, changed, attach) {
     (editor.hidden ? text : editor).focus();
   });
   text.labels[0].addEventListener("click", () => editor.hidden || editor.focus());
+  // Words that are there already are gone on with, before the signature; above what is quoted one begins.
+  editor.addEventListener("focus", () => {
+    if (place) return;
+    const own = [...editor.children];
+    const end = own.findIndex((each) => /^#(signature|sig|original_message)\s*$/m.test(each.textContent));
+    const last = own.slice(0, end < 0 ? own.length : end).reverse().find(hasWords);
+    const now = document.createRange();
+    now.selectNodeContents(last && hasWords(own[0]) ? last : own[0]);
+    now.collapse(!(last && hasWords(own[0])));
+    select(now);
+  });
   const hadFocus = document.activeElement === text;
   choose(true);
   if (hadFocus && !editor.hidden) editor.focus();

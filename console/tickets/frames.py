@@ -14,7 +14,7 @@ from server.markup import quoted
 from server.people import presence
 from server.record_types.shared.paths import ticket as path_of
 from server.records import records
-from server.tickets import following, message_html, originals, unseen
+from server.tickets import following, message_html, originals, quoting, unseen
 from server.web.endpoint_call import News
 
 # A frame may display content and open links in another tab, but not run scripts.
@@ -34,6 +34,15 @@ def body(visit: Visit) -> PageResponse:
     more = visit.address(images="1") if message_body.has_remote_images else ""
     other = visit.address(dark="" if is_dark else "1") if message_body.is_colored else ""
     return framed(document_of(visit, message_body.html, more=more, other=other, is_dark=is_dark), with_images)
+
+
+@page("GET", "/messages/{id}/quotation")
+def show_quotation(visit: Visit) -> PageResponse:
+    """Renders what a reply to a message quotes, for a frame. text: returns {text} instead, its Markdown. Raises
+    NotFound, Forbidden."""
+    if visit.query.flag("text"):
+        return json_response({"text": quoting.of_reply(visit.ctx, visit.id, is_markdown=True).text})
+    return framed(document_of(visit, quoting.of_reply(visit.ctx, visit.id).html))
 
 
 def document_of(

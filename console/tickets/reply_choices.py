@@ -12,10 +12,9 @@ from server.mail.addresses import parse_list
 from server.people.buckets import usable_buckets
 from server.records import records
 from server.records.records import SearchRequest
-from server.tickets.outgoing_identity import OutgoingIdentity, outgoing_identity
+from server.tickets.outgoing_identity import UNKNOWN, OutgoingIdentity, outgoing_identity
 from server.translation import _
 
-NO_WAY = OutgoingIdentity("", "", "")
 SNIPPETS = 200  # options in a menu
 
 
@@ -26,7 +25,7 @@ class ReplyChoices:
     articles to insert. sender: the name and the address of the only recipient that a reply to several may have
     instead; ("", "") for none."""
 
-    way: OutgoingIdentity = NO_WAY
+    way: OutgoingIdentity = UNKNOWN
     snippets: tuple[Option, ...] = ()
     templates: tuple[Option, ...] = ()
     buckets: tuple[Option, ...] = ()
@@ -70,7 +69,7 @@ def way_of_ticket(visit: Visit, ticket: dict[str, Any]) -> OutgoingIdentity:
 def way_from(visit: Visit, bucket: str, options: tuple[Option, ...] | None = None) -> OutgoingIdentity:
     """Returns the outgoing identity of a bucket that the worker may choose. options: the buckets, if already read."""
     if bucket not in {value for value, _place in (buckets(visit) if options is None else options)}:
-        return NO_WAY
+        return UNKNOWN
     return outgoing_identity(visit.ctx, records.retrieve(visit.ctx, "bucket", int(bucket))["group_id"], int(bucket))
 
 

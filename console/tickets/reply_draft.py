@@ -13,12 +13,14 @@ from console.tickets.reply_form import ReplyForm
 from server.errors import Conflict, Invalid
 from server.outbox.delivery import Delivery
 from server.people import accepted_forms
-from server.tickets import reply_drafts, snippets
+from server.tickets import quoting, reply_drafts, snippets
 from server.tickets.reply_drafts import ReplyDraft
+from server.tickets.reply_start import ORIGINAL
 from server.translation import N_, _, shown
 
 DISCARD = "discard"
-KEPT = ("draft", "preview", "snippet", DISCARD)  # buttons that do not send
+QUOTE, UNQUOTE = "quote", "unquote"
+KEPT = ("draft", "preview", "snippet", QUOTE, UNQUOTE, DISCARD)  # buttons that do not send
 STATUS_OF = {"close": "2", "wait": "1"}  # {button that sends: the status it sets}
 UNSENT = ("parked", "held", "partly", "failing", "failed")  # states of mail that needs attention
 
@@ -57,6 +59,11 @@ def keep(visit: Visit, written: ReplyForm, ticket_id: int, here: str) -> PageRes
         id = visit.form.id("snippet", 0)
         text = snippets.paste(visit.ctx, id, ticket_id) if id else ""
         written.form.values["content"] = "\n".join(filter(None, (written.form.get("content"), text)))
+    if do in (QUOTE, UNQUOTE):
+        is_text = do == QUOTE and written.message_id
+        text = quoting.of_reply(visit.ctx, written.message_id, is_markdown=True).text if is_text else ""
+        lines = written.form.get("content").split("\n")
+        written.form.values["content"] = "\n".join(text if each.strip() == ORIGINAL else each for each in lines)
     try:
         if do == DISCARD:
             _drop(visit, written.draft)

@@ -19,6 +19,7 @@ from server.records import records, sheet, stored_files
 from server.records.sheet import File, Sheet
 from server.tickets import reply_drafts, reply_start, ticket_statuses
 from server.tickets.conversation import Entry
+from server.tickets.outgoing_identity import UNKNOWN
 from server.tickets.reply_drafts import ReplyDraft
 from server.tickets.reply_start import SIGNATURE, ReplyStart
 from server.translation import N_, N_pgettext, Words, _
@@ -99,7 +100,7 @@ class ReplyForm:
         values: dict[str, Any] = {name: get(name) for name in as_typed} | {
             "status": status,
             "status_name": status_name,
-            "content": reply_start.typed_text(self.form.get("content")),
+            "content": reply_start.typed_text(self.form.get("content"), is_forward=self.kind == "forward"),
             "content_format": "markdown",
             "file_id": self.file_ids,
             "reopen_at": get("reopen_at") if status in ("1", "2") else "",
@@ -144,8 +145,7 @@ def of_ticket(visit: Visit, ticket: Sheet, replied_to: int) -> ReplyForm | None:
     if is_again:
         start = reply_start.of_resending(visit.ctx, ticket.keys, message_id)
     else:
-        has_signature = bool(way.signature.strip())
-        start = reply_start.of_reply(visit.ctx, ticket.keys, kind, message_id, has_signature=has_signature)
+        start = reply_start.of_reply(visit.ctx, ticket.keys, kind, message_id, way)
     return replace(reply, form=_started(start), files=sheet.files_by_id(visit.ctx, start.file_ids))
 
 
@@ -158,7 +158,7 @@ def _resumed(visit: Visit, drafts: list[ReplyDraft], kind: str) -> ReplyDraft | 
 
 def begun(visit: Visit, ticket: dict[str, Any], message_id: int) -> ReplyForm:
     """Returns a new reply to a message, without options."""
-    start = reply_start.of_reply(visit.ctx, ticket, "reply", message_id, has_signature=False)
+    start = reply_start.of_reply(visit.ctx, ticket, "reply", message_id, UNKNOWN)
     return ReplyForm("reply", _started(start), message_id)
 
 

@@ -20,8 +20,9 @@ class Quotation:
     html: str
 
 
-def quote_message(text: str, sender: str, second: int, zone: tzinfo) -> Quotation:
-    """Quotes a message below a line with its author and time. `second`: Unix seconds, shown in `zone`.
+def quote_message(text: str, sender: str, second: int, zone: tzinfo, html: str = "") -> Quotation:
+    """Quotes a message below a line with its author and time. `second`: Unix seconds, shown in `zone`. `html`:
+    sanitized, "" for plain text.
 
     >>> from datetime import UTC
     >>> quote_message("Hello\\n\\nworld", "Ann Kite", 1_795_647_788, UTC).text
@@ -32,7 +33,7 @@ def quote_message(text: str, sender: str, second: int, zone: tzinfo) -> Quotatio
     body = text.replace("\r\n", "\n").replace("\r", "\n").strip("\n").rstrip()
     marked = (f"> {line}" if line else ">" for line in body.split("\n"))
     return Quotation(
-        "\n".join([head, *marked]), f"<p>{escape(head)}</p>\n<blockquote>{text_to_html(body)}</blockquote>\n"
+        "\n".join([head, *marked]), f"<p>{escape(head)}</p>\n<blockquote>{html or text_to_html(body)}</blockquote>\n"
     )
 
 

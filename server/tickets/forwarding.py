@@ -6,29 +6,23 @@ from server import times
 from server.context import Context
 from server.contexts import MESSAGE
 from server.dataclass import dataclass
-from server.errors import TooLarge
 from server.mail import hash_commands
 from server.mail.addresses import parse_list
-from server.mail.charsets import decode
 from server.mail.headers import header_value
 from server.mail.quotation import Quotation, forward_message
 from server.mail.written_dates import date_and_time
-from server.markup import MAX_HTML_BYTES, clean_html
-from server.outbox.deliver import own_file
 from server.record_types.record_type import Record
 from server.record_types.shared import paths
 from server.record_types.shared.relation_tables import ATTACHED
 from server.records.reading import RecordReader
-from server.store import blobs
 from server.store.transaction import Transaction
 from server.tickets.letter import Voice
+from server.tickets.message_html import stored_html
+from server.tickets.quoting import safe_html
 from server.tickets.request_values import ReplyRequest
 from server.tickets.types.message_parts import stored_headers
 from server.tickets.writers import writer
 from server.translation import _, speaking
-
-# Foreign mail uses tables for layout; an inline style exempts them from the borders that outbox/frame.py adds.
-OWN_LOOK = "table { border-collapse: separate }"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +62,7 @@ def forwarded_file_ids(reading: RecordReader, message: Record, has_html: bool) -
     too."""
     inline: set[int] = set()
     if has_html:
-        inline = {int(match[0].rpartition("/")[2]) for match in paths.OWN_FILE.finditer(_stored_html(reading, message))}
+        inline = {int(match[0].rpartition("/")[2]) for match in paths.OWN_FILE.finditer(stored_html(reading, message))}
     rows = reading.tx.find(ATTACHED, context=MESSAGE, record_id=message["id"])
     ids = [row[ATTACHED.position["attachment_id"]] for row in rows]
     files = [reading.record("attachment", id) for id in sorted(ids) if id != message["html_attachment_id"]]
@@ -82,7 +76,7 @@ def read_message(reading: RecordReader, message: Record, subject: str, has_html:
     own = " ".join(header_value(fields.first("subject")).split())
     head = (_shown(author.name, author.address), own or subject, to, cc)
     return ForwardedMessage(
-        message["content"], _stored_html(reading, message) if has_html else "", message["created"], head
+        message["content"], stored_html(reading, message) if has_html else "", message["created"], head
     )
 
 
@@ -98,30 +92,7 @@ def quotation_of(message: ForwardedMessage, base_url: str, voice: Voice) -> Quot
             (_("To:"), to),
             (_("Cc:"), cc),
         ]
-        return forward_message(message.text, _safe_html(message.html, base_url), head)
-
-
-def _safe_html(html: str, base_url: str) -> str:
-    """The sanitized HTML; its own pictures get full addresses, by which delivery finds them. Returns "" if it is too
-    large."""
-    if not html:
-        return ""
-    own = own_file(base_url)
-
-    def image_url(url: str) -> str | None:
-        return f"{base_url}{url}" if paths.OWN_FILE.fullmatch(url) else url if own.fullmatch(url) else None
-
-    try:
-        return clean_html(html, allow_remote_images=True, image_url=image_url, look=OWN_LOOK)
-    except TooLarge:
-        return ""
-
-
-def _stored_html(reading: RecordReader, message: Record) -> str:
-    file = reading.record("attachment", message["html_attachment_id"]) if message["html_attachment_id"] else None
-    if file is None:
-        return ""
-    return decode(blobs.read_many(reading.tx, {file["blob_id"]}, MAX_HTML_BYTES).get(file["blob_id"], b""), "utf-8")
+        return forward_message(message.text, safe_html(message.html, base_url), head)
 
 
 def _readable(values: list[str]) -> str:

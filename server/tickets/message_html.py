@@ -6,6 +6,7 @@ from server.errors import NotFound
 from server.mail.charsets import decode
 from server.markup import MAX_HTML_BYTES, clean_html, is_colored
 from server.outbox.deliver import own_file_id
+from server.record_types.record_type import Record
 from server.record_types.shared import paths
 from server.records.reading import RecordReader
 from server.store import blobs
@@ -22,15 +23,21 @@ class MessageBody:
     is_colored: bool
 
 
+def stored_html(reading: RecordReader, message: Record) -> str:
+    """Returns the HTML part of a message as it is stored; "" if it has none, or one above MAX_HTML_BYTES."""
+    file = reading.record("attachment", message["html_attachment_id"]) if message["html_attachment_id"] else None
+    if file is None:
+        return ""
+    return decode(blobs.read_many(reading.tx, {file["blob_id"]}, MAX_HTML_BYTES).get(file["blob_id"], b""), "utf-8")
+
+
 def message_html(ctx: Context, message_id: int, with_remote_images: bool = False) -> MessageBody:
     """Returns the HTML part of a message. Raises NotFound if it has none or one above MAX_HTML_BYTES, Forbidden,
     TooLarge."""
 
-    def read(tx: Transaction) -> bytes:
+    def read(tx: Transaction) -> str:
         reader = RecordReader(ctx, tx)
-        message = reader.retrieve("message", message_id)
-        file = reader.record("attachment", message["html_attachment_id"]) if message["html_attachment_id"] else None
-        return b"" if file is None else blobs.read_many(tx, {file["blob_id"]}, MAX_HTML_BYTES).get(file["blob_id"], b"")
+        return stored_html(reader, reader.retrieve("message", message_id))
 
     content = ctx.service.store.read(read)
     if not content:
@@ -47,5 +54,5 @@ def message_html(ctx: Context, message_id: int, with_remote_images: bool = False
             left_out.append(url)
         return None
 
-    html = clean_html(decode(content, "utf-8"), allow_remote_images=with_remote_images, image_url=image_url)
+    html = clean_html(content, allow_remote_images=with_remote_images, image_url=image_url)
     return MessageBody(html, bool(left_out) and not with_remote_images, is_colored(html))

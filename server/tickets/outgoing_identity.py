@@ -6,6 +6,7 @@ from server.dataclass import dataclass
 from server.errors import Invalid
 from server.outbox.content import Placeholders, signature_of
 from server.outbox.sender import sender_of, way_of
+from server.people.types.group import LAST, THREAD
 from server.records.reading import RecordReader
 from server.store.transaction import Transaction
 
@@ -13,11 +14,15 @@ from server.store.transaction import Transaction
 @dataclass(frozen=True, slots=True)
 class OutgoingIdentity:
     """email: the sender address, "" for none. problem: `no sender` or `no transport` if mail cannot be sent, else "".
-    signature: the text that replaces `#signature`."""
+    signature: the text that replaces `#signature`. is_quoting: whether a new reply quotes."""
 
     email: str
     problem: str
     signature: str
+    is_quoting: bool = False
+
+
+UNKNOWN = OutgoingIdentity("", "", "")
 
 
 def outgoing_identity(ctx: Context, group_id: int, bucket_id: int, ticket_id: int = 0) -> OutgoingIdentity:
@@ -35,6 +40,7 @@ def outgoing_identity(ctx: Context, group_id: int, bucket_id: int, ticket_id: in
         ids = {"worker": ctx.actor.worker_id, "group": group_id, "bucket": bucket_id, "ticket": ticket_id}
         signature = signature_of(sender.signature, Placeholders(ctx, tx, ids))
         way = way_of(tx, reader.registry, sender.address_id)
-        return OutgoingIdentity(sender.email, "" if way is not None else "no transport", signature.text)
+        is_quoting = group is not None and group["quoted_history"] in (LAST, THREAD)
+        return OutgoingIdentity(sender.email, "" if way is not None else "no transport", signature.text, is_quoting)
 
     return ctx.service.store.read(read)

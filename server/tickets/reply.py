@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from server import times
 from server.context import Context
 from server.dataclass import dataclass
 from server.errors import Invalid
@@ -14,7 +13,6 @@ from server.mail import subject_marks
 from server.mail.headers import Head, header_value, ids_in
 from server.mail.mail_bytes import references_of_reply, subject_of_forward, subject_of_reply
 from server.mail.mask import masks_in
-from server.mail.quotation import Quotation, quote_message
 from server.outbox import delivery, queue_rows
 from server.outbox.content import Body, body_of
 from server.outbox.deliver import MailSpec
@@ -25,20 +23,17 @@ from server.record_types.shared.sending_addresses import FORWARD, REPLY
 from server.records.reading import RecordReader
 from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
-from server.tickets import drafts, forwarding, letter, reply_limits, requesters, send_filter, spam
+from server.tickets import drafts, forwarding, letter, quoting, reply_limits, requesters, send_filter, spam
 from server.tickets.compose import SendResult
 from server.tickets.forwarding import ForwardedMessage
-from server.tickets.letter import MailFacts, Recipients, Voice
+from server.tickets.letter import MailFacts, Recipients
 from server.tickets.mail_loops import answers_machine, is_unsent
+from server.tickets.quoting import QuotedMessage
 from server.tickets.recipients import recipients_of
 from server.tickets.request_values import ReplyRequest, reply_request
 from server.tickets.types.message_parts import stored_headers
-from server.tickets.writers import writer_name
-from server.translation import speaking
 
 Also = Callable[[RecordWriter], None]
-
-MAX_QUOTED = 100_000  # characters of the original message
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +41,8 @@ class ReplyData:
     """The data read from the database.
 
     request: completed with the parts that a forward adds. answered: the message replied to. changes: columns of the
-    ticket to change. original: the message that a forward includes, else the quotation. foreign_marks: ticket numbers
-    of another helpdesk in the subject replied to."""
+    ticket to change. original: the message that a forward includes, else the messages to quote. foreign_marks: ticket
+    numbers of another helpdesk in the subject replied to."""
 
     request: ReplyRequest
     answered: Record
@@ -56,7 +51,7 @@ class ReplyData:
     facts: MailFacts
     recipients: Recipients
     changes: dict[str, Any]
-    original: Quotation | ForwardedMessage
+    original: ForwardedMessage | tuple[QuotedMessage, ...]
     foreign_marks: tuple[str, ...] = ()
 
 
@@ -124,9 +119,11 @@ def prepare(ctx: Context, request: ReplyRequest, is_checked: bool = False) -> Re
     """Checks a request against the database and builds the mail. is_checked: skip permission checks, which an earlier
     step made."""
     data = ctx.service.store.read(lambda tx: _read(RecordReader(ctx, tx), request, is_checked))
-    request, original = data.request, data.original
-    if isinstance(original, ForwardedMessage):
-        original = forwarding.quotation_of(original, ctx.service.base_url, data.facts.voice)
+    request, voice, base_url = data.request, data.facts.voice, ctx.service.base_url
+    if isinstance(data.original, ForwardedMessage):
+        original = forwarding.quotation_of(data.original, base_url, voice)
+    else:
+        original = quoting.quotation_of(data.original, base_url, voice)
     body = body_of(request.content, request.format, data.facts.signature, original)
     mail = _mail(ctx, request, data)
     if letter.has_own_files(ctx, body.html):
@@ -205,7 +202,9 @@ def _read(reading: RecordReader, request: ReplyRequest, is_checked: bool) -> Rep
     original = (
         forwarding.read_message(reading, answered, ticket["subject"], request.has_html)
         if request.is_forward
-        else _quoted(reading, answered, facts.voice)
+        else quoting.read_messages(reading, answered, group, request.has_html)
+        if quoting.is_quoting(request.content)
+        else ()
     )
     return ReplyData(
         request,
@@ -247,13 +246,6 @@ def _changes(request: ReplyRequest, ticket: Record, group: Record, bucket: Recor
 def _without_mask(subject: str, mask: str) -> str:
     """The subject without the ticket mask, as stored on the ticket."""
     return re.sub(rf"\[[^\[\]]*#\s*{re.escape(mask)}\s*\]\s*", "", subject, flags=re.IGNORECASE).strip()
-
-
-def _quoted(reading: RecordReader, answered: Record, voice: Voice) -> Quotation:
-    """The quotation that replaces `#original_message`."""
-    text = answered["content"][:MAX_QUOTED]
-    with speaking(voice.language):
-        return quote_message(text, writer_name(reading, answered), answered["created"], times.zone(voice.zone))
 
 
 def _foreign_marks(reading: RecordReader, ticket: Record, answered: Record, fields: Head) -> tuple[str, ...]:

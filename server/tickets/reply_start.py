@@ -13,6 +13,7 @@ from server.record_types.record_type import Record
 from server.record_types.shared.sending_addresses import UNTIL_ANSWERED
 from server.records import records
 from server.tickets import forwarding
+from server.tickets.outgoing_identity import OutgoingIdentity
 
 SIGNATURE, ORIGINAL = "#signature", ORIGINAL_LINE
 WAITING = "1"  # the status of a ticket after a reply
@@ -26,15 +27,15 @@ class ReplyStart:
     file_ids: tuple[int, ...] = ()
 
 
-def of_reply(ctx: Context, ticket: Record, kind: str, message_id: int, *, has_signature: bool) -> ReplyStart:
+def of_reply(ctx: Context, ticket: Record, kind: str, message_id: int, way: OutgoingIdentity) -> ReplyStart:
     """Returns the initial values of a reply, a forward or a note. message_id: the message replied to or forwarded, 0
-    for none. The caller becomes the owner of a ticket without one."""
+    for none. way: the outgoing identity. The caller becomes the owner of a ticket without one."""
     values = {"status": WAITING, UNTIL_ANSWERED: "1"}
     if not ticket["owner_id"]:
         values["owner_id"] = str(ctx.actor.worker_id)
     if kind == "note" or not message_id:
         return ReplyStart(values)
-    signature = f"\n\n{SIGNATURE}" if has_signature else ""
+    signature = f"\n\n{SIGNATURE}" if way.signature.strip() else ""
     if kind == "forward":
         values |= {
             "content": f"{signature}\n\n{ORIGINAL}",
@@ -44,7 +45,9 @@ def of_reply(ctx: Context, ticket: Record, kind: str, message_id: int, *, has_si
         return ReplyStart(values, tuple(forwarding.files_to_forward(ctx, message_id)))
     message = records.retrieve(ctx, "message", message_id, "reply_to,reply_cc")
     to, cc = str(message.get("reply_to") or ""), str(message.get("reply_cc") or "")
-    return ReplyStart(values | {"to": to, "cc": cc, "content": signature})
+    return ReplyStart(
+        values | {"to": to, "cc": cc, "content": signature + (f"\n\n{ORIGINAL}" if way.is_quoting else "")}
+    )
 
 
 def of_resending(ctx: Context, ticket: Record, message_id: int) -> ReplyStart:
@@ -63,6 +66,7 @@ def of_resending(ctx: Context, ticket: Record, message_id: int) -> ReplyStart:
     return ReplyStart(values, tuple(each["id"] for each in attachments if each["id"] not in (html, *inline)))
 
 
-def typed_text(content: str) -> str:
-    """Returns the text that the worker typed, "" for a signature alone."""
-    return "" if content.strip() == SIGNATURE else content
+def typed_text(content: str, *, is_forward: bool) -> str:
+    """Returns the text that the worker typed, "" for a signature alone, or below it what a reply quotes."""
+    given = {SIGNATURE} if is_forward else {SIGNATURE, ORIGINAL}
+    return "" if given.issuperset(content.split()) else content

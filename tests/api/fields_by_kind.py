@@ -66,6 +66,7 @@ FITTING: dict[tuple[str, str], Any] = {
     ("group", "ack_enabled"): {"ack_enabled": "1", "ack_text": "We have {{mask}}."},
     ("group", "ack_hours"): ("always", "always"),
     ("group", "is_default"): ("0", 0),
+    ("group", "quoted_history"): ("last", "last"),
     ("group", "members"): lambda api: ({"member": str(api.ids["milo"])}, None),
     ("group", "list_headers"): ("list-id: <a.b>", "List-Id: <a.b>"),
     ("group", "reply_address_id"): lambda api: twice(

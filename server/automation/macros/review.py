@@ -10,6 +10,7 @@ from server.errors import Conflict, Invalid
 from server.people import form_drafts
 from server.records import records
 from server.tickets import answered, reply_drafts, reply_start
+from server.tickets.outgoing_identity import UNKNOWN
 
 
 def store_texts(ctx: Context, ticket_id: int, outcome: MacroOutcome) -> list[str]:
@@ -34,7 +35,7 @@ def _store_reply(ctx: Context, ticket: dict[str, Any], message_id: int, outcome:
         with suppress(Conflict, Invalid):  # the worker has typed since: the text of the macro becomes a separate draft
             reply_drafts.save(ctx, "reply", ticket["id"], params, draft.id, draft.revision)
             return
-    start = reply_start.of_reply(ctx, ticket, "reply", message_id, has_signature=False)
+    start = reply_start.of_reply(ctx, ticket, "reply", message_id, UNKNOWN)
     values = start.values | {"content": outcome.reply}
     if {"status", "status_id"} & set(outcome.changed):
         at = ticket["reopen_date"]

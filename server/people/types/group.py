@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from server.record_types.registry import Registry
 
 INBOX = "Inbox"
+NONE, LAST, THREAD = QUOTED = ("none", "last", "thread")  # what a new reply quotes
 MAX_MEMBERS = 1000  # in one change
 MAX_LIST_HEADERS = 2_000  # characters
 
@@ -255,6 +256,13 @@ class Group(RecordType):
             stored=False,
         ),
         "name": Name("Group name; also the label.", one_line=True),
+        "quoted_history": Text(
+            "What a new reply quotes below its text: nothing, the message replied to, or the conversation with the "
+            "requesters up to it. The line `#original_message` stands for it.",
+            default=NONE,
+            allowed=QUOTED,
+            filter=None,
+        ),
         "reply_address_id": Id(
             "Address that replies are sent from; 0 for the default sender. Without its own mail "
             "transport, it uses the default one.",
