@@ -24,8 +24,16 @@ POINT = "ticket.macro"
 # Fields that are restored to undo a macro, and the fields whose change this reverts.
 TAGS = "tag_names"
 UNDONE = (
-    "status_id", "status_name_id", "reopen_date", "owner_id", "bucket_id", "org_id", "importance", "subject", TAGS,
-)  # fmt: skip
+    "status_id",
+    "status_name_id",
+    "reopen_date",
+    "owner_id",
+    "bucket_id",
+    "org_id",
+    "importance",
+    "subject",
+    TAGS,
+)
 UNDOABLE = frozenset((*UNDONE, "status", "status_name", "reopen_at", "group_id", "tags", assignment.FIELD))
 
 
