@@ -116,8 +116,7 @@ PLACES = (
         PRODUCTIVITY,
         "worker",
         NavigationItem(
-            "/snippets", N_("Snippets"), N_("canned replies canned responses text blocks"), icon="clip",
-            for_leads=True,
+            "/snippets", N_("Snippets"), N_("canned replies canned responses text blocks"), icon="clip", for_leads=True,
             about=N_("Texts to insert into replies"),
         ),
         NavigationItem(

@@ -80,13 +80,14 @@ def save_appearance(visit: Visit) -> PageResponse:
 
 @page("POST", "/account/tickets")
 def save_destination(visit: Visit) -> PageResponse:
-    """Change the page that follows a closed ticket or a sent reply."""
-    form, before = Form.sent(visit.form, ("destination",)), visit.preferences
+    """Changes how messages are written, and the page that follows a closed ticket or a sent reply."""
+    form, before = Form.sent(visit.form, ("destination", "writing")), visit.preferences
     try:
-        preferences.choose(visit.ctx, replace(before, destination=form.get("destination")))
+        chosen = replace(before, destination=form.get("destination"), writing=form.get("writing") or before.writing)
+        preferences.choose(visit.ctx, chosen)
     except Invalid as error:
         return show(visit, tickets=form.refuse(error))
-    visit.flash(_("Saved."), visit.path, destination=before.destination)
+    visit.flash(_("Saved."), visit.path, destination=before.destination, writing=before.writing)
     return see("/account#tickets")
 
 
@@ -186,7 +187,7 @@ def show(visit: Visit, **given: Form) -> PageResponse:
     forms = {
         "profile": Form.from_values(profile.own_record(visit.ctx)),
         "appearance": Form.from_values({"theme": look.theme, "density": look.density, "has_keys": keys}),
-        "tickets": Form.from_values({"destination": look.destination}),
+        "tickets": Form.from_values({"destination": look.destination, "writing": look.writing}),
         "notifications": _notifications(visit),
         "absence": absences.stored_form(visit, worker_id),
         "password": Form(),
@@ -212,6 +213,7 @@ def show(visit: Visit, **given: Form) -> PageResponse:
             ("list", N_("Go back to the list")),
             ("stay", N_("Stay on the ticket")),
         ],
+        writings=[("markdown", N_("Markdown")), ("rich", N_("Rich text"))],
         stand_ins=absences.stand_ins(visit, worker_id, forms["absence"]),
         away=profile.absence_of(visit.ctx, worker_id),
         mailed=notification_mail.LABELS,

@@ -77,20 +77,27 @@ def _whose(visit: Visit) -> list[Option]:
 
 SAMPLE = Sample("GET", "/rest/records/automation/search.json", [("q", f"trigger:{MACRO}")])
 _column = DrawnColumns("macros")
-LIST = declare(Worklist(
-    "macros", BASE, N_("Macros"), ("macro", "owner", "kind", "uses", "last_used_at"),
-    own=(
-        _column("macro", N_("Name"), "name", "main", value=lambda row, more: row["_label"]),
-        _column("owner", N_("Available to"), "owner"),
-        _column("kind", N_("Built as"), "kind"),
-        _column("uses", N_("Uses"), "uses", "number"),
-        _column("last_used_at", N_("Last used"), "last_used_at", is_time=True),
-    ),
-    sort="name", changes="worker", new=(f"{BASE}/new", N_("New macro")),
-    empty=N_("No macros yet. A macro does several steps on a ticket at once, such as reply, close and tag."),
-    none=N_("No macro matches."),
-    source=RowSource(_rows, (RowFilter("whose", N_("Available to"), _whose),), SAMPLE),
-))  # fmt: skip
+LIST = declare(
+    Worklist(
+        "macros",
+        BASE,
+        N_("Macros"),
+        ("macro", "owner", "kind", "uses", "last_used_at"),
+        own=(
+            _column("macro", N_("Name"), "name", "main", value=lambda row, more: row["_label"]),
+            _column("owner", N_("Available to"), "owner"),
+            _column("kind", N_("Built as"), "kind"),
+            _column("uses", N_("Uses"), "uses", "number"),
+            _column("last_used_at", N_("Last used"), "last_used_at", is_time=True),
+        ),
+        sort="name",
+        changes="worker",
+        new=(f"{BASE}/new", N_("New macro")),
+        empty=N_("No macros yet. A macro does several steps on a ticket at once, such as reply, close and tag."),
+        none=N_("No macro matches."),
+        source=RowSource(_rows, (RowFilter("whose", N_("Available to"), _whose),), SAMPLE),
+    )
+)
 
 
 @page("GET", BASE, "worker")
@@ -237,10 +244,15 @@ def show(visit: Visit) -> PageResponse:
     if not stored.is_form or not may_manage:
         owner = _label_of(visit, stored.owner, _names(visit, [stored]))
         return render(visit, "macro_script.html", macro=stored, owner=owner, may_manage=may_manage)
-    form = Form.from_values({
-        "name": stored.label, "owner": _owner_text(stored), "sends": "1" if stored.sends else "",
-        "version": stored.version, "ticket": "",
-    })  # fmt: skip
+    form = Form.from_values(
+        {
+            "name": stored.label,
+            "owner": _owner_text(stored),
+            "sends": "1" if stored.sends else "",
+            "version": stored.version,
+            "ticket": "",
+        }
+    )
     editor = MacroEditor(visit, stored, form)
     editor.then.fill(stored.steps)
     return editor.note_lost().show()

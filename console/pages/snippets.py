@@ -46,10 +46,20 @@ LIST = declare(
         ("_label", "owner", "total_uses", "last_used_at", "updated_at"),
         own=(
             OWNER,
-            ListColumn("total_uses", N_("Uses"), lambda visit, row, more: ui.number(visit, row["total_uses"]),
-                       "totalUses", "number"),
-            ListColumn("last_used_at", N_("Last used"), lambda visit, row, more: ui.when(visit, row["last_used_at"]),
-                       expand="last_used_at", is_time=True),
+            ListColumn(
+                "total_uses",
+                N_("Uses"),
+                lambda visit, row, more: ui.number(visit, row["total_uses"]),
+                "totalUses",
+                "number",
+            ),
+            ListColumn(
+                "last_used_at",
+                N_("Last used"),
+                lambda visit, row, more: ui.when(visit, row["last_used_at"]),
+                expand="last_used_at",
+                is_time=True,
+            ),
         ),
         sort="title",
         changes="worker",
@@ -60,7 +70,7 @@ LIST = declare(
         new=(f"{BASE}/new", N_("New snippet")),
         row=f"{BASE}/{{id}}",
     )
-)  # fmt: skip
+)
 READ_LIST = replace(LIST, new=None)
 FORM = RecordForm(
     URI,

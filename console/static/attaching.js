@@ -1,5 +1,6 @@
 // A file that goes along with an answer, sent as soon as it is chosen.
 import { formToken, say } from "./page.js";
+import { isPicture } from "./pasting.js";
 import { t } from "./say.js";
 
 const uploads = new WeakMap(); // how many are on their way, by form
@@ -12,7 +13,8 @@ addEventListener("submit", (event) => {
   say(t("Files are still being uploaded. Send again when they are done."));
 }, true);
 
-export function attach(form, file, changed) {
+// isInline: whether the message shows the file if it is a picture.
+export function attach(form, file, changed, isInline = false) {
   const item = document.createElement("li");
   form.querySelector("[data-attached]").append(item);
   const most = Number(form.dataset.most);
@@ -42,6 +44,10 @@ export function attach(form, file, changed) {
     }
     if (!request.status) return item.replaceChildren(t("{name} could not be attached: the server does not respond.", { name: file.name }));
     if (!kept) return item.replaceChildren(t("{name} could not be attached. It may be too large.", { name: file.name }));
+    if (isInline && isPicture(file) && form.put) {
+      item.remove();
+      return form.put(`![${kept.name.replace(/\.\w+$/, "").replace(/[[\]\\]/g, "\\$&")}](${kept.url})`);
+    }
     const label = document.createElement("label");
     const box = Object.assign(document.createElement("input"), { type: "checkbox", name: "file_id[]", value: kept.id, checked: true });
     label.append(box, ` ${kept.name}`);

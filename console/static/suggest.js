@@ -56,6 +56,7 @@ export function suggest(box, text, label, find, put) {
     popup.children[chosen].scrollIntoView({ block: "nearest" });
   }
   function insert(words) {
+    if (text.insert) return text.insert(words);
     document.execCommand(words ? "insertText" : "delete", false, words); // so that undo knows of it
   }
   async function take() {
@@ -69,7 +70,7 @@ export function suggest(box, text, label, find, put) {
   }
   function place() {
     const [field, area] = [box.getBoundingClientRect(), text.getBoundingClientRect()];
-    const { left, top } = spot(text, text.selectionStart - length);
+    const { left, top } = text.spot?.(text.selectionStart - length) ?? spot(text, text.selectionStart - length);
     popup.style.left = `${Math.max(0, Math.min(area.left - field.left + left, field.width - popup.offsetWidth))}px`;
     popup.style.top = `${Math.min(area.top + top, area.bottom) - field.top}px`;
   }

@@ -86,11 +86,11 @@ function write(form) {
     else look();
   });
 
-  // Files are kept as soon as they are chosen, dropped or pasted; the form then names them.
-  async function attachAll(files) {
+  // Files are kept as soon as they are chosen, dropped or pasted; the form then names them, or the message shows them.
+  async function attachAll(files, isInline) {
     const given = [...files];
     const { attach } = await import("./attaching.js");
-    for (const file of given) attach(form, file, changed);
+    for (const file of given) attach(form, file, changed, isInline);
   }
   const chooser = field["files[]"];
   chooser.addEventListener("change", () => {
@@ -103,39 +103,18 @@ function write(form) {
       if (!event.dataTransfer?.types.includes("Files")) return;
       event.preventDefault();
       place.classList.toggle("drops", name === "dragover");
-      if (name === "drop") attachAll(event.dataTransfer.files);
+      if (name === "drop") attachAll(event.dataTransfer.files, Boolean(event.target.closest(".field")));
     });
   }
-  text.addEventListener("paste", (event) => {
-    if (!event.clipboardData.files.length) return;
-    const { words, files } = pasted(event.clipboardData);
-    if (words === null && !files.length) return; // the browser pastes the text
-    event.preventDefault();
-    if (words === null) attachAll(files);
-    else document.execCommand("insertText", false, words);
-  });
   const tools = form.querySelector("[data-tools]");
   tools.inert = true;
   tools.hidden = false;
   // Without these, as while the server is away, addresses are typed and Markdown has no buttons.
   import("./chips.js").then(({ styled, chips }) => styled.then(() => all("[data-several]", form).forEach(chips)), () => null);
   import("./formatting.js").then(({ format }) => { // after what one sees first
-    format(form, changed);
+    format(form, changed, attachAll);
     tools.inert = false;
   }, () => null);
-}
-
-// What is pasted where the clipboard has files: spreadsheets and word processors put a picture of the text beside it, and
-// file managers the names of the files. words: of HTML that comes without a plain text; null where the browser does it.
-function pasted(clipboard) {
-  const files = [...clipboard.files];
-  const names = new Set(files.map((each) => each.name));
-  const plain = clipboard.getData("text/plain").trim();
-  if (plain) return { words: null, files: plain.split(/[\r\n]+/).every((line) => names.has(line.split(/[\\/]/).pop())) ? files : [] };
-  const html = new DOMParser().parseFromString(clipboard.getData("text/html"), "text/html");
-  const lines = all("td, th", html.body).length ? all("tr", html.body).map((row) => [...row.cells].map((cell) => cell.textContent.trim()).join("\t")) : [html.body.textContent.trim()];
-  const words = lines.join("\n").trim();
-  return words ? { words, files: [] } : { words: null, files };
 }
 
 enhance((root) => all("form[data-writing]", root).forEach(write));

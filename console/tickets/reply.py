@@ -169,14 +169,15 @@ def paste(visit: Visit) -> PageResponse:
 
 @page("POST", "/-/files", form_bytes=FORM_BYTES)
 def upload(visit: Visit) -> PageResponse:
-    """Stores a file to attach: {id, name, size, path}. Raises Invalid, TooLarge."""
+    """Stores a file to attach: {id, name, size, path, url}. url: of a picture in a message. Raises Invalid,
+    TooLarge."""
     file = visit.form.upload("file")
     if file is None:
         raise Invalid(_("Choose a file."), field="file")
     stored = stored_files.upload(visit.ctx, file.filename, file.content_type, file.content)
-    return json_response(
-        {"id": stored["id"], "name": stored["name"], "size": stored["size"], "path": paths.file(stored["id"])}
-    )
+    path = paths.file(stored["id"])
+    more = {"path": path, "url": f"{visit.service.base_url}{path}"}
+    return json_response({"id": stored["id"], "name": stored["name"], "size": stored["size"], **more})
 
 
 # -- a new ticket -----------------------------------------------------------------------------------------------------

@@ -81,6 +81,8 @@ _IMAGE = re.compile(
         \(\s{0,20}+<?([^\s()<>]{1,2000}+)>?(?:\s{1,20}+["'][^"'\n]{0,500}+["'])?\s{0,20}+\)""",
     re.VERBOSE,
 )
+# Code, in which a backslash is itself, or an escaped sign.
+_ESCAPED = re.compile(r"(```.*?```|`[^`\n]+`)|\\([!-/:-@\[-`{-~])", re.DOTALL)
 
 
 def markdown_to_html(
@@ -135,14 +137,17 @@ def plain_words(text: str) -> str:
 
 
 def markdown_to_text(text: str, html: str = "") -> str:
-    """Returns the text part of a Markdown mail: the source, with images reduced to links. `html`: the rendered source,
-    which is converted instead if the source contains raw HTML.
+    """Returns the text part of a Markdown mail: the source, with images reduced to links and without backslashes before
+    signs. `html`: the rendered source, which is converted instead if the source contains raw HTML.
 
     >>> markdown_to_text("See ![the boat](https://x.example/b.png) *now*")
     'See the boat <https://x.example/b.png> *now*'
+    >>> markdown_to_text("\\\\# 2\\\\*3 `a\\\\*b`")
+    '# 2*3 `a\\\\*b`'
     >>> markdown_to_text("See <b>this</b>", "<p>See <b>this</b></p>")
     'See this'
     """
     if html and any(tag[1].lower() in TAGS for tag in _TAG.finditer(text)):
         return text_of_html(html)
-    return _IMAGE.sub(lambda image: f"{image[1]} <{image[2]}>".lstrip(), text)
+    plain = _IMAGE.sub(lambda image: f"{image[1]} <{image[2]}>".lstrip(), text)
+    return _ESCAPED.sub(lambda match: match[1] or match[2], plain)

@@ -275,15 +275,19 @@ def own_file(base_url: str) -> re.Pattern[str]:
     return re.compile(re.escape(base_url) + r"/(?:rest/attachments|files)/([0-9]{1,18})(?:[/.?][^\s\"'<>]*)?")
 
 
+def own_file_id(base_url: str, url: str) -> int:
+    """The id of the file of this service at an address, 0 for any other address."""
+    match = own_file(base_url).fullmatch(url.strip())
+    return int(match[1]) if match else 0
+
+
 def _embed(ctx: Context, mail: MailSpec, content_ids: dict[int, str]) -> ImageUrl:
     """Embeds images that are files of this service, since the recipient cannot fetch them."""
-    pattern = own_file(ctx.service.base_url)
 
     def image_url(url: str) -> str | None:
-        match = pattern.fullmatch(url.strip())
-        if match is None or int(match[1]) not in mail.inline_ids:
+        id = own_file_id(ctx.service.base_url, url)
+        if id not in mail.inline_ids:
             return None
-        id = int(match[1])
         content_ids[id] = f"file{id}.{mail.message_id}"
         return f"cid:{content_ids[id]}"
 

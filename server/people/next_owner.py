@@ -32,8 +32,13 @@ PRESENCES = (ANYBODY, TODAY, ACTIVE)
 ACTIVE_SECONDS = 900  # since the last use of the console or the API
 MAX_OPEN = 100_000  # tickets
 AWAY, MANAGER, NOT_TODAY, NOT_ACTIVE, FULL, FULL_IN_GROUP = (
-    "away", "manager", "not_today", "not_active", "full", "full_in_group",
-)  # fmt: skip
+    "away",
+    "manager",
+    "not_today",
+    "not_active",
+    "full",
+    "full_in_group",
+)
 HOURS_VERSION = "service_targets"  # rises with every change of a calendar
 BEHIND_DAYS, AHEAD_DAYS = 1, 21  # the loaded range of calendars around today
 RENEW_DAYS = 7  # the loaded range is renewed when it ends this soon
@@ -140,8 +145,14 @@ def hours_begin(tx: Transaction, now: int, group: Record) -> int | None:
 # -- steps -------------------------------------------------------------------------------------------------------------
 
 _OF_WORKER = (
-    "first_name", "last_name", "away_from", "away_until", "last_activity_at", "timezone", "assign_max_open",
-)  # fmt: skip
+    "first_name",
+    "last_name",
+    "away_from",
+    "away_until",
+    "last_activity_at",
+    "timezone",
+    "assign_max_open",
+)
 
 
 def _select_members() -> Any:

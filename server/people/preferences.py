@@ -12,6 +12,7 @@ from server.translation import _
 THEMES = ("system", "light", "dark")
 DENSITIES = ("normal", "compact")
 DESTINATIONS = ("next", "list", "stay")
+WRITINGS = ("markdown", "rich")
 SEND_BUTTONS = ("next", "close", "wait", "send")
 HINTS = ("list", "ticket", "undo")  # hints about keys
 
@@ -25,6 +26,7 @@ PREFERENCE = Table(
         Column("destination", "TEXT"),
         Column("send_button", "TEXT"),
         Column("hints", "TEXT"),
+        Column("writing", "TEXT"),
     ],
     key=("worker_id",),
 )
@@ -34,7 +36,8 @@ PREFERENCE = Table(
 class Preferences:
     """Preferences of a worker. theme: of THEMES. density: of DENSITIES. has_keys: whether keyboard shortcuts of single
     keys are on. destination: of DESTINATIONS, the page after a ticket was closed or a reply was sent. send_button: of
-    SEND_BUTTONS, the one that was pressed last; "" for none. hints: those of HINTS that the worker has seen."""
+    SEND_BUTTONS, the one that was pressed last; "" for none. hints: those of HINTS that the worker has seen. writing:
+    of WRITINGS, how messages to customers are written."""
 
     theme: str = "system"
     density: str = "normal"
@@ -42,6 +45,7 @@ class Preferences:
     destination: str = "next"
     send_button: str = ""
     hints: tuple[str, ...] = ()
+    writing: str = "markdown"
 
 
 def load(tx: Transaction, worker_id: int) -> Preferences:
@@ -57,6 +61,7 @@ def load(tx: Transaction, worker_id: int) -> Preferences:
         row[at["destination"]] or "next",
         row[at["send_button"]] or "",
         tuple((row[at["hints"]] or "").split()),
+        row[at["writing"]] or "markdown",
     )
 
 
@@ -72,6 +77,7 @@ def put(tx: Transaction, worker_id: int, chosen: Preferences) -> None:
             "destination": chosen.destination,
             "send_button": chosen.send_button,
             "hints": " ".join(chosen.hints),
+            "writing": chosen.writing,
         },
     )
 
@@ -88,6 +94,9 @@ def choose(ctx: Context, chosen: Preferences) -> None:
     with mistakes.collect():
         if chosen.destination not in DESTINATIONS:
             raise Invalid(_("Choose the next ticket, the list, or to stay."), field="destination")
+    with mistakes.collect():
+        if chosen.writing not in WRITINGS:
+            raise Invalid(_("Choose Markdown or rich text."), field="writing")
     mistakes.require_none()
     ctx.service.store.write(lambda tx: put(tx, ctx.actor.worker_id, chosen))
 

@@ -54,8 +54,12 @@ def add_unowned(ctx: Context, group_id: int) -> int:
         writing.require("update", "group", group_id)
         for id in ids:
             tx.add(ASSIGN_QUEUE, {"ticket_id": id, "group_id": group_id, "way": "", "since": writing.now})
-        writing.log("group.tickets.queued", contexts.GROUP, group_id, {"target": writing.label("group", group_id),
-                                                                       "count": str(len(ids))})  # fmt: skip
+        writing.log(
+            "group.tickets.queued",
+            contexts.GROUP,
+            group_id,
+            {"target": writing.label("group", group_id), "count": str(len(ids))},
+        )
         writing.wake()
         return len(ids)
 

@@ -320,7 +320,8 @@ def store_message(
         **values,
     }
     id = writing.create("message", message)
-    for file_id in (*mail.file_ids, html_id) if html_id else mail.file_ids:
+    # Who may read the message may see the pictures in it.
+    for file_id in dict.fromkeys((*mail.file_ids, *mail.inline_ids, *([html_id] if html_id else []))):
         writing.tx.add(ATTACHED, {"attachment_id": file_id, "context": MESSAGE, "record_id": id})
     return id
 

@@ -5,6 +5,7 @@ from server.dataclass import dataclass
 from server.errors import NotFound
 from server.mail.charsets import decode
 from server.markup import MAX_HTML_BYTES, clean_html, is_colored
+from server.outbox.deliver import own_file_id
 from server.record_types.shared import paths
 from server.records.reading import RecordReader
 from server.store import blobs
@@ -35,10 +36,13 @@ def message_html(ctx: Context, message_id: int, with_remote_images: bool = False
     if not content:
         raise NotFound(f"message {message_id} has no HTML that can be shown")
     left_out: list[str] = []
+    base_url = ctx.service.base_url
 
     def image_url(url: str) -> str | None:
         if paths.OWN_FILE.fullmatch(url):
-            return f"{ctx.service.base_url}{url}"
+            return f"{base_url}{url}"
+        if id := own_file_id(base_url, url):
+            return f"{base_url}{paths.file(id)}"
         if url.lower().startswith(("http://", "https://")):
             left_out.append(url)
         return None

@@ -9,6 +9,7 @@ from typing import Any
 from server.context import Context
 from server.mail.charsets import decode
 from server.markup import clean_html
+from server.outbox.deliver import own_file_id
 from server.record_types.shared import paths
 from server.records import records
 from server.store import blobs
@@ -30,7 +31,8 @@ def read(ctx: Context, attachment_ids: Iterable[int]) -> dict[int, str]:
     if not ids:
         return {}
     contents = records.reading(ctx, lambda tx: _contents(tx, ids))
-    return {id: html for id, content in contents.items() if (html := _plain_look(content))}
+    base_url = ctx.service.base_url
+    return {id: html for id, content in contents.items() if (html := _plain_look(content, base_url))}
 
 
 def _contents(tx: Transaction, ids: list[int]) -> dict[int, bytes]:
@@ -45,13 +47,15 @@ def _blob_ids() -> Any:
 
 
 @lru_cache(maxsize=MAX_CACHED)
-def _plain_look(content: bytes) -> str:
+def _plain_look(content: bytes, base_url: str) -> str:
     """Returns the sanitized HTML, "" if it needs a frame."""
     left_out: list[str] = []
 
     def image_url(url: str) -> str | None:
         if paths.OWN_FILE.fullmatch(url):
             return url
+        if id := own_file_id(base_url, url):
+            return paths.file(id)
         left_out.append(url)
         return None
 

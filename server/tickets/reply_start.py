@@ -8,6 +8,7 @@ from server.dataclass import dataclass
 from server.errors import NotFound
 from server.mail.hash_commands import ORIGINAL_LINE
 from server.mail.mail_bytes import subject_of_forward
+from server.outbox.deliver import own_file
 from server.record_types.record_type import Record
 from server.record_types.shared.sending_addresses import UNTIL_ANSWERED
 from server.records import records
@@ -58,7 +59,8 @@ def of_resending(ctx: Context, ticket: Record, message_id: int) -> ReplyStart:
     html = message["html_attachment_id"]
     files = message.get("attachments") or []
     attachments = files if isinstance(files, list) else files.values()
-    return ReplyStart(values, tuple(each["id"] for each in attachments if each["id"] != html))
+    inline = {int(match[1]) for match in own_file(ctx.service.base_url).finditer(values["content"])}
+    return ReplyStart(values, tuple(each["id"] for each in attachments if each["id"] not in (html, *inline)))
 
 
 def typed_text(content: str) -> str:

@@ -32,9 +32,14 @@ LISTENING: VersionedLocal[frozenset[str]] = VersionedLocal()  # events that rule
 IS_WOKEN: StoreLocal[bool] = StoreLocal()  # whether the scan will run for a row that was written
 # Columns whose change a rule can wait for, by the name of the change.
 COLUMNS = {
-    "status_id": "status", "owner_id": "owner", "bucket_id": "place", "group_id": "place", "importance": "importance",
-    "subject": "subject", "org_id": "org",
-}  # fmt: skip
+    "status_id": "status",
+    "owner_id": "owner",
+    "bucket_id": "place",
+    "group_id": "place",
+    "importance": "importance",
+    "subject": "subject",
+    "org_id": "org",
+}
 _LOG: Any = RULE_EVENT.sql
 
 

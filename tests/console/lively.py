@@ -261,7 +261,6 @@ class Lively:
         self._make("target", "service_target", name="Answer within a day", response_minutes=1440)
         self._make("calendar", "calendar", name="Opening hours", **owner)
         self.nora.post(f"/rest/calendars/{self.ids['calendar']}/holidays.json", days="25 Dec Christmas").ok()
-        owner = {"owner__context": "app", "owner_id": 0}
         self._make("snippet", "snippet", title="Thanks", content="Thanks for {{subject}}.", context="ticket", **owner)
         steps = {"steps": "2", "steps-0-kind": "take", "steps-1-kind": "answer", "steps-1-text": "About {{mask}}"}
         macro = {"name": "Take and reply", "owner": "svc.contexts.app:0", "do": "save", **steps}

@@ -364,12 +364,18 @@ def test_two_workers_change_different_fields(signed_in: Visitor, nora: Api) -> N
         assert now[name] == there[name] and there[name], name
 
 
-@pytest.mark.parametrize(("path", "headings"), [
-    ("/admin/targets/new", ["Times", "Hours and warnings"]), ("/admin/people/groups/new", ["Replies"]),
-    ("/admin/people/new", ["Rights and sign-in", "Absence", "Groups and invitation", "Groups"]),
-    ("/admin/mail/transports/new", ["Server"]), ("/admin/mail/mailboxes/new", ["Server", "Numbers and limits"]),
-    ("/automations/outgoing/new", ["Request"]), ("/admin/tags/new", []),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("path", "headings"),
+    [
+        ("/admin/targets/new", ["Times", "Hours and warnings"]),
+        ("/admin/people/groups/new", ["Replies"]),
+        ("/admin/people/new", ["Rights and sign-in", "Absence", "Groups and invitation", "Groups"]),
+        ("/admin/mail/transports/new", ["Server"]),
+        ("/admin/mail/mailboxes/new", ["Server", "Numbers and limits"]),
+        ("/automations/outgoing/new", ["Request"]),
+        ("/admin/tags/new", []),
+    ],
+)
 def test_a_form_with_declared_fields_has_sections_in_their_order(
     signed_in: Visitor, path: str, headings: list[str]
 ) -> None:

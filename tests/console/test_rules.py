@@ -29,9 +29,17 @@ def form(title: str, *conditions: str, **more: str) -> dict[str, Any]:
     """Returns a form with the step that sets the importance to 90."""
     lines = {f"conditions-{place}": text for place, text in enumerate(conditions)}
     return {
-        "title": title, "when[]": ["created"], "match": "all", "conditions": str(len(conditions)), **lines,
-        "steps": "1", "steps-0-kind": "importance", "steps-0-importance": "90", "do": "save", **more,
-    }  # fmt: skip
+        "title": title,
+        "when[]": ["created"],
+        "match": "all",
+        "conditions": str(len(conditions)),
+        **lines,
+        "steps": "1",
+        "steps-0-kind": "importance",
+        "steps-0-importance": "90",
+        "do": "save",
+        **more,
+    }
 
 
 def test_a_rule_is_built_by_its_form(signed_in: Visitor, nora: Api, word: str) -> None:

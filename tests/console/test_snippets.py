@@ -101,8 +101,11 @@ def test_a_deleted_snippet_is_restored_with_its_id_and_uses(
     undo(signed_in, PAGE)
     restored = snippet(nora, word)
     assert {name: restored[name] for name in ("id", "content", "total_uses", "owner_id")} == {
-        "id": made["id"], "content": "Hello {{mask}}", "total_uses": 7, "owner_id": nora.ids["nora"],
-    }  # fmt: skip
+        "id": made["id"],
+        "content": "Hello {{mask}}",
+        "total_uses": 7,
+        "owner_id": nora.ids["nora"],
+    }
 
 
 def test_the_preview_fills_in_a_ticket(signed_in: Visitor, visitor: Visitor, nora: Api, word: str) -> None:

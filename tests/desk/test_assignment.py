@@ -57,8 +57,11 @@ class Team:
     def history(self, ticket_id: int) -> list[str]:
         """Returns the entries about the owner, as the page of the ticket shows them."""
         found = self.desk.all("activity_log", target__context="svc.contexts.ticket", target_id=ticket_id)
-        return [entries.on_ticket(each["activity_point"], each["params"]) for each in found
-                if each["activity_point"].startswith("ticket.owner")]  # fmt: skip
+        return [
+            entries.on_ticket(each["activity_point"], each["params"])
+            for each in found
+            if each["activity_point"].startswith("ticket.owner")
+        ]
 
 
 @pytest.fixture
@@ -98,8 +101,10 @@ def test_a_chosen_owner_stays(team: Team) -> None:
     assert team.owner(team.ticket(owner_id=team.desk.olga)) == team.desk.olga
 
 
-@pytest.mark.parametrize("values", [{"status_id": WAITING}, {"status_id": CLOSED}, {"spam_score": 0.99},
-                                    {"spam_training": "S"}, {"assign": "nobody"}])  # fmt: skip
+@pytest.mark.parametrize(
+    "values",
+    [{"status_id": WAITING}, {"status_id": CLOSED}, {"spam_score": 0.99}, {"spam_training": "S"}, {"assign": "nobody"}],
+)
 def test_tickets_that_nobody_works_on_are_not_assigned(team: Team, values: dict[str, Any]) -> None:
     assert team.owner(team.ticket(**values)) == 0
 
@@ -161,8 +166,11 @@ def test_nobody_gets_more_open_tickets_than_they_may_have(team: Team) -> None:
     team.ticket(owner_id=team.milo, group_id=other)
     team.ticket(owner_id=team.tom, group_id=other)
     assert team.owners(5) == [team.tom, team.mira, team.tom, team.mira, 0]
-    assert team.skipped() == {team.milo: next_owner.FULL, team.tom: next_owner.FULL_IN_GROUP,
-                              team.mira: next_owner.FULL_IN_GROUP}  # fmt: skip
+    assert team.skipped() == {
+        team.milo: next_owner.FULL,
+        team.tom: next_owner.FULL_IN_GROUP,
+        team.mira: next_owner.FULL_IN_GROUP,
+    }
 
 
 def test_two_tickets_at_the_same_moment_do_not_exceed_a_capacity(team: Team) -> None:
@@ -314,10 +322,12 @@ def test_the_api_shows_who_is_next_and_why_others_are_skipped(team: Team) -> Non
 
 @pytest.mark.sqlite("its query plans")
 def test_the_choice_reads_no_tickets(team: Team) -> None:
-    plan = team.desk.read(lambda tx: tx.connection.execute(
-        "EXPLAIN QUERY PLAN SELECT owner_id, group_id, SUM(n) FROM ticket_summary "
-        "WHERE owner_id IN (SELECT value FROM json_each('[1]')) AND status_id = 0 GROUP BY 1, 2"
-    ).fetchall())  # fmt: skip
+    plan = team.desk.read(
+        lambda tx: tx.connection.execute(
+            "EXPLAIN QUERY PLAN SELECT owner_id, group_id, SUM(n) FROM ticket_summary "
+            "WHERE owner_id IN (SELECT value FROM json_each('[1]')) AND status_id = 0 GROUP BY 1, 2"
+        ).fetchall()
+    )
     assert "ticket_summary_by_owner_id_status_id" in str(plan)
 
 

@@ -40,20 +40,29 @@ END:VCALENDAR
 """
 
 
-@names(("text", "lines"), [
-    ("2026-12-25 Christmas", ["2026-12-25 Christmas"]),
-    ("25 Dec Christmas\n\n# a remark\n1st of May Labour Day", ["december 25 Christmas", "may 1 Labour Day"]),
-    ("25.12. Weihnachten\nEinheit;3. Okt 2026", ["december 25 Weihnachten", "2026-10-03 Einheit"]),
-    ("Karfreitag, 3. April 2026", ["2026-04-03 Karfreitag"]),
-    ("last Monday of May Memorial Day", ["last monday of may Memorial Day"]),
-    ("2026-12-30 to 2027-01-01 Closed", ["2026-12-30 Closed", "2026-12-31 Closed", "2027-01-01 Closed"]),
-    ("31 Dec - 1 Jan Closed", ["december 31 Closed", "january 1 Closed"]),
-    ("29 Feb Leap", ["february 29 Leap"]), ("25 Dec One\n25 Dec Two", ["december 25 One"]),
-    (FILE.replace("\n", "\r\n"), [
-        "2026-12-25 Christmas, both days", "2026-12-26 Christmas, both days", "january 1 New Year",
-        "fourth thursday of november Thanksgiving",
-    ]),
-])  # fmt: skip
+@names(
+    ("text", "lines"),
+    [
+        ("2026-12-25 Christmas", ["2026-12-25 Christmas"]),
+        ("25 Dec Christmas\n\n# a remark\n1st of May Labour Day", ["december 25 Christmas", "may 1 Labour Day"]),
+        ("25.12. Weihnachten\nEinheit;3. Okt 2026", ["december 25 Weihnachten", "2026-10-03 Einheit"]),
+        ("Karfreitag, 3. April 2026", ["2026-04-03 Karfreitag"]),
+        ("last Monday of May Memorial Day", ["last monday of may Memorial Day"]),
+        ("2026-12-30 to 2027-01-01 Closed", ["2026-12-30 Closed", "2026-12-31 Closed", "2027-01-01 Closed"]),
+        ("31 Dec - 1 Jan Closed", ["december 31 Closed", "january 1 Closed"]),
+        ("29 Feb Leap", ["february 29 Leap"]),
+        ("25 Dec One\n25 Dec Two", ["december 25 One"]),
+        (
+            FILE.replace("\n", "\r\n"),
+            [
+                "2026-12-25 Christmas, both days",
+                "2026-12-26 Christmas, both days",
+                "january 1 New Year",
+                "fourth thursday of november Thanksgiving",
+            ],
+        ),
+    ],
+)
 def test_days_are_read_from_a_text(text: str, lines: list[str]) -> None:
     read = days.read(text)
     assert [each.line for each in read] == lines
@@ -64,13 +73,21 @@ def test_days_with_a_year_can_repeat() -> None:
     assert [each.line for each in days.read("2026-12-25 Christmas", is_yearly=True)] == ["december 25 Christmas"]
 
 
-@names(("text", "problem"), [
-    ("25 Dec Christmas\nEaster", "line 2: 'Easter' has no date"), ("2026-12-25", "line 1: write the name"),
-    ("31.2. Never", "there is no day 31 of month 2"), ("2026-01-01 - 2026-12-31 Closed", "at most 62 days"),
-    ("12 marbles", "has no date"),
-    ("\n".join(f"2026-{month:02}-01 - 2026-{month:02}-28 Closed" for month in range(1, 13)) +
-     "\n2027-01-01 - 2027-02-28 Closed", "at most 366 days at once, this has 395"),
-])  # fmt: skip
+@names(
+    ("text", "problem"),
+    [
+        ("25 Dec Christmas\nEaster", "line 2: 'Easter' has no date"),
+        ("2026-12-25", "line 1: write the name"),
+        ("31.2. Never", "there is no day 31 of month 2"),
+        ("2026-01-01 - 2026-12-31 Closed", "at most 62 days"),
+        ("12 marbles", "has no date"),
+        (
+            "\n".join(f"2026-{month:02}-01 - 2026-{month:02}-28 Closed" for month in range(1, 13))
+            + "\n2027-01-01 - 2027-02-28 Closed",
+            "at most 366 days at once, this has 395",
+        ),
+    ],
+)
 def test_a_text_without_days_is_refused(text: str, problem: str) -> None:
     with pytest.raises(Invalid, match=problem):
         days.read(text)
@@ -100,8 +117,10 @@ def test_known_days_stay_as_they_are_and_removed_ones_return(desk: Post) -> None
     assert (len(again.ids), again.known) == (1, 1)
     listed = holidays.of_calendar(desk.context(), id)
     assert [each.line for each in listed.values()] == [
-        "december 25 Christmas", "2026-12-24 Closed", "2027-01-01 New Year",
-    ]  # fmt: skip
+        "december 25 Christmas",
+        "2026-12-24 Closed",
+        "2027-01-01 New Year",
+    ]
     removed = holidays.remove(desk.context(), id, [*listed][:2])
     assert [each.line for each in removed] == ["december 25 Christmas", "2026-12-24 Closed"]
     assert len(holidays.of_calendar(desk.context(), id)) == 1

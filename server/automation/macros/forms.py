@@ -40,10 +40,25 @@ URI = "automation"
 OWNER = "owner"  # the place of a mistake in the owner
 HIDDEN = ("available_context", "available_id", "uses", "last_used_at")  # columns of macros
 # Steps of rules that a macro has as well. It replies as the worker who runs it, and notifies by watchers and notes.
-_SHARED = frozenset((
-    "assign", "unassign", "group_way", "turn", "fewest_open", "move", "status", "wait", "close", "tags", "field",
-    "importance", "watch", "note", "web",
-))  # fmt: skip
+_SHARED = frozenset(
+    (
+        "assign",
+        "unassign",
+        "group_way",
+        "turn",
+        "fewest_open",
+        "move",
+        "status",
+        "wait",
+        "close",
+        "tags",
+        "field",
+        "importance",
+        "watch",
+        "note",
+        "web",
+    )
+)
 ADMIN_ONLY = frozenset(("web",))  # steps that reach beyond records, so that the rights of a worker do not limit them
 _OFFERED = (*MACRO_KINDS, *(each for each in KINDS if each.name in _SHARED))
 _NAMES = frozenset(each.name for each in _OFFERED)

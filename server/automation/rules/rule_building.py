@@ -6,8 +6,10 @@ from typing import Any
 
 from server.automation import binding_edits
 from server.automation.bindings import entries
-from server.automation.bound_automations import FIELD
+from server.automation.bound_automations import FIELD, tree_text
+from server.automation.commands.functions import automation_name
 from server.errors import BadQuery, Invalid, KataSyntax, Mistakes
+from server.kata.kata_parser import Tree
 from server.record_types.parts import Change, Record, Writing
 from server.record_types.shared.secrets import random_text
 from server.record_types.shared.triggers import RULE
@@ -119,7 +121,7 @@ def bind(change: Change, writing: Writing) -> None:
         if change.value("form"):
             text = binding_edits.with_entry(text, entry_name(change.id), change.value("name"))
             store(writing, id, text)
-    elif entry_name(change.id) in names(text):
+    elif entry_of(text, change.was("name")):
         old, new = (f"svc:automation:{name}" for name in (change.was("name"), change.value("name")))
         store(writing, id, re.sub(rf"{re.escape(old)}$", lambda match: new, text, flags=re.MULTILINE))
 
@@ -127,8 +129,9 @@ def bind(change: Change, writing: Writing) -> None:
 def unbind(record: Record, writing: Writing) -> None:
     """Removes a deleted rule from the order."""
     id, text = binding(writing)
-    if entry_name(record["id"]) in names(text):
-        store(writing, id, binding_edits.without_entry(text, entry_name(record["id"])))
+    entry = entry_of(text, record["name"])
+    if entry:
+        store(writing, id, binding_edits.without_entry(text, entry))
 
 
 def entry_name(id: int) -> str:
@@ -136,12 +139,19 @@ def entry_name(id: int) -> str:
     return f"rule_{id}"
 
 
-def names(text: str) -> list[str]:
-    """Returns the names of the entries of a binding; [] for one that cannot be parsed."""
+def entry_of(text: str, automation: str) -> str:
+    """Returns the name of the entry of an automation in a binding; "" without one."""
     try:
-        return list(entries(text))
+        parsed = entries(text)
     except KataSyntax:
-        return []
+        return ""
+    named = (name for name, each in parsed.items() if automation_of(each[2]) == automation.lower())
+    return next(named, "")
+
+
+def automation_of(tree: Tree) -> str:
+    """Returns the automation that an entry names, in lower case."""
+    return automation_name(tree_text(tree, "uri")).lower()
 
 
 def binding(writing: Writing) -> tuple[int, str]:

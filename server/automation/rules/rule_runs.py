@@ -5,8 +5,8 @@ from dataclasses import asdict, field
 from typing import Any
 
 from server.access.service_actor import own_context
-from server.automation import automation_service
-from server.automation.automation_service import MAX_DEPTH, perform
+from server.automation import bindings
+from server.automation.automation_service import MAX_DEPTH, ServiceHost, perform
 from server.automation.engine import ENDED, RunResult
 from server.automation.rules import rule_building, rule_list
 from server.automation.rules.rule_list import Rule
@@ -16,6 +16,7 @@ from server.contexts import AUTOMATION, TICKET
 from server.dataclass import dataclass
 from server.jobs.job_queue import JobQueue, job
 from server.people.administrators import administrators
+from server.record_types.shared.triggers import RULE
 from server.records.event_publishing import record_values
 from server.records.writing import RecordWriter
 from server.store.statements import slot
@@ -56,10 +57,11 @@ def run_rules(service: Service, payload: dict[str, Any], now: int) -> None:
     A rule whose records no longer exist is switched off and does nothing."""
     ctx = own_context(service, now, "UTC", depth=payload["depth"], is_by_machine=payload["is_by_machine"])
     ticket_id, events = payload["ticket_id"], payload["events"]
-    rules = {each.id: each for each in service.store.read(lambda tx: rule_list.in_order(ctx, tx))}
-    for id in payload["rules"]:
-        rule = rules.get(id)
-        if rule is None or rule.is_off:
+    values = values_of(ticket_id, events, payload["fields"])
+    rules, text = service.store.read(lambda tx: _rules(ctx, tx))
+    for each in bindings.handlers(text, RULE, values, ServiceHost(ctx)):
+        rule = rules.get(each.automation.id)
+        if rule is None or rule.id not in payload["rules"]:
             continue
         if ctx.depth > MAX_DEPTH:
             _record(ctx, rule, ticket_id, events, LIMIT, f"after {MAX_DEPTH} automations that caused each other")
@@ -68,7 +70,7 @@ def run_rules(service: Service, payload: dict[str, Any], now: int) -> None:
         if problems:
             switch_off(ctx, rule, problems[0])
             continue
-        result = perform(ctx, _script(ctx, rule), values_of(ticket_id, events, payload["fields"]))
+        result = perform(ctx, each.automation, values | {"inputs": each.inputs})
         _record(ctx, rule, ticket_id, events, *_outcome(result))
         returned = result.returned if isinstance(result.returned, dict) else {}
         if truthy(returned.get("stop")):
@@ -80,10 +82,10 @@ def values_of(ticket_id: int, events: Sequence[str], fields: Sequence[str] = ())
     return record_values("ticket", TICKET, ticket_id) | {"events": list(events), "changed_fields": list(fields)}
 
 
-def _script(ctx: Context, rule: Rule) -> automation_service.Script:
-    script = ctx.service.store.read(lambda tx: automation_service.find(ctx, tx, rule.name))
-    assert script is not None
-    return script
+def _rules(ctx: Context, tx: Transaction) -> tuple[dict[int, Rule], str]:
+    """Returns the rules by their ids, and their binding."""
+    rules = {each.id: each for each in rule_list.in_order(ctx, tx)}
+    return rules, rule_building.binding(RecordWriter(ctx, tx))[1]
 
 
 def _problems(ctx: Context, rule: Rule) -> list[str]:

@@ -9,13 +9,12 @@ from typing import Any
 
 from server.access.service_actor import own_context
 from server.automation.rules import rule_list, rule_runs
-from server.automation.rules.rule_list import Rule
+from server.automation.rules.rule_list import Rule, TicketMatcher
 from server.automation.rules.rule_runs import TicketEvents
-from server.automation.rules.rule_tables import RULE_DONE
+from server.automation.rules.rule_tables import RULE_CURSOR, RULE_DONE
 from server.context import Context, Service
 from server.errors import BadQuery
 from server.jobs.scheduler import periodic
-from server.records import service_settings
 from server.rules.rule_form import SINCE, TIME
 from server.store.statements import slot
 from server.store.store_local import StoreLocal
@@ -29,7 +28,6 @@ MAX_BATCHES = 20  # batches of one scan; the next scan does the rest
 MAX_TIMED = 100  # tickets that a rule by time handles in a minute
 SHARE = 100  # a rule by time is searched again after this many times as long as its search took
 KEPT_EVENTS = 20_000  # events that stay for the question why a rule did nothing
-CURSOR = "rule_events_done"  # id of the last event that was handled
 NEXT_SEARCH: StoreLocal[dict[int, float]] = StoreLocal()  # monotonic time of the next search by rule
 
 
@@ -50,7 +48,7 @@ def find_rules(service: Service, now: int) -> int | None:
 
 
 def _new_events(tx: Transaction) -> tuple[int, list[tuple[Any, ...]]]:
-    cursor = int(service_settings.get(tx, CURSOR, 0))
+    cursor = _cursor(tx)
     table: Any = RULE_EVENT.sql
     rows = tx.rows(
         lambda: table.select(*RULE_EVENT.all_columns).where(table.id > slot(0)).order_by(table.id).limit(BATCH),
@@ -59,19 +57,26 @@ def _new_events(tx: Transaction) -> tuple[int, list[tuple[Any, ...]]]:
     return cursor, rows
 
 
+def _cursor(tx: Transaction) -> int:
+    position: Any = RULE_CURSOR.sql
+    return int(tx.value(lambda: position.select(position.event_id)) or 0)
+
+
 def _handle(ctx: Context, cursor: int, rows: Sequence[tuple[Any, ...]]) -> None:
     """Finds the rules for a batch of events; adds their jobs and moves the cursor in one transaction."""
     happened = _grouped(rows)
     rules = ctx.service.store.read(lambda tx: rule_list.in_order(ctx, tx))
     found = _matched(ctx, [each for each in rules if not each.is_off], happened)
     last = int(rows[-1][0])
+    position: Any = RULE_CURSOR.sql
 
     def write(tx: Transaction) -> None:
-        if int(service_settings.get(tx, CURSOR, 0)) != cursor:
+        if _cursor(tx) != cursor:
             return  # another process handled them
         for ticket, rule_ids in found:
             rule_runs.add_job(ctx, tx, ticket, rule_ids)
-        service_settings.put(tx, CURSOR, last)
+        if not tx.run(lambda: position.update({position.event_id: slot(0)}), (last,)):
+            tx.insert(RULE_CURSOR, {"event_id": last})
         table: Any = RULE_EVENT.sql
         tx.run(lambda: table.delete().where(table.id <= slot(0)), (last - KEPT_EVENTS,))
 
@@ -93,31 +98,34 @@ def _matched(
     ctx: Context, rules: Sequence[Rule], happened: Sequence[TicketEvents]
 ) -> list[tuple[TicketEvents, list[int]]]:
     """Returns the rules for each ticket, in their order. A rule whose query is no longer valid is switched off."""
-    by_rule: dict[int, set[int]] = {}
-    for rule in rules:
-        tickets = [each for each in happened if rule.form is None or rule.form.listens_to(each.events, each.fields)]
-        ids = sorted({each.ticket_id for each in tickets})
-        query = rule.form.query if rule.form is not None else ""
-        if ids and query:
+    alike: dict[tuple[tuple[str, ...], tuple[str, ...]], list[TicketEvents]] = {}
+    for each in happened:
+        alike.setdefault((tuple(each.events), tuple(each.fields)), []).append(each)
+    matched: dict[int, tuple[TicketEvents, list[int]]] = {}
+
+    def read(tx: Transaction) -> list[tuple[Rule, str]]:
+        matcher, wrong = TicketMatcher(ctx, tx), []
+        matched.clear()
+        for rule in rules:
+            form = rule.form
+            heard = [key for key in alike if form is None or form.listens_to(*key)]
+            tickets = happened if len(heard) == len(alike) else [each for key in heard for each in alike[key]]
+            if not tickets:
+                continue
+            ids = tuple(each.ticket_id for each in tickets)
             try:
-                by_rule[rule.id] = ctx.service.store.read(
-                    lambda tx, query=query, ids=ids: rule_list.matching_ids(ctx, tx, query, ids)  # type: ignore[misc]
-                )
+                fitting = matcher.matching(form.query, ids) if form is not None and form.query else set(ids)
             except BadQuery as error:
-                rule_runs.switch_off(ctx, rule, error.message)
-        else:
-            by_rule[rule.id] = set(ids)
-    matched = []
-    for ticket in happened:
-        fitting = [
-            rule.id
-            for rule in rules
-            if ticket.ticket_id in by_rule.get(rule.id, ())
-            and (rule.form is None or rule.form.listens_to(ticket.events, ticket.fields))
-        ]
-        if fitting:
-            matched.append((ticket, fitting))
-    return matched
+                wrong.append((rule, error.message))
+                continue
+            for each in tickets if fitting else ():
+                if each.ticket_id in fitting:
+                    matched.setdefault(id(each), (each, []))[1].append(rule.id)
+        return wrong
+
+    for rule, problem in ctx.service.store.read(read):
+        rule_runs.switch_off(ctx, rule, problem)
+    return list(matched.values())
 
 
 def _find_timed(ctx: Context) -> None:

@@ -17,6 +17,7 @@ RULE_RUN = Table(
         Index(("ticket_id",), "the runs of rules on a ticket"),
     ],
 )  # state: done, problem, skipped, failed, limit. events: separated by commas
+RULE_CURSOR = Table("rule_cursor", [Column("event_id")])  # one row: the last event that was handled
 RULE_DONE = Table(
     "rule_done",
     [

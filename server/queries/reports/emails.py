@@ -36,8 +36,14 @@ HOUR = 7  # of the worker's day, from which on reports are sent
 DAYS = 7  # days of a report, until the day before
 MAILED_ROWS = 10  # rows of a table in an email
 WEEKDAYS = (
-    N_("Monday"), N_("Tuesday"), N_("Wednesday"), N_("Thursday"), N_("Friday"), N_("Saturday"), N_("Sunday"),
-)  # fmt: skip
+    N_("Monday"),
+    N_("Tuesday"),
+    N_("Wednesday"),
+    N_("Thursday"),
+    N_("Friday"),
+    N_("Saturday"),
+    N_("Sunday"),
+)
 
 REPORT_SUBSCRIPTION = Table(
     "report_subscription",

@@ -55,8 +55,13 @@ RESOLUTIONS_WITHIN = Measure(
     "resolutions_within", N_("Resolution within target"), f"created:{{span}} {_RESOLVED}", good="missed.resolution:no"
 )
 _TARGETS = (
-    RESPONSES_DUE, RESPONSES_MISSED, RESPONSES_WITHIN, RESOLUTIONS_DUE, RESOLUTIONS_MISSED, RESOLUTIONS_WITHIN,
-)  # fmt: skip
+    RESPONSES_DUE,
+    RESPONSES_MISSED,
+    RESPONSES_WITHIN,
+    RESOLUTIONS_DUE,
+    RESOLUTIONS_MISSED,
+    RESOLUTIONS_WITHIN,
+)
 
 
 @dataclass(frozen=True)

@@ -18,14 +18,34 @@ MAX_SPELL_DAYS = 62  # days of one entry, from its first to its last
 NAME_CHARS = 255  # of an event
 LEAP_YEAR = 2028
 MONTH_NAMES = (
-    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
     "december",
-)  # fmt: skip
+)
 # Words for months in English and German, with their numbers.
 MONTHS = {name: number for number, name in enumerate(MONTH_NAMES, 1)} | {
-    "januar": 1, "februar": 2, "märz": 3, "mär": 3, "mai": 5, "juni": 6, "juli": 7, "sept": 9, "oktober": 10, "okt": 10,
-    "dezember": 12, "dez": 12,
-}  # fmt: skip
+    "januar": 1,
+    "februar": 2,
+    "märz": 3,
+    "mär": 3,
+    "mai": 5,
+    "juni": 6,
+    "juli": 7,
+    "sept": 9,
+    "oktober": 10,
+    "okt": 10,
+    "dezember": 12,
+    "dez": 12,
+}
 MONTHS |= {name[:3]: number for name, number in MONTHS.items()}
 _MONTH = r"(?P<{}>" + "|".join(sorted(MONTHS, key=len, reverse=True)) + r")(?![a-zä])\.?"
 _YEAR = r"(?P<{}>\d{{4}})"
@@ -42,9 +62,14 @@ _UNTIL = re.compile(r"\s*(?:-|–|—|to\b|bis\b)\s*", re.IGNORECASE)
 _PATTERN = re.compile(r"(?P<month>[a-z]+) (?P<day>\d{1,2})")
 ORDINALS = {"1": "first", "2": "second", "3": "third", "4": "fourth", "-1": "last"}
 WEEKDAYS = {
-    "MO": "monday", "TU": "tuesday", "WE": "wednesday", "TH": "thursday", "FR": "friday", "SA": "saturday",
+    "MO": "monday",
+    "TU": "tuesday",
+    "WE": "wednesday",
+    "TH": "thursday",
+    "FR": "friday",
+    "SA": "saturday",
     "SU": "sunday",
-}  # fmt: skip
+}
 _NTH = re.compile(r"(-?\d)([A-Z]{2})")
 _NTH_LINE = re.compile(
     rf"\s*((?:{'|'.join(ORDINALS.values())}) (?:{'|'.join(WEEKDAYS.values())}) of (?:{'|'.join(MONTH_NAMES)}))\b(.*)",

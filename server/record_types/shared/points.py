@@ -45,18 +45,20 @@ OWN = {
     "{{actor}} assigned ticket {{target}} to {{worker}}": "{{actor}} took ticket {{target}}",
     "{{actor}} assigned the ticket to {{worker}}": "{{actor}} took the ticket",
 }
+NAMED = "ticket.status.named"  # the sentence of every change of status that sets a name
 # {pattern: (variable, sentence of an entry with this variable)}
 WITH = {
     "{{actor}} assigned ticket {{target}} to {{worker}}": (
-        "way", "Ticket {{target}} assigned to {{worker}} ({{way}})",
+        "way",
+        "Ticket {{target}} assigned to {{worker}} ({{way}})",
     ),
     "{{actor}} assigned the ticket to {{worker}}": ("way", "Assigned to {{worker}} ({{way}})"),
     "{{actor}} unassigned ticket {{target}}": (
-        "before", "Ticket {{target}} went back to its group: {{before}} is not available",
+        "before",
+        "Ticket {{target}} went back to its group: {{before}} is not available",
     ),
     "{{actor}} unassigned the ticket": ("before", "Went back to the group: {{before}} is not available"),
-}  # fmt: skip
-NAMED = "ticket.status.named"  # the sentence of every change of status that sets a name
+}
 # {activity point: sentence on the page of its ticket}
 ON_TICKET = {
     "connection.link": "{{actor}} linked the ticket with {{link_object}} {{link}}",

@@ -91,8 +91,10 @@ def test_two_tickets_at_the_same_moment_do_not_exceed_a_capacity(two: Processes)
     first = two.api(0)
     group = first.create("group", name="Turns", assign_way="round_robin", assign_max_open=4).ok()["id"]
     people = {"language": "en_US", "timezone": "UTC"}
-    workers = [first.create("worker", first_name=name, email=f"{name}@larch.example", **people).ok()["id"]
-               for name in ("lena", "paul")]  # fmt: skip
+    workers = [
+        first.create("worker", first_name=name, email=f"{name}@larch.example", **people).ok()["id"]
+        for name in ("lena", "paul")
+    ]
     first.update("group", group, members={"member": ",".join(map(str, workers))}).ok()
     for _ in range(TRIES // 2):
         two.at_once(*[lambda api: api.create("ticket", subject="Boat", group_id=group) for _ in two.servers])

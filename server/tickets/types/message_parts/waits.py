@@ -17,9 +17,17 @@ from server.store.transaction import Transaction
 
 COLUMNS = (Column("waited"), Column("is_first_response"))  # waited: in seconds
 _READ = (
-    "id", "ticket_id", "created", "is_outgoing", "worker_id", "is_forward", "is_notice", "is_autoreply", "waited",
+    "id",
+    "ticket_id",
+    "created",
+    "is_outgoing",
+    "worker_id",
+    "is_forward",
+    "is_notice",
+    "is_autoreply",
+    "waited",
     "is_first_response",
-)  # fmt: skip
+)
 
 
 def apply(change: Change, writing: Writing) -> None:

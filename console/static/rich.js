@@ -1,0 +1,469 @@
+// The message of a form as rich text. The box with its Markdown stays in the form and is what is stored and sent; each
+// change of the rich text is written into it.
+import { toBlocks, toElements } from "./elements.js";
+import { fromMarkdown, isRich, toMarkdown } from "./markdown.js";
+import { all } from "./page.js";
+import { bodyOf, cellsOf, readClipboard } from "./pasting.js";
+import { t } from "./say.js";
+import { history } from "./undoing.js";
+
+const style = Object.assign(document.createElement("link"), { rel: "stylesheet", href: new URL("rich.css", import.meta.url) });
+document.head.append(style);
+
+const LINES = "p, li, pre, td, th"; // elements that hold a line
+const LISTS = "ul, ol";
+const made = (name, nodes = [], values = {}) => {
+  const element = Object.assign(document.createElement(name), values);
+  element.append(...nodes);
+  return element;
+};
+const hasWords = (element) => Boolean(element.textContent.trim() || element.querySelector("img"));
+const paragraph = (nodes = []) => made("p", nodes.length ? nodes : [made("br")]);
+const unwrap = (element) => element.replaceWith(...element.childNodes);
+
+// changed(): what follows a change. attach(files, isInline): uploads files.
+export function enrich(form, changed, attach) {
+  const text = form.elements.content;
+  const told = form.querySelector("[data-plain]");
+  const editor = made("div", [], { className: "rich", contentEditable: "true", role: "textbox", ariaMultiLine: "true", dir: "auto", id: "content-rich", ariaLabel: text.labels[0].textContent.trim() });
+  editor.dataset.typing = text.dataset.typing;
+  for (const name of ["aria-describedby", "aria-invalid"]) if (text.hasAttribute(name)) editor.setAttribute(name, text.getAttribute(name));
+  text.after(editor);
+  let isComposing = false;
+  let place = null; // the last range in the editor, for what comes from elsewhere
+  const past = history(editor);
+  const run = (command, value) => document.execCommand(command, false, value);
+
+  const show = () => editor.replaceChildren(...toElements(fromMarkdown(text.value)));
+  const store = () => (text.value = toMarkdown(toBlocks(editor)));
+  function edited() {
+    tidy();
+    store();
+    changed();
+    form.dispatchEvent(new Event("change"));
+  }
+
+  // -- the place -------------------------------------------------------------------------------------------------------
+
+  function range() {
+    const selection = getSelection();
+    return selection.rangeCount && editor.contains(selection.anchorNode) && editor.contains(selection.focusNode) ? selection.getRangeAt(0) : null;
+  }
+  const select = (now) => getSelection().setBaseAndExtent(now.startContainer, now.startOffset, now.endContainer, now.endOffset);
+  function caret(node, at = 0) {
+    getSelection().collapse(node, at);
+  }
+  function enter() {
+    const last = document.activeElement === editor ? range() : place;
+    editor.focus({ preventScroll: true });
+    if (last && editor.contains(last.startContainer)) select(last);
+    if (!range()) caret(editor.lastElementChild ?? editor);
+    return range();
+  }
+  function closest(node, selector) {
+    const found = (node.nodeType === Node.ELEMENT_NODE ? node : node.parentElement)?.closest(selector);
+    return found && found !== editor && editor.contains(found) ? found : null;
+  }
+  const within = (selector) => range() && closest(range().commonAncestorContainer, selector);
+  // The lines that a range touches by words of their own.
+  function lines(now) {
+    const first = closest(now.startContainer, LINES);
+    return all(LINES, editor).filter((line) => line === first || [...line.childNodes].some((each) => !each.matches?.(LISTS) && now.intersectsNode(each)));
+  }
+  // Another element for the same words.
+  const successors = new Map();
+  function successor(name, element, nodes = [...element.childNodes]) {
+    const next = made(name, nodes);
+    successors.set(element, next);
+    return next;
+  }
+  // Does something to the elements, and leaves the selection where its words are then, unless the work has set it.
+  function change(work) {
+    const now = enter();
+    past.record();
+    successors.clear();
+    const ends = [now.startContainer, now.startOffset, now.endContainer, now.endOffset];
+    const isSet = work(now);
+    const [from, to] = [ends[0], ends[2]].map((each) => successors.get(each) ?? each);
+    if (!isSet && from.isConnected && to.isConnected) getSelection().setBaseAndExtent(from, ends[1], to, ends[3]);
+    edited();
+  }
+
+  // Browsers put words outside of paragraphs, and styles of what was there before around them.
+  function tidy() {
+    const now = range();
+    const ends = now && [now.startContainer, now.startOffset, now.endContainer, now.endOffset];
+    let isTidied = false;
+    for (const each of all("font, span, div, p p", editor)) {
+      if (each.matches("font, span")) unwrap(each);
+      else if (each.matches("div")) each.replaceWith(paragraph([...each.childNodes]));
+      else unwrap(each);
+      isTidied = true;
+    }
+    for (const box of [editor, ...all("blockquote", editor)]) {
+      let line = null;
+      for (const each of [...box.childNodes]) {
+        if (each.matches?.("p, ul, ol, blockquote, pre, table")) line = null;
+        else {
+          if (!line) each.before((line = made("p")));
+          line.append(each);
+          isTidied = true;
+        }
+      }
+    }
+    if (!editor.firstChild) {
+      editor.append(paragraph());
+      caret(editor.firstChild);
+    } else if (isTidied && ends && ends[0].isConnected && ends[2].isConnected) getSelection().setBaseAndExtent(...ends);
+  }
+
+  // What suggestions need of a box, for the text node with the caret.
+  const node = () => (range()?.startContainer.nodeType === Node.TEXT_NODE ? range().startContainer : null);
+  Object.defineProperties(editor, {
+    form: { value: form },
+    value: { get: () => node()?.data ?? "" },
+    selectionStart: { get: () => (node() ? range().startOffset : 0) },
+    selectionEnd: { get: () => (range()?.collapsed ? editor.selectionStart : -1) },
+    setSelectionRange: { value: (from, to) => node() && getSelection().setBaseAndExtent(node(), from, node(), to) },
+    spot: {
+      value(at) {
+        const [mark, area] = [document.createRange(), editor.getBoundingClientRect()];
+        mark.setStart(node() ?? editor, at);
+        const { left, bottom } = mark.getBoundingClientRect();
+        return { left: left - area.left, top: bottom - area.top };
+      },
+    },
+    insert: { value: put },
+  });
+
+  // -- what is put in --------------------------------------------------------------------------------------------------
+
+  function putBlocks(blocks) {
+    const now = enter();
+    past.record();
+    if (!now.collapsed) run("delete");
+    const at = range();
+    const nodes = toElements(blocks);
+    const line = closest(at.startContainer, LINES);
+    const isWords = blocks.every((each) => each.type === "p");
+    if (blocks.length === 1 && isWords) putWords(at, [...nodes[0].childNodes].filter((each, place, own) => place < own.length - 1 || each.nodeName !== "BR"));
+    else if (isWords && line?.matches("li, td, th")) putWords(at, nodes.flatMap((each, place) => [...(place ? [made("br")] : []), ...each.childNodes]));
+    else if (nodes.length) putBetween(at, line, nodes);
+    edited();
+  }
+  function putWords(at, nodes) {
+    if (!nodes.length) return;
+    const line = closest(at.startContainer, LINES);
+    if (line && !hasWords(line)) all(":scope > br", line).forEach((each) => each.remove());
+    const last = nodes.at(-1);
+    const part = document.createDocumentFragment();
+    part.append(...nodes);
+    at.insertNode(part);
+    if (last.nodeType === Node.TEXT_NODE) caret(last, last.data.length);
+    else {
+      at.setStartAfter(last);
+      at.collapse(true);
+      select(at);
+    }
+  }
+  // Blocks stand between the words before and after the caret.
+  function putBetween(at, line, nodes) {
+    const outer = line?.matches("p") ? line : [...editor.children].find((each) => each.contains(at.startContainer)) ?? editor.lastElementChild;
+    const rest = document.createRange();
+    let behind = paragraph();
+    if (outer === line) {
+      rest.selectNodeContents(line);
+      rest.setStart(at.startContainer, at.startOffset);
+      const cut = rest.extractContents();
+      if (cut.textContent.trim() || cut.querySelector("img")) behind = made("p", [cut]);
+    }
+    outer.after(...nodes, behind);
+    if (outer === line && !hasWords(line)) line.remove();
+    const last = nodes.at(-1);
+    if (!hasWords(behind) && last.matches("p")) {
+      behind.remove();
+      const words = document.createRange();
+      words.selectNodeContents(last);
+      words.collapse(false);
+      select(words);
+    } else caret(behind);
+  }
+  function put(markdown) {
+    putBlocks(fromMarkdown(markdown));
+  }
+  const literal = (plain) => plain.replace(/\r\n?/g, "\n").split(/\n{2,}/).map((part) => ({
+    type: "p",
+    runs: part.split("\n").flatMap((line, at) => [...(at ? [{ isBreak: true, marks: [] }] : []), ...(line ? [{ text: line, marks: [] }] : [])]),
+  }));
+  function takeIn(clipboard, isPlain) {
+    const { files, rows, html, plain } = readClipboard(clipboard, isPlain);
+    if (files) attach(files, true);
+    else if (within("pre")) {
+      past.record();
+      run("insertText", plain);
+    } else if (html) putBlocks(toBlocks(bodyOf(html), true));
+    else putBlocks(rows ? [{ type: "table", rows: cellsOf(rows) }] : literal(plain));
+  }
+  let isPlain = false;
+  editor.addEventListener("paste", (event) => {
+    event.preventDefault();
+    takeIn(event.clipboardData, isPlain);
+  });
+  editor.addEventListener("drop", (event) => {
+    const at = document.caretPositionFromPoint?.(event.clientX, event.clientY);
+    if (event.dataTransfer.files.length && at) caret(at.offsetNode, at.offset);
+  });
+  editor.addEventListener("beforeinput", (event) => {
+    const { inputType, dataTransfer } = event;
+    if (inputType === "historyUndo" || inputType === "historyRedo") goBack(event, inputType === "historyRedo");
+    else if (inputType === "insertFromDrop" && dataTransfer) (event.preventDefault(), takeIn(dataTransfer));
+    else if (/^format(?!Bold|Italic)/.test(inputType)) event.preventDefault();
+    else if (!event.isComposing) past.record(inputType, event.data);
+  });
+  editor.addEventListener("compositionstart", () => {
+    isComposing = true;
+    past.record();
+  });
+  editor.addEventListener("compositionend", () => {
+    isComposing = false;
+    store();
+  });
+  editor.addEventListener("input", () => {
+    if (isComposing) return;
+    tidy();
+    store();
+  });
+  text.addEventListener("replaced", () => choose(!editor.hidden));
+  function goBack(event, isForth) {
+    event.preventDefault();
+    if (past.go(isForth)) edited();
+  }
+
+  // -- what is set -----------------------------------------------------------------------------------------------------
+
+  function toList(now, name) {
+    const chosen = lines(now).filter((each) => each.matches("p, li"));
+    const lists = new Set(chosen.map((each) => each.closest("li") && each.parentElement));
+    if (chosen.length && chosen.every((each) => each.matches("li") && each.parentElement.matches(name))) return chosen.forEach(leaveList);
+    for (const list of lists) if (list) list.replaceWith(successor(name, list));
+    let list = null;
+    for (const each of chosen.filter((line) => line.matches("p") && !line.closest("li"))) {
+      const item = successor("li", each);
+      if (list && list.nextSibling === each) list.append(item);
+      else each.before((list = made(name, [item])));
+      each.remove();
+    }
+  }
+  function leaveList(item) {
+    const list = item.parentElement;
+    const behind = list.cloneNode();
+    behind.removeAttribute("start");
+    while (item.nextSibling) behind.append(item.nextSibling);
+    const parts = [...item.childNodes];
+    const inner = parts.filter((each) => each.matches?.(LISTS));
+    list.after(successor("p", item, parts.filter((each) => !inner.includes(each))), ...inner, ...(behind.firstChild ? [behind] : []));
+    item.remove();
+    if (!list.firstChild) list.remove();
+  }
+  function toQuote(now) {
+    const quote = closest(now.commonAncestorContainer, "blockquote");
+    if (quote) return (unwrap(quote), false);
+    const touched = [...editor.children].filter((each) => now.intersectsNode(each));
+    const box = made("blockquote");
+    touched[0]?.before(box);
+    box.append(...touched);
+    if (!box.nextSibling) box.after(paragraph());
+    return false;
+  }
+  function toCode(now) {
+    const [inline, block] = [closest(now.commonAncestorContainer, "code"), closest(now.commonAncestorContainer, "pre")];
+    const touched = lines(now).filter((each) => each.matches("p"));
+    if (inline) unwrap(inline);
+    else if (block) block.replaceWith(...block.textContent.replace(/\n$/, "").split("\n").map((line) => paragraph(line ? [line] : [])));
+    else if (!now.collapsed && touched.length < 2) {
+      const code = made("code", [String(now)]);
+      now.deleteContents();
+      now.insertNode(code);
+      if (!code.nextSibling?.textContent) code.after(" "); // leads out
+      getSelection().selectAllChildren(code);
+      return true;
+    } else if (touched.length) {
+      const pre = made("pre", [`${touched.map((each) => each.innerText.replace(/\n$/, "")).join("\n")}\n`]);
+      touched[0].before(pre);
+      touched.forEach((each) => each.remove());
+      if (!pre.nextSibling) pre.after(paragraph());
+      caret(pre.firstChild, pre.firstChild.length - 1);
+      return true;
+    }
+    return false;
+  }
+  const line = (sign) => change((now) => (sign === "> " ? toQuote(now) : toList(now, sign === "- " ? "ul" : "ol")));
+  function wrap(sign) {
+    if (sign === "`") return change(toCode);
+    enter();
+    past.record();
+    run(sign === "**" ? "bold" : "italic");
+    edited();
+  }
+
+  // -- links -----------------------------------------------------------------------------------------------------------
+
+  const address = made("input", [], { type: "url", ariaLabel: t("Address of the link"), placeholder: "https://" });
+  const [set, unset] = [t("Set link"), t("Remove link")].map((name) => made("button", [name], { type: "button", className: "small" }));
+  const links = made("p", [address, set, unset], { className: "rich-link row", hidden: true });
+  editor.before(links);
+  const webAddress = /^(https?:\/\/|mailto:)[^\s<>()]+$/i;
+  function link() {
+    enter();
+    const now = within("a");
+    if (now) getSelection().selectAllChildren(now);
+    place = range().cloneRange();
+    links.hidden = false;
+    unset.hidden = !now;
+    address.value = now?.getAttribute("href") ?? (webAddress.test(String(place)) ? String(place) : "");
+    address.focus();
+  }
+  function close() {
+    links.hidden = true;
+    enter();
+  }
+  function finish(value) {
+    close();
+    change((now) => {
+      const old = within("a");
+      if (old && !value) unwrap(old);
+      else if (old) Object.assign(old, { href: value }).removeAttribute("data-auto");
+      else if (value) {
+        const isEmpty = now.collapsed;
+        const element = made("a", isEmpty ? [value] : [now.extractContents()], { href: value });
+        if (isEmpty) element.dataset.auto = "";
+        all("a", element).forEach(unwrap);
+        now.insertNode(element);
+        now.setStartAfter(element);
+        now.collapse(true);
+        if (!element.nextSibling?.textContent) (element.after(" "), now.setStart(element.nextSibling, 1));
+        select(now);
+        return true;
+      }
+      return false;
+    });
+  }
+  function done() {
+    const typed = address.value.trim();
+    const value = typed && !/^[a-z][a-z0-9+.-]*:/i.test(typed) ? (/^\S+@\S+$/.test(typed) ? `mailto:${typed}` : `https://${typed}`) : typed;
+    if (value && !webAddress.test(value)) return address.select();
+    finish(value);
+  }
+  set.addEventListener("click", done);
+  unset.addEventListener("click", () => finish(""));
+  for (const name of ["input", "change"]) links.addEventListener(name, (event) => event.stopPropagation());
+  links.addEventListener("keydown", (event) => {
+    const act = event.key === "Escape" ? close : event.key === "Enter" && event.target === address && !event.ctrlKey && !event.metaKey ? done : null;
+    if (act) (event.preventDefault(), event.stopPropagation(), act());
+  });
+
+  // -- keys ------------------------------------------------------------------------------------------------------------
+
+  editor.addEventListener("keydown", (event) => {
+    if (event.isComposing) return;
+    const key = event.key.toLowerCase();
+    const isCommand = (event.ctrlKey || event.metaKey) && !event.altKey;
+    isPlain = isCommand && event.shiftKey && key === "v";
+    if (isCommand && (key === "z" || (key === "y" && !event.shiftKey))) goBack(event, key === "y" || event.shiftKey);
+    else if (isCommand && !event.shiftKey) {
+      const act = { b: () => wrap("**"), i: () => wrap("*"), k: link }[key];
+      if (act) (event.preventDefault(), event.stopPropagation(), act());
+    } else if (event.key === "Enter" && !isCommand && !event.shiftKey) breakLine(event);
+  });
+  // Enter in a cell or in code is a line, and leaves code or a quotation from an empty one.
+  function breakLine(event) {
+    const now = range();
+    const [pre, own] = [within("pre"), within("blockquote > p")];
+    if (within("td, th")) {
+      event.preventDefault();
+      run("insertLineBreak");
+    } else if (own && !hasWords(own)) {
+      event.preventDefault();
+      change(() => {
+        const quote = own.parentElement;
+        const behind = quote.cloneNode();
+        while (own.nextSibling) behind.append(own.nextSibling);
+        quote.after(own, ...(behind.firstChild ? [behind] : []));
+        if (!quote.firstChild) quote.remove();
+      });
+    } else if (pre) {
+      event.preventDefault();
+      const before = document.createRange();
+      before.selectNodeContents(pre);
+      before.setEnd(now.startContainer, now.startOffset);
+      const [start, end] = [String(before), pre.textContent.slice(String(before).length)];
+      past.record();
+      if (/(^|\n)$/.test(start) && !end.trim()) {
+        pre.textContent = `${start.trimEnd()}\n`;
+        const next = pre.nextElementSibling?.matches("p") && !hasWords(pre.nextElementSibling) ? pre.nextElementSibling : paragraph();
+        pre.after(next);
+        caret(next);
+      } else {
+        pre.textContent = `${start}\n${end || "\n"}`;
+        caret(pre.firstChild, start.length + 1);
+      }
+      edited();
+    }
+  }
+
+  // -- the buttons -----------------------------------------------------------------------------------------------------
+
+  const tools = form.querySelector("[data-tools]");
+  const states = Object.entries({
+    "[data-wrap='**']": () => document.queryCommandState("bold"),
+    "[data-wrap='*']": () => document.queryCommandState("italic"),
+    "[data-wrap='`']": () => within("code, pre"),
+    "[data-line='- ']": () => within("ul"),
+    "[data-line='1. ']": () => within("ol"),
+    "[data-line='> ']": () => within("blockquote"),
+    "[data-link]": () => within("a"),
+  }).map(([selector, isOn]) => [tools.querySelector(selector), isOn]);
+  document.addEventListener("selectionchange", () => {
+    const now = editor.isConnected && range();
+    if (!now) return;
+    place = now.cloneRange();
+    for (const [button, isOn] of states) button.ariaPressed = Boolean(isOn());
+  });
+
+  // Rich text, or its Markdown.
+  const toggle = made("button", [t("Markdown")], { type: "button", className: "quiet", title: t("Show the Markdown of the message") });
+  tools.append(toggle);
+  function choose(isWanted) {
+    const can = isRich(text.value);
+    editor.hidden = !(isWanted && can);
+    text.hidden = !editor.hidden;
+    toggle.ariaPressed = editor.hidden;
+    told.hidden = can || !isWanted;
+    links.hidden = true;
+    place = null;
+    const [from, to] = editor.hidden ? [editor, text] : [text, editor];
+    from.removeAttribute("data-first-field");
+    to.setAttribute("data-first-field", "");
+    for (const [button] of states) button.ariaPressed = editor.hidden ? null : "false";
+    if (!editor.hidden) show();
+  }
+  toggle.addEventListener("click", () => {
+    choose(editor.hidden);
+    (editor.hidden ? text : editor).focus();
+  });
+  text.labels[0].addEventListener("click", () => editor.hidden || editor.focus());
+  const hadFocus = document.activeElement === text;
+  choose(true);
+  if (hadFocus && !editor.hidden) editor.focus();
+  return {
+    isShown: () => !editor.hidden,
+    wrap,
+    line,
+    link,
+    put,
+    snippet() {
+      enter();
+      run("insertText", /\S$/.test(editor.value.slice(0, editor.selectionStart)) ? " :" : ":");
+    },
+  };
+}
