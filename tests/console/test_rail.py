@@ -52,7 +52,9 @@ def test_the_rail_begins_with_the_lists_of_the_worker(milo: Visitor) -> None:
 
 def test_the_rail_of_a_lead_has_what_they_manage(signed_in: Visitor, milo: Visitor, nora: Api) -> None:
     page = signed_in.get("/admin/targets").text
-    assert rail(page)["Manage"] == ["Workers", "Snippets", "Macros", "Rules", "Service targets"] and current(page) == ["/admin/targets"]
+    assert rail(page)["Manage"] == ["Workers", "Snippets", "Macros", "Rules", "Service targets"] and current(page) == [
+        "/admin/targets"
+    ]
     assert current(signed_in.get("/admin/people/groups").text) == ["/settings"]
     assert "Manage" not in rail(milo.get("/account").text)
     group = nora.create("group", name="Led").ok()["id"]
