@@ -46,6 +46,7 @@ EXCEPTIONS = {
         "/snippets/new", "/snippets/{id}", "/snippets/{id}/delete", "/snippets/{id}/restore",
         "/records/{type}/new", "/records/{type}/{id}/edit", "/records/{type}/{id}/delete",
         "/records/{type}/{id}/comment", "/records/task/{id}/done",
+        "/records/calendar/{id}/holidays", "/records/calendar/{id}/holidays/remove",
         "/records/contact/{id}/merge", "/records/org/{id}/merge", "/records/{type}/{id}/link",
         "/records/{type}/{id}/unlink", "/records/{type}/{id}/remind", "/reminders/{id}/drop",
         "/automations/events/{id}", "/automations/events/{id}/move", "/automations/events/{id}/add",
