@@ -49,13 +49,15 @@ RESPONSES_MISSED = Measure("responses_missed", N_("Late first responses"), "crea
 RESPONSES_WITHIN = Measure(
     "responses_within", N_("First response within target"), f"created:{{span}} {_RESPONDED}", good="missed.response:no"
 )
+NEXT_MISSED = Measure("next_responses_missed", N_("Late next responses"), "created:{span} missed.nextResponse:yes")
 RESOLUTIONS_DUE = Measure("resolutions_due", N_("Resolutions with a target"), f"created:{{span}} {_RESOLVED}")
 RESOLUTIONS_MISSED = Measure("resolutions_missed", N_("Late resolutions"), "created:{span} missed.resolution:yes")
 RESOLUTIONS_WITHIN = Measure(
     "resolutions_within", N_("Resolution within target"), f"created:{{span}} {_RESOLVED}", good="missed.resolution:no"
 )
 _TARGETS = (
-    RESPONSES_DUE, RESPONSES_MISSED, RESPONSES_WITHIN, RESOLUTIONS_DUE, RESOLUTIONS_MISSED, RESOLUTIONS_WITHIN,
+    RESPONSES_DUE, RESPONSES_MISSED, RESPONSES_WITHIN, NEXT_MISSED,
+    RESOLUTIONS_DUE, RESOLUTIONS_MISSED, RESOLUTIONS_WITHIN,
 )  # fmt: skip
 
 
