@@ -61,6 +61,11 @@ def test_what_is_wrong_is_said_at_its_field(signed_in: Visitor) -> None:
         assert page.status_code == 422 and f'id="{id}"' in page.text, query
 
 
+def test_a_custom_range_begins_with_the_last_days(signed_in: Visitor) -> None:
+    page = signed_in.get("/reports?range=custom&from=&to=")
+    assert page.status_code == 200 and re.search(r'name="from"[^>]* value="\d{4}-\d\d-\d\d"', page.text)
+
+
 def test_only_those_who_lead_see_reports(nora: Api) -> None:
     visitor = Visitor(nora.url)
     visitor.sign_in("milo@desk.example")

@@ -253,6 +253,11 @@ class ReportKind:
     about: Words
     tables: tuple[Declared, ...]
 
+    @property
+    def compares(self) -> bool:
+        """Whether it has figures of the range before."""
+        return any(isinstance(each, ByField) for each in self.tables)
+
     def run(self, figures: Figures, shown: DayRange, before: DayRange | None) -> list[ReportTable]:
         return [each.table(figures, shown, before) for each in _flat(self.tables, figures)]
 
