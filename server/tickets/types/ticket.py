@@ -288,6 +288,7 @@ class Ticket(RecordType):
                 "elapsed_resolution_first",
                 "resolution_due_at",
                 "resolution_missed",
+                "next_response_missed",
             ),
             "tickets in order of their age",
         ),
