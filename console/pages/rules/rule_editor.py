@@ -10,7 +10,7 @@ from console.http.visit import Visit
 from server.automation import automation_service, examples
 from server.automation.engine import RunResult
 from server.automation.rules import rule_list, rule_runs
-from server.automation.rules.rule_list import Rule
+from server.automation.rules.rule_list import TicketRule
 from server.dataclass import dataclass
 from server.errors import BadQuery, HelpdeskError
 from server.record_types.shared.triggers import RULE
@@ -61,7 +61,7 @@ class TrialStep:
 class RuleEditor:
     """The form of a rule in one request. rule: the stored one, None for a new one."""
 
-    def __init__(self, visit: Visit, rule: Rule | None, values: Mapping[str, Any]) -> None:
+    def __init__(self, visit: Visit, rule: TicketRule | None, values: Mapping[str, Any]) -> None:
         self.visit, self.rule = visit, rule
         self.form = Form(
             {name: str(values.get(name) or FIRST.get(name, "")) for name in LINES if name != "conditions"},

@@ -40,7 +40,7 @@ OFF_LINE = "  disabled@bool: yes\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class TicketRule:
     """A rule. name: of its automation. form: None for one that was edited as a script. is_bound: whether it has a place
     in the order."""
 
@@ -77,10 +77,10 @@ class WhyNot:
     failing: tuple[str, ...]
 
 
-RULES: VersionedLocal[tuple[Rule, ...]] = VersionedLocal()
+RULES: VersionedLocal[tuple[TicketRule, ...]] = VersionedLocal()
 
 
-def in_order(ctx: Context, tx: Transaction) -> tuple[Rule, ...]:
+def in_order(ctx: Context, tx: Transaction) -> tuple[TicketRule, ...]:
     """Returns all rules in their order, those without a place last; cached by version."""
     version = tx.version("automations")
     cached = RULES.get(tx.store, version)
@@ -96,7 +96,7 @@ def in_order(ctx: Context, tx: Transaction) -> tuple[Rule, ...]:
     return rules
 
 
-def _ordered(records: Sequence[Record], text: str) -> list[Rule]:
+def _ordered(records: Sequence[Record], text: str) -> list[TicketRule]:
     by_name = {record["name"].lower(): record for record in records}
     rules = []
     try:
@@ -110,18 +110,18 @@ def _ordered(records: Sequence[Record], text: str) -> list[Rule]:
     return rules + [_rule(each, is_off=True, is_bound=False) for each in by_name.values()]
 
 
-def _rule(record: Record, *, is_off: bool, is_bound: bool) -> Rule:
+def _rule(record: Record, *, is_off: bool, is_bound: bool) -> TicketRule:
     title, form = rule_building.title_of(record), rule_building.form_of(record)
-    return Rule(record["id"], record["name"], title, form, is_off, is_bound)
+    return TicketRule(record["id"], record["name"], title, form, is_off, is_bound)
 
 
-def list_rules(ctx: Context) -> tuple[Rule, ...]:
+def list_rules(ctx: Context) -> tuple[TicketRule, ...]:
     """Returns all rules in their order. Raises AdminOnly."""
     ctx.require_admin(DOING)
     return ctx.service.store.read(lambda tx: in_order(ctx, tx))
 
 
-def find(ctx: Context, id: int) -> Rule:
+def find(ctx: Context, id: int) -> TicketRule:
     """Returns a rule. Raises AdminOnly, NotFound."""
     rule = next((each for each in list_rules(ctx) if each.id == id), None)
     if rule is None:
@@ -135,7 +135,7 @@ def switch(ctx: Context, id: int, *, is_on: bool) -> None:
     ctx.service.store.write(lambda tx: switch_in(RecordWriter(ctx, tx), rule, is_on=is_on))
 
 
-def switch_in(writing: RecordWriter, rule: Rule, *, is_on: bool) -> None:
+def switch_in(writing: RecordWriter, rule: TicketRule, *, is_on: bool) -> None:
     """Switches a rule on or off, inside a write."""
     holder, text = rule_building.binding(writing)
     key = rule_building.entry_of(text, rule.name)
@@ -227,7 +227,7 @@ def compiled_search(ctx: Context, tx: Transaction, form: RuleForm) -> CompiledSe
     return dataclasses.replace(compiled, condition=all_of([*due, compiled.condition]))
 
 
-def undone_search(ctx: Context, tx: Transaction, rule: Rule, form: RuleForm) -> CompiledSearch:
+def undone_search(ctx: Context, tx: Transaction, rule: TicketRule, form: RuleForm) -> CompiledSearch:
     """Returns the search for the tickets that a rule by time has not handled yet. Raises BadQuery."""
     compiled = compiled_search(ctx, tx, form)
     ticket: Any = compiled.record_type.table.sql
@@ -304,7 +304,7 @@ def last_runs(ctx: Context) -> dict[int, tuple[int, int]]:
     return {id: (count, at) for id, count, at in rows}
 
 
-def why_not(ctx: Context, rule: Rule) -> list[WhyNot]:
+def why_not(ctx: Context, rule: TicketRule) -> list[WhyNot]:
     """Returns the newest events of tickets after which a rule with a form did nothing.
 
     Runs one statement for the events and one per condition. Raises AdminOnly."""

@@ -9,7 +9,7 @@ from server.automation import bindings
 from server.automation.automation_service import MAX_DEPTH, ServiceHost, perform
 from server.automation.engine import ENDED, RunResult
 from server.automation.rules import rule_building, rule_list
-from server.automation.rules.rule_list import Rule
+from server.automation.rules.rule_list import TicketRule
 from server.automation.rules.rule_tables import RULE_RUN
 from server.context import Context, Service
 from server.contexts import AUTOMATION, TICKET
@@ -82,13 +82,13 @@ def values_of(ticket_id: int, events: Sequence[str], fields: Sequence[str] = ())
     return record_values("ticket", TICKET, ticket_id) | {"events": list(events), "changed_fields": list(fields)}
 
 
-def _rules(ctx: Context, tx: Transaction) -> tuple[dict[int, Rule], str]:
+def _rules(ctx: Context, tx: Transaction) -> tuple[dict[int, TicketRule], str]:
     """Returns the rules by their ids, and their binding."""
     rules = {each.id: each for each in rule_list.in_order(ctx, tx)}
     return rules, rule_building.binding(RecordWriter(ctx, tx))[1]
 
 
-def _problems(ctx: Context, rule: Rule) -> list[str]:
+def _problems(ctx: Context, rule: TicketRule) -> list[str]:
     """Returns what keeps a rule from running: records that its steps name and that no longer exist."""
     form = rule.form
     if form is None:
@@ -108,7 +108,7 @@ def _outcome(result: RunResult) -> tuple[str, str]:
     return (SKIPPED, str(returned["skipped"])) if returned.get("skipped") else (DONE, "")
 
 
-def _record(ctx: Context, rule: Rule, ticket_id: int, events: Sequence[str], state: str, message: str) -> None:
+def _record(ctx: Context, rule: TicketRule, ticket_id: int, events: Sequence[str], state: str, message: str) -> None:
     table: Any = RULE_RUN.sql
 
     def write(tx: Transaction) -> None:
@@ -139,7 +139,7 @@ def _record(ctx: Context, rule: Rule, ticket_id: int, events: Sequence[str], sta
     ctx.service.store.write(write)
 
 
-def switch_off(ctx: Context, rule: Rule, problem: str) -> None:
+def switch_off(ctx: Context, rule: TicketRule, problem: str) -> None:
     """Switches off a rule that cannot run, and notifies administrators why."""
 
     def write(tx: Transaction) -> None:
