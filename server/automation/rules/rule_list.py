@@ -7,6 +7,7 @@ from typing import Any
 
 import peewee
 
+from server import times
 from server.automation import binding_edits
 from server.automation.bindings import entries
 from server.automation.bound_automations import FIELD, is_off
@@ -217,7 +218,7 @@ def matches_all(ctx: Context, form: RuleForm) -> bool:
 def compiled_search(ctx: Context, tx: Transaction, form: RuleForm) -> CompiledSearch:
     """Returns the search for tickets that meet the conditions of a form and whose time has passed. Raises BadQuery."""
     tickets = ctx.service.registry.type("ticket")
-    scope = RecordReader(ctx, tx).scope(everything=True)
+    scope = RecordReader(ctx, tx).scope(everything=True).in_zone(times.zone(form.zone))
     text = f"status:!deleted ({form.query})" if form.query else "status:!deleted"
     compiled = search(tickets, query_of(parse_group(text)), scope)
     if not form.seconds:
@@ -250,11 +251,12 @@ class TicketMatcher:
     def __init__(self, ctx: Context, tx: Transaction) -> None:
         self._tickets, self._scope = ctx.service.registry.type("ticket"), RecordReader(ctx, tx).scope(everything=True)
 
-    def matching(self, query: str, ids: tuple[int, ...]) -> set[int]:
-        """Returns those tickets that a query matches. Raises BadQuery."""
-        own = compile_group(self._tickets, _parsed(query), self._scope)
-        condition = begun_by_fewer(self._tickets, all_of([_among(ids), own]), self._scope)
-        return set(CompiledSearch(self._tickets, condition, (), self._scope).ids(len(ids)))
+    def matching(self, query: str, ids: tuple[int, ...], zone: str) -> set[int]:
+        """Returns those tickets that a query matches. zone: of times in the query. Raises BadQuery."""
+        scope = self._scope.in_zone(times.zone(zone))
+        own = compile_group(self._tickets, _parsed(query), scope)
+        condition = begun_by_fewer(self._tickets, all_of([_among(ids), own]), scope)
+        return set(CompiledSearch(self._tickets, condition, (), scope).ids(len(ids)))
 
 
 @functools.lru_cache(maxsize=512)  # parsing takes 60 microseconds, for each rule and second
@@ -319,7 +321,7 @@ def why_not(ctx: Context, rule: TicketRule) -> list[WhyNot]:
         if not ids:
             return []
         matcher = TicketMatcher(ctx, tx)
-        holding = {query: matcher.matching(query, ids) for query in form.conditions}
+        holding = {query: matcher.matching(query, ids, form.zone) for query in form.conditions}
         result = []
         for ticket_id, event, _fields, at in recent:
             failing = tuple(query for query in form.conditions if ticket_id not in holding[query])
@@ -347,6 +349,6 @@ def holds(ctx: Context, form: RuleForm, ticket_id: int) -> Mapping[str, bool]:
 
     def read(tx: Transaction) -> dict[str, bool]:
         matcher = TicketMatcher(ctx, tx)
-        return {query: bool(matcher.matching(query, (ticket_id,))) for query in form.conditions}
+        return {query: bool(matcher.matching(query, (ticket_id,), form.zone)) for query in form.conditions}
 
     return ctx.service.store.read(read)

@@ -116,7 +116,7 @@ def _matched(
                 continue
             ids = tuple(each.ticket_id for each in tickets)
             try:
-                fitting = matcher.matching(form.query, ids) if form is not None and form.query else set(ids)
+                fitting = matcher.matching(form.query, ids, form.zone) if form is not None and form.query else set(ids)
             except BadQuery as error:
                 wrong.append((rule, error.message))
                 continue
