@@ -1,11 +1,12 @@
 """Forms of rules: their events, conditions and steps, and the script and policy that follow.
 
 A form is a map: `title`, `when` (names of EVENTS), `fields` (of `changed`), `since`, `amount` and `unit` (of `time`),
-`match` (all or any), `conditions` (queries of tickets), `steps` (see steps.py) and `stops`."""
+`match` (all or any), `conditions` (queries of tickets), `zone` (of their times), `steps` (see steps.py) and `stops`."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from server import times
 from server.dataclass import dataclass
 from server.digits import is_whole
 from server.errors import BadQuery, Invalid, Mistakes, Required, nearest
@@ -46,7 +47,7 @@ UNITS: dict[str, tuple[Words, int]] = {
     "hours": (N_("hours"), 3600),
     "days": (N_("days"), 86400),
 }
-KEYS = ("title", "when", "fields", "since", "amount", "unit", "match", "conditions", "steps", "stops")
+KEYS = ("title", "when", "fields", "since", "amount", "unit", "match", "conditions", "zone", "steps", "stops")
 MAX_TITLE_CHARS = 100
 MAX_CONDITIONS = 10  # queries of one rule
 MAX_CONDITION_CHARS = 1_000  # per query
@@ -66,6 +67,7 @@ class RuleForm:
     unit: str
     matches_any: bool
     conditions: tuple[str, ...]
+    zone: str
     steps: tuple[dict[str, str], ...]
     stops: bool
 
@@ -90,6 +92,7 @@ class RuleForm:
             "unit": self.unit,
             "match": "any" if self.matches_any else "all",
             "conditions": list(self.conditions),
+            "zone": self.zone,
             "steps": list(self.steps),
             "stops": int(self.stops),
         }
@@ -129,6 +132,9 @@ def read(values: Any) -> RuleForm:
     if match not in ("all", "any"):
         mistakes.add(Invalid(_("choose all or any"), field="match"))
     conditions = _conditions(values.get("conditions") or [], mistakes)
+    zone = str(values.get("zone") or "UTC")
+    with mistakes.collect():
+        _require_zone(zone)
     checked: list[dict[str, str]] = []
     try:
         checked = steps.read(values.get("steps") or [])
@@ -145,9 +151,18 @@ def read(values: Any) -> RuleForm:
         unit=unit,
         matches_any=match == "any",
         conditions=conditions,
+        zone=zone,
         steps=tuple(checked),
         stops=stops,
     )
+
+
+def _require_zone(name: str) -> None:
+    """Requires the name of a time zone. Raises Invalid."""
+    try:
+        times.zone(name)
+    except Invalid as error:
+        raise Invalid(error.message, field="zone") from None
 
 
 def _list(value: Any) -> list[Any]:
@@ -194,8 +209,9 @@ def _conditions(values: Any, mistakes: Mistakes) -> tuple[str, ...]:
             if len(text) > MAX_CONDITION_CHARS:
                 raise Invalid(_("at most {count} characters", count=MAX_CONDITION_CHARS), field=field)
             query = query_of(parse_group(text))
-            if query.sort or query.limit or not query.root.children:
-                raise Invalid(_("a condition has filters or words, without sort: and limit:"), field=field)
+            if query.sort or query.limit or query.page or query.timezone or not query.root.children:
+                problem = _("a condition has filters or words, without sort:, limit:, page: and set.timezone:")
+                raise Invalid(problem, field=field)
         except BadQuery as error:
             mistakes.add(Invalid(error.message, field=field, **_position(error)))
         except Invalid as error:

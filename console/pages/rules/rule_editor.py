@@ -7,10 +7,11 @@ from console.forms.step_form import StepForm
 from console.html.form import Form, sentence
 from console.html.ui import Option
 from console.http.visit import Visit
+from server.access.service_actor import own_context
 from server.automation import automation_service, examples
 from server.automation.engine import RunResult
 from server.automation.rules import rule_list, rule_runs
-from server.automation.rules.rule_list import Rule
+from server.automation.rules.rule_list import TicketRule
 from server.dataclass import dataclass
 from server.errors import BadQuery, HelpdeskError
 from server.record_types.shared.triggers import RULE
@@ -21,7 +22,7 @@ from server.rules.rule_form import CHANGED, EVENTS, FIELDS, MAX_CONDITIONS, SINC
 from server.tickets import masks
 from server.translation import N_, Words, _, ngettext, shown
 
-LINES = ("title", "since", "amount", "unit", "match", "stops", "ticket", "conditions", "sure")
+LINES = ("title", "zone", "since", "amount", "unit", "match", "stops", "ticket", "conditions", "sure")
 SEVERAL = ("when", "fields")
 LABELS: dict[str, Words] = {
     "title": N_("Name"),
@@ -32,6 +33,7 @@ LABELS: dict[str, Words] = {
     "unit": N_("Unit"),
     "match": N_("Conditions"),
     "steps": N_("Then"),
+    "zone": N_("Time zone"),
     "ticket": N_("Ticket"),
 }
 MAX_SHOWN = 10  # matching tickets that the page lists
@@ -61,12 +63,13 @@ class TrialStep:
 class RuleEditor:
     """The form of a rule in one request. rule: the stored one, None for a new one."""
 
-    def __init__(self, visit: Visit, rule: Rule | None, values: Mapping[str, Any]) -> None:
+    def __init__(self, visit: Visit, rule: TicketRule | None, values: Mapping[str, Any]) -> None:
         self.visit, self.rule = visit, rule
         self.form = Form(
             {name: str(values.get(name) or FIRST.get(name, "")) for name in LINES if name != "conditions"},
             {name: list(values.get(name) or ()) for name in SEVERAL},
         )
+        self.form.values["zone"] = self.form.get("zone") or visit.actor.timezone or "UTC"
         self._fill_conditions(list(values.get("conditions") or [""]))
         self.then = StepForm(visit, self.form).fill(values.get("steps") or [])
         self.matching: Matching | None = None
@@ -104,7 +107,7 @@ class RuleEditor:
 
     def values(self) -> dict[str, Any]:
         """The form as server/rules/rule_form.py reads it."""
-        lines = {name: self.form.text(name) for name in ("title", "since", "amount", "unit", "match", "stops")}
+        lines = {name: self.form.text(name) for name in ("title", "zone", "since", "amount", "unit", "match", "stops")}
         conditions = [self.form.text(f"conditions-{place}") for place in self.places]
         conditions = list(filter(None, conditions))
         self._fill_conditions(conditions or [""])
@@ -198,8 +201,9 @@ class RuleEditor:
         script = automation_service.Script(
             rule_form.script_of(form), rule_form.policy_of(form), self.rule.name if self.rule else "", RULE
         )
+        ctx = own_context(self.visit.service, self.visit.now, form.zone)
         values = rule_runs.values_of(ticket_id, form.when, form.fields or list(FIELDS))
-        self.trial += self._show_steps(form, examples.simulate(self.visit.ctx, script, values, traced=MAX_STEPS))
+        self.trial += self._show_steps(form, examples.simulate(ctx, script, values, traced=MAX_STEPS))
 
     def _show_when(self, form: RuleForm) -> TrialStep:
         events = ", ".join(shown(EVENTS[each]) for each in form.when)

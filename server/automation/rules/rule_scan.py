@@ -9,7 +9,7 @@ from typing import Any
 
 from server.access.service_actor import own_context
 from server.automation.rules import rule_list, rule_runs
-from server.automation.rules.rule_list import Rule, TicketMatcher
+from server.automation.rules.rule_list import TicketMatcher, TicketRule
 from server.automation.rules.rule_runs import TicketEvents
 from server.automation.rules.rule_tables import RULE_CURSOR, RULE_DONE
 from server.context import Context, Service
@@ -97,7 +97,7 @@ def _grouped(rows: Sequence[tuple[Any, ...]]) -> list[TicketEvents]:
 
 
 def _matched(
-    ctx: Context, rules: Sequence[Rule], happened: Sequence[TicketEvents]
+    ctx: Context, rules: Sequence[TicketRule], happened: Sequence[TicketEvents]
 ) -> list[tuple[TicketEvents, list[int]]]:
     """Returns the rules for each ticket, in their order. A rule whose query is no longer valid is switched off."""
     alike: dict[tuple[tuple[str, ...], tuple[str, ...]], list[TicketEvents]] = {}
@@ -105,7 +105,7 @@ def _matched(
         alike.setdefault((tuple(each.events), tuple(each.fields)), []).append(each)
     matched: dict[int, tuple[TicketEvents, list[int]]] = {}
 
-    def read(tx: Transaction) -> list[tuple[Rule, str]]:
+    def read(tx: Transaction) -> list[tuple[TicketRule, str]]:
         matcher, wrong = TicketMatcher(ctx, tx), []
         matched.clear()
         for rule in rules:
@@ -116,7 +116,7 @@ def _matched(
                 continue
             ids = tuple(each.ticket_id for each in tickets)
             try:
-                fitting = matcher.matching(form.query, ids) if form is not None and form.query else set(ids)
+                fitting = matcher.matching(form.query, ids, form.zone) if form is not None and form.query else set(ids)
             except BadQuery as error:
                 wrong.append((rule, error.message))
                 continue
@@ -130,7 +130,7 @@ def _matched(
     return list(matched.values())
 
 
-def _find_timed(ctx: Context, rules: Sequence[Rule]) -> None:
+def _find_timed(ctx: Context, rules: Sequence[TicketRule]) -> None:
     """Adds jobs for the tickets whose time has passed, for each rule by time whose search may run."""
     next_search = NEXT_SEARCH.made(ctx.service.store, dict)
     for rule in rules:
@@ -150,12 +150,12 @@ def _find_timed(ctx: Context, rules: Sequence[Rule]) -> None:
             ctx.service.store.write(lambda tx, rule=rule, ids=ids: _claim(ctx, tx, rule, ids))  # type: ignore[misc]
 
 
-def _due(ctx: Context, tx: Transaction, rule: Rule) -> list[int]:
+def _due(ctx: Context, tx: Transaction, rule: TicketRule) -> list[int]:
     assert rule.form is not None
     return rule_list.undone_search(ctx, tx, rule, rule.form).ids(MAX_TIMED)
 
 
-def _claim(ctx: Context, tx: Transaction, rule: Rule, ids: Sequence[int]) -> None:
+def _claim(ctx: Context, tx: Transaction, rule: TicketRule, ids: Sequence[int]) -> None:
     """Marks tickets as handled by a rule for the time that has passed, and adds their jobs."""
     assert rule.form is not None
     column = SINCE[rule.form.since][2]
