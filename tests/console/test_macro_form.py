@@ -243,6 +243,7 @@ def test_steps_are_dragged_and_moved_by_keys(page: Page, nora: Api, word: str) -
     expect(kinds).to_have_text(["1. Close", "2. Write a reply"])
     page.get_by_role("button", name="Move Close down").press("Enter")
     expect(kinds).to_have_text(["1. Write a reply", "2. Close"])
+    expect(page.locator("#steps-1")).to_be_focused()
     expect(page.get_by_label("Name", exact=True)).to_have_value(word)
     page.get_by_label("Text", exact=True).fill("Bye")
     page.get_by_label("Name", exact=True).press("Enter")
