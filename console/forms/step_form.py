@@ -164,7 +164,7 @@ class StepForm:
         return [
             ("open", pgettext("status", "Open")),
             ("waiting", _("Waiting")),
-            ("closed", pgettext("status", "Closed")),
+            ("closed", _("Closed")),
         ]
 
     def _ticket_fields(self) -> list[Option]:

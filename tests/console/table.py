@@ -22,6 +22,7 @@ IDS = {
     "/admin/targets": "target", "/admin/tags": "tag", "/admin/statuses": "status", "/records/contact": "contact",
     "/records/calendar": "calendar",
     "/snippets": "snippet", "/-/snippets/preview": "snippet", "/macros": "macro",
+    "/admin/rules": "rule",
     "/reminders": "reminder", "/records/org": "org",
     "/messages": "html_message", "/drafts": "draft", "/-/articles": "article",
     "/automations": "automation", "/automations/webhooks": "webhook", "/automations/webhooks/deliveries": "delivery",
