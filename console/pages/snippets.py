@@ -76,7 +76,7 @@ FORM = RecordForm(
     (
         Control("title", N_("Name"), N_("You find it by its name in a reply: type : and the first letters.")),
         Control("owner", N_("Available to"), is_drawn=True),
-        Control("context", N_("Use"), is_drawn=True),
+        Control("context", N_("Can be inserted"), is_drawn=True),
         Control("content", N_("Text"), kind="area", is_drawn=True),
     ),
 )

@@ -124,6 +124,18 @@ def test_mistakes_are_shown_at_their_fields(signed_in: Visitor, nora: Api, word:
     assert empty.status_code == 422 and "Add at least one step" in text_of(empty.text)
 
 
+def test_a_macro_that_somebody_else_saved_meanwhile_is_replaced_only_knowingly(
+    signed_in: Visitor, nora: Api, word: str
+) -> None:
+    id = made(create(signed_in, word, own(nora), *CLOSE))
+    steps = ({"kind": "importance", "importance": "90"},)
+    made(signed_in.send(f"{PAGE}/{id}", form_of(word, own(nora), *steps, version="1")))
+    late = signed_in.send(f"{PAGE}/{id}", form_of(word, own(nora), {"kind": "close"}, version="1"))
+    assert late.status_code == 422 and "Somebody saved this macro while you were editing." in text_of(late.text)
+    assert 'name="version" value="2"' in late.text
+    made(signed_in.send(f"{PAGE}/{id}", form_of(word, own(nora), {"kind": "close"}, version="2")))
+
+
 def test_a_worker_manages_their_own_macros_and_a_manager_those_of_the_group(
     visitor: Visitor, signed_in: Visitor, nora: Api, ticket: dict[str, Any], word: str
 ) -> None:
@@ -231,6 +243,7 @@ def test_steps_are_dragged_and_moved_by_keys(page: Page, nora: Api, word: str) -
     expect(kinds).to_have_text(["1. Close", "2. Write a reply"])
     page.get_by_role("button", name="Move Close down").press("Enter")
     expect(kinds).to_have_text(["1. Write a reply", "2. Close"])
+    expect(page.locator("#steps-1")).to_be_focused()
     expect(page.get_by_label("Name", exact=True)).to_have_value(word)
     page.get_by_label("Text", exact=True).fill("Bye")
     page.get_by_label("Name", exact=True).press("Enter")

@@ -357,7 +357,8 @@ def save(
         if id:
             before = _managed(writing, id)
             if version and before["version"] != version:
-                raise Conflict(_("Somebody saved this macro while you were editing. Save again to replace it."))
+                text = _("Somebody saved this macro while you were editing. Save again to replace it.")
+                raise Conflict(text, version=before["version"])
             script_writer.update_sent(automation, id, fields)
             new_id = id
         else:
