@@ -97,7 +97,8 @@ def _of_declarations() -> Iterator[Message]:
     for text in (*custom.KINDS.values(), *rules.REASONS.values()):
         yield "server/record_types/shared/custom.py", text, None
     patterns = [each.pattern for each in points.POINTS.values()]
-    for text in (*patterns, *points.ON_TICKET.values(), *points.OWN.values()):
+    with_variable = [sentence for _, sentence in points.WITH.values()]
+    for text in (*patterns, *points.ON_TICKET.values(), *points.OWN.values(), *with_variable):
         yield "server/record_types/shared/points.py", text, None
     types, where = registry.load(), "server/record_types/registry.py"
     for record_type in types:

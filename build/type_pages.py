@@ -25,6 +25,7 @@ ACCESS = {
     "group members": "members of its group",
     "group manager": "managers of its group",
     "group managers": "managers of the group",
+    "macro owner": "any worker; a macro that is built by form: its owner, as for snippets",
     "owner": "its owner: the worker, or members of the group or role; any worker if the service owns it",
     "worker": "its worker",
     "worker or ticket": "its worker, and workers who can read its ticket",

@@ -72,13 +72,21 @@ class Mistakes:
     def add(self, error: Invalid) -> None:
         self._errors.append(error)
 
+    def add_all(self, error: Invalid) -> None:
+        """Adds an error and the others that were raised with it."""
+        self._errors += [each for each in all_of(error) if isinstance(each, Invalid)]
+
+    @property
+    def errors(self) -> tuple[Invalid, ...]:
+        return tuple(self._errors)
+
     @contextmanager
     def collect(self) -> Iterator[None]:
         """Collects the errors raised inside, for `require_none`."""
         try:
             yield
         except Invalid as error:
-            self._errors.append(error)
+            self.add_all(error)
 
     def require_none(self) -> None:
         """Raises the first mistake, with the others as `details["more"]`."""

@@ -63,19 +63,21 @@ class Locale:
         )
 
     def soon(self, at: datetime, now: datetime) -> str:
-        """A day and time to come: without the date when it is less than a week ahead.
+        """A day and time: without the date when it is less than a week away.
 
         >>> now = datetime(2026, 11, 20, 14, 5)
         >>> of("en_GB").soon(datetime(2026, 11, 23, 9), now), of("en_US").soon(datetime(2026, 11, 20, 17), now)
         ('Mon 9:00', '5:00 PM')
+        >>> of("en_GB").soon(datetime(2026, 11, 17, 9), now)
+        'Tue 9:00'
         >>> of("de_DE").soon(datetime(2026, 11, 27, 9), now)
         'Fri 27 Nov 2026 09:00'
         """
         clock = self._clock(at).removeprefix("0")
         if at.date() == now.date():
             return clock
-        days = (at.date() - now.date()).days
-        return f"{shown(WEEKDAYS[at.weekday()])} {clock}" if 0 < days < 7 else self.moment(at)
+        is_near = abs((at.date() - now.date()).days) < 7
+        return f"{shown(WEEKDAYS[at.weekday()])} {clock}" if is_near else self.moment(at)
 
     def brief(self, at: datetime, now: datetime) -> str:
         """A past time in the least room.

@@ -52,6 +52,35 @@ def duration(seconds: int) -> str:
     return ", ".join(list(filter(None, parts))[:2]) or _("less than a minute")
 
 
+def short_duration(seconds: int) -> str:
+    """How long something takes, in the least room.
+
+    >>> short_duration(59), short_duration(5400), short_duration(90000)
+    ('< 1 min', '1 h 30 min', '1 d 1 h')
+    """
+    days, hours, minutes = seconds // 86400, seconds // 3600 % 24, seconds // 60 % 60
+    parts = (
+        _("{count} d", count=days) if days else "",
+        _("{count} h", count=hours) if hours else "",
+        _("{count} min", count=minutes) if minutes else "",
+    )
+    return " ".join(list(filter(None, parts))[:2]) or _("< 1 min")
+
+
+def hours_text(seconds: int) -> str:
+    """How long something takes, without days: a day of work has fewer than 24 hours.
+
+    >>> hours_text(59), hours_text(90000), hours_text(5400)
+    ('less than a minute', '25 hours', '1 hour, 30 minutes')
+    """
+    hours, minutes = seconds // 3600, seconds // 60 % 60
+    parts = (
+        ngettext("{count} hour", "{count} hours", hours) if hours else "",
+        ngettext("{count} minute", "{count} minutes", minutes) if minutes else "",
+    )
+    return ", ".join(filter(None, parts)) or _("less than a minute")
+
+
 def bytes_text(number: int) -> str:
     """A size with its unit.
 

@@ -89,7 +89,8 @@ INTERNAL = {
         mailroom.mail_import.MAX_WAITING mailroom.mail_import.MAX_WAITING_BYTES mailroom.mailboxes.checking.MAX_MAILS
         mailroom.mailboxes.checking.MAX_IN_A_ROW mailroom.mailboxes.fetch_state.MAX_RETRY_SECONDS
         notifying.notification_mails.MAX_AT_ONCE people.sign_in_administration.MAX_HANDED_OVER people.unread.MAX_AT_ONCE
-        people.due_reminders.MAX_BATCHES tickets.target_alerts.MAX_BATCHES
+        people.due_reminders.MAX_BATCHES tickets.target_alerts.MAX_BATCHES tickets.assign_queue.MAX_BATCHES
+        tickets.assign_queue.MAX_ADDED console.pages.groups.MAX_CANDIDATES
         tickets.list_counts.MAX_CHANGES tickets.reopening.MAX_BATCHES jobs.job_queue.MAX_RUNS jobs.scheduler.MAX_ROUNDS
         counting.combinations.MAX_QUICK_ROWS cli.doctor.MAX_NAMED search.beginning.MAX_ASKED
         store.moving.MAX_ROWS store.postgresql.faults.MAX_REASON store.transaction.MAX_QUICK_VALUES
@@ -109,7 +110,7 @@ INTERNAL = {
         tickets.conversation.MAX_DRAFTS tickets.conversation.MAX_EVENTS
         tickets.latest_words.MAX_CHARS tickets.latest_words.MAX_READ_CHARS
         console.tickets.reply.MAX_ADDRESSES people.presence.MAX_WORKERS
-        tickets.types.ticket_parts.merges.MAX_MERGES
+        tickets.types.ticket_parts.merges.MAX_MERGES imports.holidays.MAX_LISTED tickets.target_clocks.MAX_HOLIDAYS
         console.pages.automation.webhooks.MAX_SHOWN_CHARS automation.webhooks.response_preview.MAX_SHOWN_INPUTS
         console.pages.automation.webhooks.MAX_SHOWN_ENTRIES
         console.pages.explorer.MAX_FOUND
@@ -124,7 +125,8 @@ INTERNAL = {
         people.groups.MAX_NAMED console.pages.groups.MAX_COLUMNS console.pages.packages.MAX_FOUND
         help.articles.MAX_FOUND help.articles.MAX_WORDS
         people.saved_searches.MAX_OFFERED people.saved_searches.MAX_READ
-        people.saved_searches.MAX_GROUPS packages.prompts.MAX_CHOICES tickets.by_words.MAX_REQUESTERS
+        people.owner_choices.MAX_GROUPS console.tickets.trial_tickets.MAX_TICKETS
+        packages.prompts.MAX_CHOICES tickets.by_words.MAX_REQUESTERS
         help.synonyms.MAX_FOUND console.http.navigation.MAX_CUSTOM console.html.rail.MAX_SHOWN
         tickets.list_counts.MAX_GROUPS
         records.search_help.chips.MAX_CHARS records.search_help.chips.MAX_CHIPS

@@ -43,6 +43,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "outgoing",
         "packages",
         "imports",
+        "rules",
         "automation",
         "export",
         "upkeep",

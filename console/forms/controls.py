@@ -17,7 +17,7 @@ from console.lists import lookup
 from server.contexts import WORKER
 from server.dataclass import dataclass
 from server.fields import ContextName
-from server.record_types import field_inputs
+from server.record_types import field_inputs, field_roles
 from server.record_types.field_inputs import OWNER
 from server.record_types.field_labels import field_label
 from server.record_types.record_type import RecordType
@@ -40,7 +40,7 @@ class Control:
     choice, "" if one must be chosen. target, query: the records of a chooser. attributes: of the element. is_own:
     whether it belongs to the page rather than the record. is_drawn: whether the page renders it itself. is_kept:
     whether blank means unchanged, as for secrets, which are never shown. blank: the value that blank stands for. also:
-    fields whose mistakes are shown here. decimals: of a stored number."""
+    fields whose mistakes are shown here. decimals: of a stored number. heading: of the section that begins with it."""
 
     name: str
     label: Words = ""
@@ -58,6 +58,7 @@ class Control:
     blank: str = ""
     also: tuple[str, ...] = ()
     decimals: int = 0
+    heading: Words = ""
 
     @property
     def is_several(self) -> bool:
@@ -111,6 +112,7 @@ def of_custom(registry: Registry, custom: FieldDefinition) -> Control:
         entry.target,
         decimals=entry.decimals,
         also=(custom.uri,),
+        heading=field_roles.HEADINGS[field_roles.CUSTOM],
     )
 
 

@@ -267,11 +267,16 @@ class OpenForm:
             return Markup("\n").join(self._control_html(self.control(name)) for name in names)
         remaining = [each.name for each in self.controls if not each.is_drawn and each.name not in self._rendered]
         open_names = [name for name in remaining if name not in self.folded]
-        has_sections = self.is_generated and len(open_names) >= MANY_CONTROLS
+        has_sections = len(open_names) >= MANY_CONTROLS
         sections: dict[str, list[str]] = {}
-        for name in open_names:
-            heading = field_roles.HEADINGS[field_roles.role(self.type, name)] if has_sections else ""
+        heading: Words = ""
+        for name in open_names if has_sections else ():
+            if self.is_generated:
+                heading = field_roles.HEADINGS[field_roles.role(self.type, name)]
+            else:
+                heading = self.control(name).heading or heading
             sections.setdefault(heading, []).append(name)
+        sections = sections or {"": open_names}
         html = (ui.field_grid(heading, self.html(*section)) for heading, section in sections.items())
         return Markup().join(html) + self._folded([name for name in remaining if name in self.folded])
 

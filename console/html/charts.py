@@ -18,11 +18,13 @@ DAY = N_("Day")
 
 @dataclass(frozen=True)
 class Series:
-    """The numbers of one kind, one for each place on the axis. tone: of its colour, "" for the next one: err."""
+    """The numbers of one kind, one for each place on the axis. tone: of its colour, "" for the next one: err. paths: of
+    the lists of the counted records, "" for none."""
 
     label: Words
     values: Sequence[int]
     tone: str = ""
+    paths: Sequence[str] = ()
 
 
 def top_of(most: int) -> int:
@@ -47,9 +49,11 @@ def columns(
     *,
     marks: Sequence[str] = (),
     usual: int = 0,
+    file: str = "",
 ) -> Markup:
     """A column chart. places: the values of the axis, such as days; marks: their short names, for labels below the
-    plot. axis: the name of the axis. usual: a normal value of the first series, drawn as a line; 0 for none."""
+    plot. axis: the name of the axis. usual: a normal value of the first series, drawn as a line; 0 for none. file: the
+    path of the numbers as a file, "" for none."""
     top = top_of(max((usual, *(value for each in series for value in each.values))))
     step = max(1, len(places) // MARKS)
     names = [each if (len(places) - 1 - at) % step == 0 else "" for at, each in enumerate(marks or places)]
@@ -71,6 +75,7 @@ def columns(
         height=HEIGHT,
         width=SLOT * len(places),
         totals=[(shown(each.label), sum(each.values)) for each in series],
+        file=file,
     )
 
 

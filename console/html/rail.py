@@ -13,6 +13,7 @@ from server.search.query_texts import sorted_query
 from server.translation import N_, Words, shown
 
 INBOX, GROUPS, SAVED, CUSTOMERS, TEAM = N_("Inbox"), N_("Groups"), N_("Saved"), N_("Customers"), N_("Team")
+MANAGE = N_("Manage")
 FOLDED = (GROUPS, SAVED)  # long sections
 MAX_SHOWN = 5  # entries of a long section, before those behind a summary
 DRAFTS = "drafts"  # the name of the number of drafts
@@ -75,7 +76,8 @@ def rail(visit: Visit) -> Rail:
     lists = _read_lists(visit)
     current = _current_list(visit, lists)
     custom = navigation.custom_types(visit.service.registry.custom)
-    place = _current_place(visit.path, custom)
+    led = navigation.led_by(visit.actor)
+    place = _current_place(visit.path, custom, led)
     drafts = RailEntry(
         navigation.DRAFTS.path,
         shown(navigation.DRAFTS.label),
@@ -87,6 +89,7 @@ def rail(visit: Visit) -> Rail:
     team = [
         navigation.TASKS,
         *([navigation.ARTICLES] if lists.has_articles else []),
+        *([navigation.REPORTS] if navigation.may_open(visit.actor, navigation.REPORTS) else []),
         navigation.SETTINGS,
     ]
     sections = (
@@ -96,6 +99,7 @@ def rail(visit: Visit) -> Rail:
         (SAVED, _lists(visit, lists.saved, current)),
         (CUSTOMERS, _places(visit, place, [navigation.PEOPLE, navigation.ORGANIZATIONS, *custom])),
         (TEAM, _places(visit, place, team)),
+        (MANAGE, _places(visit, place, led)),
     )
     closed = visit.closed_groups
     return Rail(
@@ -130,12 +134,14 @@ def settings_group(visit: Visit) -> Words:
     return place.group if place is not None else ""
 
 
-def _current_place(path: str, custom: Sequence[NavigationItem] = ()) -> str:
-    """The path of the entry that a page belongs to; that of the settings for what is behind them."""
+def _current_place(path: str, custom: Sequence[NavigationItem] = (), led: Sequence[NavigationItem] = ()) -> str:
+    """The path of the entry that a page belongs to; that of the settings for what is behind them, unless the rail has
+    it as well. led: these pages."""
     place = navigation.place_of(path, custom)
     if place is None:
         return ""
-    return navigation.SETTINGS.path if place.group else place.path
+    is_behind = place.group and place.path not in {each.path for each in led}
+    return navigation.SETTINGS.path if is_behind else place.path
 
 
 def _current_list(visit: Visit, lists: TicketLists) -> str:

@@ -40,6 +40,7 @@ from server.people import unread as unread_notifications
 from server.quantities import bytes_text as bytes_text
 from server.quantities import distance as distance
 from server.quantities import duration as duration
+from server.quantities import short_duration as short_duration
 from server.records.pictures import drawn
 from server.times import instants
 from server.translation import N_, Words, _, shown
@@ -71,11 +72,12 @@ KEYS = (
 MACROS = {
     "fields": "token hidden summary field time_field zone_field area editor choice chooser ticks tick control_field "
     "field_grid start_from",
-    "buttons": "button undo asks draft copy",
+    "buttons": "button undo order_buttons asks draft copy",
     "texts": "badge state when short_time hint due breakable code_parts copied avatar snippet secret diff",
     "lists": "empty pager tabs findings",
     "charts": "bars columns rows tiles",
     "records": "fact files delivery folded hidden_address",
+    "steps": "steps",
     "panel": "set_form add_form remove_button",
     "frame": "bell mark rail_entries api",
 }
@@ -139,8 +141,13 @@ def tagged_path(name: str) -> str:
     return address("/search/ticket", q=f'tag:"{name}"')
 
 
+def status_path(name: str) -> str:
+    """The list of the tickets of a named status."""
+    return address("/search/ticket", q=f'status:"{name}"')
+
+
 def tag(name_of_tag: str, color: str, is_link: bool = False) -> Markup:
-    """A tag as a chip, with a dot of its color."""
+    """A tag or the name of a status as a chip, with a dot of its color."""
     shown_name = link(tagged_path(name_of_tag), name_of_tag) if is_link else name(name_of_tag)
     return Markup('<span class="badge tag" data-color="{}">{}</span>').format(color, shown_name)
 
@@ -279,7 +286,7 @@ def moment(visit: Visit, at: int) -> str:
 
 
 def soon(visit: Visit, at: int) -> str:
-    """A time as in a sentence: Mon 09:00 within a week, otherwise with its date. at: Unix seconds."""
+    """A time as in a sentence: Mon 09:00 within a week from now, otherwise with its date. at: Unix seconds."""
     zone = times.zone((visit.session.actor.timezone if visit.session is not None else "") or "UTC")
     return _locale(visit).soon(datetime.fromtimestamp(at, zone), datetime.fromtimestamp(visit.now, zone))
 

@@ -10,7 +10,7 @@ from server.dataclass import dataclass
 from server.record_types.record_type import RecordType
 from server.translation import N_, Words
 
-Who = Literal["worker", "admin", "manager"]
+Who = Literal["worker", "admin", "manager", "lead"]
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,8 @@ class NavigationItem:
     words: further search terms. icon: a name in icons.py. key: the letter after `g` that opens it. group: its group in
     the settings, "" for a page outside of them. about: what it is for; a page of the settings without it belongs to
     another one and is not listed there. new: path and label of the form of a new record, blank for none. who: the
-    workers who see it; `manager` stands for those who manage groups without being administrators."""
+    workers who see it; `manager` stands for those who manage groups without being administrators, `lead` for both.
+    for_leads: whether the rail of leads has it."""
 
     path: str
     label: Words
@@ -31,6 +32,7 @@ class NavigationItem:
     about: Words = ""
     new: tuple[str, Words] = ("", "")
     who: Who = "worker"
+    for_leads: bool = False
 
 
 SETTINGS = NavigationItem(
@@ -39,9 +41,12 @@ SETTINGS = NavigationItem(
 DRAFTS = NavigationItem("/drafts", N_("Drafts"), N_("unsent scheduled email"), icon="pencil", key="d")
 INBOX = NavigationItem("/inbox", N_("Inbox"), N_("tickets queue"), icon="inbox", key="i")
 COMPOSE = NavigationItem("/compose", N_("New ticket"), N_("compose write email"), icon="mail", key="n")
-START = NavigationItem("/", N_("Start"), N_("home overview reports charts"), icon="home", key="h")
+START = NavigationItem("/", N_("Start"), N_("home overview"), icon="home", key="h")
 PEOPLE = NavigationItem("/search/contact", N_("People"), N_("contacts customers requesters"), icon="user", key="u")
 ORGANIZATIONS = NavigationItem("/search/org", N_("Organizations"), N_("companies accounts"), icon="building", key="o")
+REPORTS = NavigationItem(
+    "/reports", N_("Reports"), N_("statistics figures charts performance"), icon="chart", key="v", who="lead"
+)
 TASKS = NavigationItem("/search/task", N_("Tasks"), N_("to do due"), icon="task", key="t")
 ARTICLES = NavigationItem("/search/kb_article", N_("Help articles"), N_("knowledge base"), icon="help")
 NOTIFICATIONS = NavigationItem("/notifications", N_("Notifications"), N_("bell unread mentions"), icon="bell")
@@ -67,6 +72,7 @@ PLACES = (
     ORGANIZATIONS,
     TASKS,
     ARTICLES,
+    REPORTS,
     NOTIFICATIONS,
     NavigationItem("/reminders", N_("Reminders"), N_("remind me snooze follow up")),
     NavigationItem("/help", N_("Help"), N_("documentation manual")),
@@ -75,7 +81,7 @@ PLACES = (
         TEAM,
         "admin",
         NavigationItem(
-            "/admin/people", N_("Workers"), N_("people users"), icon="people", key="p",
+            "/admin/people", N_("Workers"), N_("people users"), icon="people", key="p", for_leads=True,
             about=N_("Invite and deactivate colleagues, and reset their sign-in"),
         ),
         NavigationItem("/admin/people/new", N_("New worker"), N_("invite person")),
@@ -96,8 +102,49 @@ PLACES = (
         TEAM,
         "manager",
         NavigationItem(
-            "/admin/people/rosters", N_("Rosters"), N_("members"), icon="check",
+            "/admin/people/rosters", N_("Rosters"), N_("members"), icon="check", for_leads=True,
             about=N_("Who is a member of the groups that you manage"),
+        ),
+    ),
+    *_group(
+        PRODUCTIVITY,
+        "worker",
+        NavigationItem(
+            "/snippets", N_("Snippets"), N_("canned replies canned responses text blocks"), icon="clip", for_leads=True,
+            about=N_("Texts to insert into replies"),
+        ),
+        NavigationItem(
+            "/macros", N_("Macros"), N_("canned actions shortcuts one click"), icon="bolt", for_leads=True,
+            about=N_("Several steps on a ticket with one click"),
+        ),
+        NavigationItem(
+            "/search/saved_search", N_("Saved searches"), N_("views filters"), icon="search",
+            about=N_("Lists of the rail: your own, those of groups and those of everyone"),
+        ),
+    ),
+    *_group(
+        PRODUCTIVITY,
+        "admin",
+        NavigationItem(
+            "/admin/rules", N_("Rules"), N_("triggers when then automation workflow"), icon="check", for_leads=True,
+            about=N_("What happens to tickets by itself: assign, reply, remind, close"),
+            new=("/admin/rules/new", N_("New rule")),
+        ),
+        NavigationItem(
+            "/admin/targets", N_("Service targets"), N_("sla response resolution"), icon="pulse", for_leads=True,
+            about=N_("How soon to answer and to close tickets"),
+        ),
+        NavigationItem(
+            "/search/calendar", N_("Calendars"), N_("opening hours holidays"), icon="task",
+            about=N_("Opening hours and holidays for service targets and acknowledgements"),
+        ),
+        NavigationItem(
+            "/admin/statuses", N_("Ticket statuses"), N_("names states waiting pending"), icon="check",
+            about=N_("Names below open, waiting, closed and deleted, with their order and color"),
+        ),
+        NavigationItem(
+            "/admin/tags", N_("Tags"), N_("labels categories"), icon="tag",
+            about=N_("Rename, color, merge and delete the tags of tickets"),
         ),
     ),
     *_group(
@@ -137,51 +184,6 @@ PLACES = (
         ),
     ),
     *_group(
-        PRODUCTIVITY,
-        "worker",
-        NavigationItem(
-            "/search/snippet", N_("Snippets"), N_("canned replies canned responses text blocks"), icon="clip",
-            about=N_("Texts to insert into replies"),
-        ),
-        NavigationItem(
-            "/search/saved_search", N_("Saved searches"), N_("views filters"), icon="search",
-            about=N_("Lists of the rail: your own, those of groups and those of everyone"),
-        ),
-        NavigationItem(
-            "/automations", N_("Automations"), N_("scripts macros"), icon="bolt", key="a",
-            about=N_("Scripts and macros that do recurring work"),
-        ),
-    ),
-    *_group(
-        PRODUCTIVITY,
-        "admin",
-        NavigationItem("/automations/new", N_("New automation")),
-        NavigationItem(
-            "/automations/recipes", N_("Recipes"), N_("cookbook examples templates"), icon="records",
-            about=N_("Automations that are ready to use"),
-        ),
-        NavigationItem(
-            "/automations/events", N_("Events"), N_("bindings order triggers"), icon="bolt",
-            about=N_("Which automations run when something happens, and in which order"),
-        ),
-        NavigationItem(
-            "/admin/jobs/timers", N_("Timers"), N_("automation recurring"), icon="clock",
-            about=N_("Automations that run at certain times"),
-        ),
-        NavigationItem(
-            "/admin/targets", N_("Service targets"), N_("sla response resolution"), icon="pulse",
-            about=N_("How soon to answer and to close tickets"),
-        ),
-        NavigationItem(
-            "/admin/tags", N_("Tags"), N_("labels categories"), icon="tag",
-            about=N_("Rename, color, merge and delete the tags of tickets"),
-        ),
-        NavigationItem(
-            "/search/calendar", N_("Calendars"), N_("opening hours holidays"), icon="task",
-            about=N_("Opening hours and holidays for service targets and acknowledgements"),
-        ),
-    ),
-    *_group(
         CUSTOMERS_DATA,
         "worker",
         NavigationItem(
@@ -206,8 +208,48 @@ PLACES = (
         ),
     ),
     *_group(
+        YOU,
+        "worker",
+        NavigationItem(
+            "/account", N_("Account"), N_("profile password time zone"), icon="user", key="c",
+            about=N_("Your name, picture, password, language and time zone"),
+        ),
+        NavigationItem(
+            "/account#tickets", N_("After closing or sending"), N_("next ticket list stay advance"), icon="ticket",
+            about=N_("The next ticket, the list, or the ticket itself"),
+        ),
+        NavigationItem(
+            "/account#appearance", N_("Appearance and keys"), N_("dark theme density"), icon="keyboard",
+            about=N_("Theme, density and single-key shortcuts"),
+        ),
+        NavigationItem(
+            "/account#absence", N_("Absence"), N_("vacation holiday stand-in out of office"), icon="clock",
+            about=N_("When you are away, and who stands in for you"),
+        ),
+        NavigationItem(
+            "/account#notifications", N_("Email notifications"), N_("mail browser notification choose"), icon="bell",
+            about=N_("Which news also reach you by email or in the browser"),
+        ),
+        NavigationItem(
+            "/account#sessions", N_("Active sessions"), N_("sessions devices"), icon="list",
+            about=N_("Where you are signed in"),
+        ),
+        NavigationItem(
+            "/account/apps", N_("Authorized apps"), N_("consent authorized"), icon="apps",
+            about=N_("Programs that act for you"),
+        ),
+        NavigationItem(
+            "/account/second-factor", N_("Second factor"), N_("totp authenticator 2fa two-factor"), icon="key",
+            about=N_("Protect your account with codes from your phone"),
+        ),
+    ),
+    *_group(
         DEVELOPERS,
         "worker",
+        NavigationItem(
+            "/automations", N_("Automations"), N_("scripts"), icon="bolt", key="a",
+            about=N_("Scripts that do recurring work"),
+        ),
         NavigationItem(
             "/api", N_("API"), N_("explorer endpoints openapi"), icon="api", key="e",
             about=N_("Every request with its parameters, to try with your rights"),
@@ -217,6 +259,19 @@ PLACES = (
     *_group(
         DEVELOPERS,
         "admin",
+        NavigationItem("/automations/new", N_("New automation")),
+        NavigationItem(
+            "/automations/recipes", N_("Recipes"), N_("cookbook examples templates"), icon="records",
+            about=N_("Automations that are ready to use"),
+        ),
+        NavigationItem(
+            "/automations/events", N_("Events"), N_("bindings order triggers"), icon="bolt",
+            about=N_("Which automations run when something happens, and in which order"),
+        ),
+        NavigationItem(
+            "/admin/jobs/timers", N_("Timers"), N_("automation recurring"), icon="clock",
+            about=N_("Automations that run at certain times"),
+        ),
         NavigationItem(
             "/admin/tokens", N_("Tokens"), N_("api access bearer"), icon="key", key="k",
             about=N_("API keys for scripts and integrations"),
@@ -288,42 +343,6 @@ PLACES = (
             about=N_("The first steps again: address, email, demo data"),
         ),
     ),
-    *_group(
-        YOU,
-        "worker",
-        NavigationItem(
-            "/account", N_("Account"), N_("profile password time zone"), icon="user", key="c",
-            about=N_("Your name, picture, password, language and time zone"),
-        ),
-        NavigationItem(
-            "/account#tickets", N_("After closing or sending"), N_("next ticket list stay advance"), icon="ticket",
-            about=N_("The next ticket, the list, or the ticket itself"),
-        ),
-        NavigationItem(
-            "/account#appearance", N_("Appearance and keys"), N_("dark theme density"), icon="keyboard",
-            about=N_("Theme, density and single-key shortcuts"),
-        ),
-        NavigationItem(
-            "/account#absence", N_("Absence"), N_("vacation holiday stand-in out of office"), icon="clock",
-            about=N_("When you are away, and who stands in for you"),
-        ),
-        NavigationItem(
-            "/account#notifications", N_("Email notifications"), N_("mail browser notification choose"), icon="bell",
-            about=N_("Which news also reach you by email or in the browser"),
-        ),
-        NavigationItem(
-            "/account#sessions", N_("Active sessions"), N_("sessions devices"), icon="list",
-            about=N_("Where you are signed in"),
-        ),
-        NavigationItem(
-            "/account/apps", N_("Authorized apps"), N_("consent authorized"), icon="apps",
-            about=N_("Programs that act for you"),
-        ),
-        NavigationItem(
-            "/account/second-factor", N_("Second factor"), N_("totp authenticator 2fa two-factor"), icon="key",
-            about=N_("Protect your account with codes from your phone"),
-        ),
-    ),
 )  # fmt: skip
 _BY_PATH = {each.path: each for each in PLACES}
 _ALONE = ("/records",)  # a record's pages belong to the list of its type
@@ -332,7 +351,17 @@ _RECORDS, _LISTS = "/records/", "/search/"
 
 def open_to(actor: Actor) -> list[NavigationItem]:
     """The pages that a worker may open."""
-    return [each for each in PLACES if _may(actor, each)]
+    return [each for each in PLACES if may_open(actor, each)]
+
+
+def is_lead(actor: Actor) -> bool:
+    """Whether a worker leads others: an administrator, or a manager of a group."""
+    return actor.is_admin or bool(actor.manages)
+
+
+def led_by(actor: Actor) -> list[NavigationItem]:
+    """The pages of the settings in the rail of a lead; none for other workers."""
+    return [each for each in open_to(actor) if each.for_leads] if is_lead(actor) else []
 
 
 def settings_of(actor: Actor) -> dict[str, list[NavigationItem]]:
@@ -364,7 +393,9 @@ def place_of(path: str, further: Sequence[NavigationItem] = ()) -> NavigationIte
     return place_of(list_path, further) if list_path else None
 
 
-def _may(actor: Actor, place: NavigationItem) -> bool:
+def may_open(actor: Actor, place: NavigationItem) -> bool:
     if place.who == "manager":
         return not actor.is_admin and bool(actor.manages)
+    if place.who == "lead":
+        return is_lead(actor)
     return actor.is_admin or place.who == "worker"

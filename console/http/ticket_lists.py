@@ -58,7 +58,7 @@ STANDARD = {
         TicketList("unassigned", N_("Unassigned"), "inbox", "status:open owner.id:none"),
         TicketList("all-waiting", N_("Waiting"), "clock", "status:waiting"),
         TicketList("open", N_("All open"), "list", "status:open"),
-        TicketList(LATE, N_("Overdue"), "bell", "status:open due:<now"),  # shown if there are service targets
+        TicketList(LATE, N_("Overdue"), "bell", "due:<now"),  # shown if there are service targets
     )
 }
 

@@ -5,7 +5,6 @@ import hmac
 import json
 import re
 import secrets
-from contextlib import suppress
 from dataclasses import field
 from functools import cached_property
 from typing import Any
@@ -20,9 +19,9 @@ from server.access.service_actor import own_context
 from server.access.sessions import Session
 from server.context import Context, Service
 from server.dataclass import dataclass
-from server.errors import NotFound, TooLarge, Unavailable
+from server.errors import NotFound, TooLarge
 from server.first_start import setup
-from server.people import form_drafts, preferences, security
+from server.people import form_drafts, security
 from server.people.preferences import Preferences
 from server.people.sign_in import NewSession, Peer
 from server.records import catalogs
@@ -316,14 +315,9 @@ class Visit:
         return {"text": text, "undo": undo, "fields": pairs}
 
     def is_first(self, hint: str) -> bool:
-        """Whether the worker has not seen a hint about keys yet; it counts as seen from now on."""
+        """Whether the worker has not seen a hint about keys yet. Scripts report when it was shown."""
         has_none = self.session is None or self.session.waits_for_code or not self.preferences.has_keys
-        is_unseen = self.is_by_itself or AHEAD in self.request.headers or self.request.method == "HEAD"
-        if has_none or is_unseen or hint in self.preferences.hints:
-            return False
-        with suppress(Unavailable):  # a full disk must not prevent reading the page
-            preferences.see_hint(self.ctx, hint)
-        return True
+        return not has_none and hint not in self.preferences.hints
 
 
 def _pairs(fields: dict[str, Any]) -> list[tuple[str, str]]:

@@ -5,7 +5,7 @@ The state of a list is in its address: `q`, `sort`, `page`, `limit`, `columns`, 
 not records: see row_view.py."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any
 from urllib.parse import urlencode
@@ -35,7 +35,7 @@ from server.records.search_help.mistakes import QueryMistake
 from server.records.search_help.query_help import QueryHelp
 from server.search.query_texts import narrowed_query, sorted_query
 from server.tickets import following
-from server.translation import N_, Words, _, ngettext, shown, shown_mark
+from server.translation import N_, Words, _, about_field, lazy_gettext, ngettext, shown, shown_mark
 
 PAGE_SIZES = (25, 50, 100)
 MAX_SUBTOTAL_ROWS = 12  # values of a subtotal above a list, those with most hits
@@ -61,7 +61,8 @@ class BulkAction:
     record, by its id. is_there: whether a visitor sees it. is_rare: whether it is in the menu *More*. says: the message
     after it, for one record and for `{count}`; `{value}` is the chosen value. says_none: the message if the value is
     blank. suggest: the path with completions of the typed value. change: acts on a record by its id with the value, in
-    place of setting the field, and returns the fields that its undo restores."""
+    place of setting the field, and returns the fields that its undo restores. are_acts: whether each choice is found
+    by its own words in the jump dialog."""
 
     name: str
     label: Words
@@ -83,6 +84,7 @@ class BulkAction:
     says_none: tuple[str, str] = ("", "")
     suggest: str = ""
     change: Callable[[Visit, int, str], dict[str, str]] | None = None
+    are_acts: bool = False
 
     def sentence(self, visit: Visit, count: int, value: str) -> str:
         """The message after the action on `count` records."""
@@ -160,6 +162,16 @@ def declare(worklist: Worklist) -> Worklist:
     return worklist
 
 
+def require_columns(names: Iterable[str], available: Iterable[str]) -> None:
+    """Raises Invalid for a name that is not among the available columns."""
+    for name in names:
+        if name not in available:
+            problem = lazy_gettext(
+                "there is no column '{name}'{nearest}", name=name[:60], nearest=nearest(name, available)
+            )
+            raise Invalid(about_field("columns", problem), field="columns")
+
+
 def available(visit: Visit, worklist: Worklist) -> dict[str, ListColumn]:
     """The columns that a list may show, by key."""
     if worklist.source is not None:
@@ -233,11 +245,7 @@ class TableView(ABC):
         """The columns in the address, else those that the worker saved, else the default ones."""
         requested = [name for name in self.visit.query.text("columns", "").split(",") if name]
         saved = list_columns.chosen_columns(self.visit.ctx, self.of.path) if not requested else []
-        for name in requested:
-            if name not in self.available:
-                raise Invalid(
-                    f"columns: there is no column '{name[:60]}'{nearest(name, self.available)}", field="columns"
-                )
+        require_columns(requested, self.available)
         chosen = requested or [name for name in saved if name in self.available]
         self._has_default_columns = not chosen
         names = chosen or list(self.of.columns)

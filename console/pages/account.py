@@ -7,22 +7,19 @@ from dataclasses import replace
 import segno
 from markupsafe import Markup
 
-from console.html import ui
 from console.html.form import Form
 from console.html.rendering import render
 from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
-from console.lists import lookup
+from console.pages import absences
 from console.pages.login import new_password
 from server.access import totp
 from server.errors import HelpdeskError, Invalid, NotAuthenticated, NotFound, TooMany
 from server.people import login_address, password_change, preferences, profile, security, sign_in
-from server.record_types.shared import absence
 from server.records import notification_mail
 from server.translation import N_, _, ngettext
 
-STAND_IN = "away_stand_in_id"
 ISSUER = N_("Helpdesk")
 _SECRET = re.compile(r"[A-Z2-7]{32}\Z")
 
@@ -42,26 +39,27 @@ def save_profile(visit: Visit) -> PageResponse:
 @page("POST", "/account/absence")
 def save_absence(visit: Visit) -> PageResponse:
     """Sets the absence of the worker and their stand-in."""
-    form, before = Form.sent(visit.form, absence.FIELDS), _absence(visit)
-    try:
-        sent = {name: form.text(name) for name in absence.FIELDS if name in visit.form}
-        if STAND_IN in sent:
-            sent[STAND_IN] = str(lookup.chosen_id(visit, "worker", sent[STAND_IN], STAND_IN))
-        profile.change(visit.ctx, sent)
-    except HelpdeskError as error:
-        return show(visit, absence=form.refuse(error))
-    visit.flash(_("Absence saved."), visit.path, **{name: before.get(name) for name in absence.FIELDS})
+    before = absences.stored_form(visit, visit.actor.worker_id)
+    form = absences.save(visit, visit.actor.worker_id)
+    if form.is_wrong:
+        return show(visit, absence=form)
+    visit.flash(_("Absence saved."), visit.path, **absences.fields_of(before))
+    return see("/account#absence")
+
+
+@page("POST", "/account/absence/begin")
+def begin_absence(visit: Visit) -> PageResponse:
+    """Be away from now on."""
+    before = absences.begin(visit, visit.actor.worker_id)
+    visit.flash(_("You are away until you are back."), "/account/absence", **absences.fields_of(before))
     return see("/account#absence")
 
 
 @page("POST", "/account/absence/end")
 def end_absence(visit: Visit) -> PageResponse:
     """Be back at once."""
-    before = _absence(visit)
-    if before.get("away_from") or before.get("away_until"):
-        profile.change(visit.ctx, {"away_from": "", "away_until": ""})
-    back = {name: before.get(name) for name in absence.FIELDS}
-    visit.flash(_("Welcome back."), "/account/absence", **back)
+    before = absences.end(visit, visit.actor.worker_id)
+    visit.flash(_("Welcome back."), "/account/absence", **absences.fields_of(before))
     return see("/account#absence")
 
 
@@ -191,7 +189,7 @@ def show(visit: Visit, **given: Form) -> PageResponse:
         "appearance": Form.from_values({"theme": look.theme, "density": look.density, "has_keys": keys}),
         "tickets": Form.from_values({"destination": look.destination, "writing": look.writing}),
         "notifications": _notifications(visit),
-        "absence": _absence(visit),
+        "absence": absences.stored_form(visit, worker_id),
         "password": Form(),
         **given,
     }
@@ -216,19 +214,12 @@ def show(visit: Visit, **given: Form) -> PageResponse:
             ("stay", N_("Stay on the ticket")),
         ],
         writings=[("markdown", N_("Markdown")), ("rich", N_("Rich text"))],
-        stand_ins=lookup.choosable(visit, "worker", f"isDisabled:no id:!={worker_id}", forms["absence"].get(STAND_IN)),
+        stand_ins=absences.stand_ins(visit, worker_id, forms["absence"]),
         away=profile.absence_of(visit.ctx, worker_id),
         mailed=notification_mail.LABELS,
         answers=visit.service.settings.answer_by_mail,
         densities=[("normal", N_("Normal")), ("compact", N_("Compact"))],
     )
-
-
-def _absence(visit: Visit) -> Form:
-    """One's absence as it is stored, with times as they are typed."""
-    own = profile.own_record(visit.ctx)
-    times = {name: ui.time_text(visit, own[name]) for name in ("away_from", "away_until")}
-    return Form.from_values(times | {STAND_IN: str(own[STAND_IN] or "")})
 
 
 def _notifications(visit: Visit) -> Form:

@@ -13,7 +13,7 @@ from console.http.visit import Visit
 from server import times
 from server.automation import bindings, checker, names
 from server.errors import Invalid, NotFound
-from server.people import form_drafts
+from server.people import form_drafts, preferences
 from server.record_types.shared import callbacks, scope_check
 from server.translation import _
 from server.web import reach
@@ -49,6 +49,13 @@ def zones(visit: Visit) -> PageResponse:
     words = visit.query.text("q", "").lower().replace("_", " ").split()
     fitting = [name for name in times.zones() if all(word in name.lower().replace("_", " ") for word in words)]
     return json_response({"results": [{"label": name} for name in fitting[:MAX_ZONES]]})
+
+
+@page("POST", "/-/hint")
+def see_hint(visit: Visit) -> PageResponse:
+    """Stores that the worker has seen a hint about keys. Raises Invalid."""
+    preferences.see_hint(visit.ctx, visit.form.text("hint", ""))
+    return json_response({})
 
 
 @page("POST", "/-/draft", form_bytes=TEXT_BYTES)

@@ -5,6 +5,7 @@ needs the password again, since by the API a worker can do what the console asks
 
 import json
 
+from console.forms.examples import DATA_QUERIES, chosen, options
 from console.html.form import Form
 from console.html.rendering import render
 from console.html.ui import Sample, bytes_text
@@ -28,6 +29,7 @@ AS, WITH = "as", "with"  # the fields that say as which app, and with which of i
 FORM_BYTES = 4 * 1024 * 1024  # bytes of a request
 MAX_SHOWN_CHARS = 200_000  # characters of a response body
 MAX_FOUND = 200  # operations that a search shows
+DATA_QUERY = "data_query"  # the operation that has examples
 NOT_SENT = ("", N_("not sent"))
 FLAGS = [NOT_SENT, ("1", "yes: 1"), ("0", "no: 0")]
 METHODS = {"get": "ok", "post": "info", "put": "warn", "patch": "warn", "delete": "err"}
@@ -82,7 +84,8 @@ def show_operation(visit: Visit) -> PageResponse:
     """One operation. Values in the address, such as q, fill in the form. Raises NotFound."""
     operation = flat_operations.find(visit.service, visit.arguments["name"])
     named = {one.key: one.name for one in operation.inputs if one.place in ("path", "query") and "[" not in one.name}
-    values = {key: visit.query.text(name, "") for key, name in named.items()}
+    examples = chosen(visit, DATA_QUERIES) if operation.name == DATA_QUERY else {}
+    values = {key: visit.query.text(name, examples.get(name, "")) for key, name in named.items()}
     return _shown(visit, operation, Form.from_values({one.key: values.get(one.key, "") for one in operation.inputs}))
 
 
@@ -137,6 +140,7 @@ def _shown(visit: Visit, operation: FlatOperation, form: Form, reply: OwnRespons
         may_write=visit.who.is_stepped_up(visit.now),
         as_field=AS,
         with_field=WITH,
+        starts=options(DATA_QUERIES) if operation.name == DATA_QUERY else [],
         apps=lookup.choosable(visit, "oauth_app", chosen=form.get(AS)) if visit.actor.is_admin else None,
     )
 

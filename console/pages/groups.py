@@ -8,6 +8,7 @@ from typing import Any
 from console.forms.controls import Control
 from console.forms.record_form import OpenForm, RecordForm
 from console.forms.record_pages import RecordPages, declare_pages
+from console.html import ui
 from console.html.form import Form
 from console.html.rendering import render
 from console.html.ui import PAGE_ROWS, quoted
@@ -22,12 +23,12 @@ from console.pages.people import TABS
 from console.tickets.frames import document_of, framed
 from server.errors import BadQuery, Forbidden, HelpdeskError, Invalid
 from server.mailroom import mail_setup
-from server.people import groups
+from server.people import groups, next_owner
 from server.people.rosters import MANAGER, MEMBER, REMOVE
 from server.people.types.group import LAST, NONE, THREAD
 from server.records import records
 from server.records.records import SearchRequest
-from server.tickets import preview
+from server.tickets import assign_queue, preview
 from server.translation import N_, _, ngettext
 
 URI = "group"
@@ -43,13 +44,23 @@ HOURS = (
     ("inside", N_("Inside the hours of a calendar")),
     ("outside", N_("Outside the hours of a calendar")),
 )
+WAYS = (
+    (next_owner.OFF, N_("Not automatically")),
+    (next_owner.ROUND_ROBIN, N_("Round robin: members take turns")),
+    (next_owner.FEWEST_OPEN, N_("To the member with the fewest open tickets")),
+)
+PRESENCES = (
+    (next_owner.ANYBODY, N_("Members who are not away")),
+    (next_owner.TODAY, N_("Members who were here today and are not away")),
+    (next_owner.ACTIVE, N_("Members who were here in the last 15 minutes and are not away")),
+)
 FORM = RecordForm(URI, (
     Control("name", N_("Name"), ""),
     Control("is_private", N_("Only members can read its tickets"),
             N_("Everybody else cannot see them, not even in lists and searches. Administrators see all tickets.")),
     Control("is_default", N_("Default group"),
             N_("Gets email that matches no other group. Exactly one group is the default.")),
-    Control("reply_address_id", N_("Reply address")),
+    Control("reply_address_id", N_("Reply address"), heading=N_("Replies")),
     Control("reply_personal", hint=N_("Shown as the sender's name. Blank: the name of the group. {{full_name}} is "
                                       "the worker who writes.")),
     Control("language", N_("Language of its email"),
@@ -76,8 +87,20 @@ FORM = RecordForm(URI, (
     Control("ack_calendar_id", N_("Calendar"),
             N_("Available time in the calendar counts as inside, everything else as outside."),
             none=N_("None")),
+    Control("assign_way", N_("Assign tickets"), N_("For open tickets without an owner, however they arrive."), "choice",
+            options=WAYS),
+    Control("assign_presence", N_("Assign to"), N_("Everyone enters absences in their account."), "choice",
+            options=PRESENCES),
+    Control("assign_managers", N_("Managers get tickets, too"), ""),
+    Control("assign_max_open", N_("Open tickets per member, at most"),
+            N_("In this group. Blank: no limit. The limit for all groups is on each member's page."), blank="0"),
+    Control("assign_calendar_id", N_("Hours"), N_("At other times tickets wait, and are assigned first when the hours "
+                                                  "begin."), none=N_("Always")),
 ))  # fmt: skip
-ACKNOWLEDGEMENT = tuple(each.name for each in FORM.controls if isinstance(each, Control) and each.name[:4] == "ack_")
+ACKNOWLEDGEMENT, ASSIGNMENT = (
+    tuple(each.name for each in FORM.controls if isinstance(each, Control) and each.name.startswith(prefix))
+    for prefix in ("ack_", "assign_")
+)
 BUCKET = RecordForm(
     "bucket",
     (
@@ -90,6 +113,7 @@ BUCKET = RecordForm(
     ),
 )
 PARTS = [(REMOVE, N_("none")), (MEMBER, N_("member")), (MANAGER, N_("manager"))]
+MAX_CANDIDATES = 60  # members listed beside the form
 MAX_COLUMNS = 8  # groups side by side on the page of rosters
 COLUMNS = "groups"  # the parameter that says which page of them
 
@@ -137,6 +161,14 @@ def delete(visit: Visit) -> PageResponse:
         return show_delete(visit, Form().refuse(error))
     visit.flash(_("{name} deleted.", name=group["name"]))
     return see(BASE)
+
+
+@page("POST", f"{BASE}/{{id}}/assign", "admin")
+def assign_unowned(visit: Visit) -> PageResponse:
+    """Assigns the open tickets of a group that have no owner."""
+    count = assign_queue.add_unowned(visit.ctx, visit.id)
+    visit.flash(ngettext("{count} ticket will be assigned.", "{count} tickets will be assigned.", count))
+    return see(f"{BASE}/{visit.id}#assignment")
 
 
 # -- buckets -----------------------------------------------------------------------------------------------------------
@@ -229,6 +261,7 @@ def show_rosters(visit: Visit, form: Form | None = None) -> PageResponse:
         wrong=wrong,
         groups=listed,
         members=chosen,
+        managed={id for workers in members.values() for id in workers},
         before=json.dumps(shown, separators=(",", ":")),
         parts=PARTS,
         removed=REMOVE,
@@ -271,7 +304,27 @@ def _form(visit: Visit, fields: OpenForm, bucket_form: Form | None = None) -> Pa
         buckets=buckets,
         people=people,
         acknowledgement=ACKNOWLEDGEMENT,
+        assignment=ASSIGNMENT,
+        outlook=assign_queue.outlook(visit.ctx, fields.id) if fields.id else None,
+        most_candidates=MAX_CANDIDATES,
+        why=_why,
     )
+
+
+def _why(visit: Visit, candidate: next_owner.Candidate) -> str:
+    """Returns why a member gets no ticket, or how many open tickets they have."""
+    count, most = ui.number(visit, candidate.open), ui.number(visit, candidate.max_open)
+    in_group = ui.number(visit, candidate.open_in_group)
+    if candidate.skipped == next_owner.AWAY and candidate.until:
+        return _("away until {time}", time=ui.soon(visit, candidate.until))
+    return {
+        next_owner.AWAY: _("away until further notice"),
+        next_owner.MANAGER: _("manager"),
+        next_owner.NOT_TODAY: _("not here today"),
+        next_owner.NOT_ACTIVE: _("not here now"),
+        next_owner.FULL: _("{count} of {most} open", count=count, most=most),
+        next_owner.FULL_IN_GROUP: _("{count} of {most} open in this group", count=in_group, most=most),
+    }.get(candidate.skipped, _("{count} open", count=count))
 
 
 def _sender(visit: Visit, fields: OpenForm) -> Control:

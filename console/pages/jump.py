@@ -33,11 +33,12 @@ SETTINGS_PAGE = "/admin/system/settings"
 
 @dataclass(frozen=True)
 class JumpKind:
-    """Records that have a page. path: of one of them, by its id."""
+    """Records that have a page. path: of one of them, by its id. is_open: whether every worker may open it."""
 
     uri: str
     label: str
     path: str
+    is_open: bool = False
 
 
 KINDS = (
@@ -53,6 +54,7 @@ KINDS = (
     JumpKind("custom_fieldset", N_("Fieldset"), "/admin/fields/sets/{}"),
     JumpKind("automation_timer", N_("Timer"), "/admin/jobs/timers/{}"),
     JumpKind("automation_event", N_("Event"), "/automations/events/{}"),
+    JumpKind("snippet", N_("Snippet"), "/snippets/{}", is_open=True),
 )
 PLACES = {each.uri: each.path for each in KINDS}
 # What any worker looks for by name, besides tickets.
@@ -165,18 +167,18 @@ def _saved(visit: Visit, q: str) -> list[JumpTarget]:
 
 
 def _records(visit: Visit, q: str) -> list[JumpTarget]:
-    """People for everybody; what administrators look after for them."""
+    """People and snippets for everybody; what administrators look after for them."""
     hits = [
         JumpTarget(str(each[records.LABEL]), shown(label), paths.record(uri, each["id"]))
         for uri, label in PEOPLE
         for each in records.search_names(visit.ctx, uri, q, MAX_OF_KIND)["results"]
     ]
-    if visit.actor.is_admin:
-        hits += [
-            JumpTarget(each["_label"], shown(kind.label), kind.path.format(each["id"]))
-            for kind in KINDS
-            for each in records.search_names(visit.ctx, kind.uri, q, MAX_OF_KIND)["results"]
-        ]
+    hits += [
+        JumpTarget(each["_label"], shown(kind.label), kind.path.format(each["id"]))
+        for kind in KINDS
+        if kind.is_open or visit.actor.is_admin
+        for each in records.search_names(visit.ctx, kind.uri, q, MAX_OF_KIND)["results"]
+    ]
     return hits
 
 
@@ -203,9 +205,9 @@ def _help(visit: Visit, q: str) -> list[JumpTarget]:
 
 
 def place_of(visit: Visit, uri: str, id: int = 0) -> str:
-    """The page where administrators edit or create such a record, "" if it has none of its own."""
-    path = PLACES.get(uri, "") if visit.actor.is_admin else ""
-    return path.format(id or "new")
+    """The page where the worker edits or creates such a record, "" if it has none of its own."""
+    is_admin = visit.actor.is_admin
+    return next((each.path.format(id or "new") for each in KINDS if each.uri == uri and (each.is_open or is_admin)), "")
 
 
 def _fits(words: list[str], text: str) -> bool:

@@ -1,5 +1,7 @@
 """The start page: the day of a worker, and that of the team for those who lead it."""
 
+import json
+
 from console.html.form import sentence
 from console.html.rendering import render
 from console.html.samples import Sample
@@ -8,13 +10,13 @@ from console.http import ticket_lists
 from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
-from console.pages import reports
+from console.pages import start_figures
 from server.automation import log_search
 from server.first_start import demo, setup, to_do
 from server.outbox import mail_queue
 from server.people import security, token_lists
 from server.queries import desk_figures
-from server.record_types.shared import paths
+from server.record_types.shared import entries, paths
 from server.records import records
 from server.records.records import LABEL, SearchRequest
 from server.translation import N_, _
@@ -44,7 +46,7 @@ def show(visit: Visit) -> PageResponse:
     is_lead = visit.actor.is_admin or bool(visit.actor.manages)
     times = desk_figures.times(ctx) if is_lead else []
     lists = ticket_lists.read(ctx, counts_all=False)
-    reported = [("/rest/data/query.json", q) for q in reports.queries(visit)] if is_lead else []
+    reported = [("/rest/data/query.json", q) for q in start_figures.queries(visit)] if is_lead else []
     searches = [
         ("/rest/records/notification/search.json", news.q),
         ("/rest/records/ticket/search.json", NEXT),
@@ -54,15 +56,16 @@ def show(visit: Visit) -> PageResponse:
     return render(
         visit,
         "start.html",
-        own=reports.own_tiles(visit, lists),
+        own=start_figures.own_tiles(visit, lists),
         news=records.search(ctx, "notification", news),
         tickets=[
             (paths.ticket(each["mask"]), each)
             for each in records.search(ctx, "ticket", SearchRequest(NEXT, MAX_NEW))["results"]
         ],
-        charts=reports.own_chart(visit),
-        team=reports.team_tiles(visit, lists, times) if is_lead else (),
-        pictures=reports.pictures(visit, times) if is_lead else (),
+        charts=start_figures.own_chart(visit),
+        team=start_figures.team_tiles(visit, lists, times) if is_lead else (),
+        pictures=start_figures.pictures(visit, times) if is_lead else (),
+        brief=lambda each: entries.brief(json.loads(each["event_json"])) or each[LABEL],
         most_wrong=MOST_WRONG,
         sentence=sentence,
         suggestions=_suggestions(visit) if visit.actor.is_admin else (),

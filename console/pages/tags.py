@@ -15,7 +15,7 @@ from console.lists.worklist import Worklist, declare
 from console.lists.worklist_columns import ListColumn
 from server.errors import HelpdeskError
 from server.records import records
-from server.tickets import ticket_tags
+from server.tickets import tag_merge
 from server.translation import N_, _, shown
 
 URI, BASE = "tag", "/admin/tags"
@@ -77,8 +77,16 @@ def merge(visit: Visit) -> PageResponse:
     """Merges the tag into another one; an error is shown on its form."""
     try:
         into = lookup.chosen_id(visit, URI, visit.form.text("into", ""), "into")
-        name = ticket_tags.merge(visit.ctx, visit.id, into)
+        name = tag_merge.merge(visit.ctx, visit.id, into or 0)
     except HelpdeskError as error:
         return PAGES.shown(visit, PAGES.open(visit, visit.id).refuse(error))
-    visit.flash(_("Merged into {label}.", label=name))
+    visit.flash(_("Merged into {label}.", label=name), f"{BASE}/{into}/unmerge")
+    return see(BASE)
+
+
+@page("POST", f"{BASE}/{{id}}/unmerge", "admin")
+def unmerge(visit: Visit) -> PageResponse:
+    """Brings the tag back that was merged into this one last."""
+    _id, name = tag_merge.undo(visit.ctx, visit.id)
+    visit.flash(_("{name} is a tag of its own again.", name=name))
     return see(BASE)

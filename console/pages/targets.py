@@ -10,7 +10,8 @@ from server.translation import N_
 URI, BASE = "service_target", "/admin/targets"
 LIST = declare(Worklist(
     URI, BASE, N_("Service targets"),
-    ("_label", "group_id", "importance_min", "response_minutes", "resolution_minutes", "calendar_id", "is_disabled"),
+    ("_label", "group_id", "importance_min", "response_minutes", "next_response_minutes", "resolution_minutes",
+     "calendar_id", "is_disabled"),
     sort="name", none=N_("No service target matches."),
     empty=N_("Define how soon tickets must be answered and closed. Lists then show what is due, and "
              "workers are warned in time."),
@@ -22,10 +23,13 @@ FORM = RecordForm(URI, (
     Control("importance_min", N_("Minimum importance"),
             N_("0 to 100. If several targets match a ticket, a target of its group wins over one of all "
                                                            "groups, then the higher importance.")),
-    Control("response_minutes", N_("First response"), N_("In minutes. Blank or 0: no target.")),
-    Control("resolution_minutes", N_("Resolution"), N_("In minutes of open time. Blank or 0: no target.")),
+    Control("response_minutes", N_("First response"), N_("In minutes. Blank or 0: no target."), heading=N_("Times")),
+    Control("next_response_minutes", N_("Next response"),
+            N_("In minutes from a customer's message until the next reply. Blank or 0: no target.")),
+    Control("resolution_minutes", N_("Resolution"),
+            N_("In minutes, without the time in which its clock is paused. Blank or 0: no target.")),
     Control("calendar_id", N_("Hours"), N_("Only the available time of the calendar counts."),
-            none=N_("Around the clock")),
+            none=N_("Around the clock"), heading=N_("Hours and warnings")),
     Control("warning_minutes", N_("Warn (minutes before)"),
             N_("How long before the deadline the owner and the watchers are notified. For unassigned "
                                                                "tickets, the managers of the group are.")),

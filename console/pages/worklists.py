@@ -25,7 +25,7 @@ from console.pages.jump import place_of
 from console.tickets import inbox, present
 from server.context import Context
 from server.digits import id_in
-from server.errors import AdminOnly, Invalid, NotFound, NotOffered, nearest
+from server.errors import AdminOnly, Invalid, NotFound, NotOffered
 from server.people import list_columns
 from server.records import changes, records
 from server.records.records import SearchRequest
@@ -128,10 +128,7 @@ def choose_columns(visit: Visit) -> PageResponse:
     """Keep which columns a list shows; none for those that it begins with. Raises Invalid, NotFound."""
     listing = asked_list(visit)
     names = [] if visit.form.flag("usual") else visit.form.text_list("columns")
-    available = worklist.available(visit, listing)
-    for name in names:
-        if name not in available:
-            raise Invalid(f"columns: there is no column '{name[:60]}'{nearest(name, available)}", field="columns")
+    worklist.require_columns(names, worklist.available(visit, listing))
     list_columns.choose(visit.ctx, listing.path, names)
     return see(_back(visit, listing))
 

@@ -69,5 +69,6 @@ export async function acts(text) {
     const rest = after(typed, verb);
     if (rest) filled.push(...(await ofField(field, verb, rest)));
   }
+  for (const field of all(".bulk select[data-acts]")) filled.push(...(await ofField(field, label(field.nextElementSibling), text)));
   return [...plain, ...filled].slice(0, MOST).map((each) => ({ ...each, note: t("Action") }));
 }

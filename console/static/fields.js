@@ -31,7 +31,7 @@ if (zone && (!zone.value || zone.value === "UTC")) zone.value = Intl.DateTimeFor
 for (const form of all("form[data-guard]")) {
   let isChanged = false;
   for (const name of ["input", "change"]) form.addEventListener(name, () => (isChanged = true));
-  form.addEventListener("submit", () => (isChanged = false));
+  form.addEventListener("submit", ({ submitter }) => submitter?.hasAttribute("formtarget") || (isChanged = false)); // a preview saves nothing
   addEventListener("beforeunload", (event) => {
     if (isChanged) event.preventDefault();
   });

@@ -47,7 +47,7 @@ addEventListener("pointerdown", () => (origin = null));
 // What a page itself has a key for: a link or a button is pressed, a field is gone to. They are listed with the others.
 function press(key) {
   const found = document.querySelector(`[data-hotkey="${CSS.escape(key)}"]`);
-  if (!found) return false;
+  if (!found || found.hidden) return false;
   const more = found.matches("summary") && found.parentElement;
   if (more) {
     more.open = true;

@@ -24,7 +24,7 @@ function sendNow(form, button) {
 
 addEventListener("submit", async (event) => {
   const form = event.target;
-  if (event.defaultPrevented || form.method !== "post" || form.target || form.closest("dialog")) return;
+  if (event.defaultPrevented || form.method !== "post" || form.target || event.submitter?.hasAttribute("formtarget") || form.closest("dialog")) return;
   if (document.querySelector("[data-stop]")) return; // the page shows its own button once the browser sends the form
   event.preventDefault();
   if (form.dataset.reaching) return;

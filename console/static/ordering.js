@@ -2,12 +2,14 @@
 import { all } from "./page.js";
 import { t } from "./say.js";
 
+const MOVE = "form[action$='/move']";
+
 for (const body of all("[data-order]")) {
   let dragged = null;
   for (const row of body.rows.length > 1 ? body.rows : []) {
     const handle = Object.assign(document.createElement("span"), { className: "handle", draggable: true, title: t("Drag"), textContent: "⠿" });
     handle.setAttribute("aria-hidden", "true");
-    row.querySelector("form").before(handle);
+    row.querySelector(MOVE).before(handle);
     handle.addEventListener("dragstart", (event) => {
       dragged = row;
       event.dataTransfer.effectAllowed = "move";
@@ -19,7 +21,7 @@ for (const body of all("[data-order]")) {
       if (!dragged || dragged === row) return;
       event.preventDefault();
       const rows = [...body.rows];
-      const form = dragged.querySelector("form");
+      const form = dragged.querySelector(MOVE);
       form.append(Object.assign(document.createElement("input"), { type: "hidden", name: "by", value: rows.indexOf(row) - rows.indexOf(dragged) }));
       form.requestSubmit();
     });

@@ -19,34 +19,48 @@ function leading(q) {
   return to.pathname + to.search;
 }
 
-function reason(q, { message, start, end, instead }) {
+function reason(q, { message, start, end, instead }, id, link) {
   const parts = [message];
-  if (instead) parts.push(" ", made("a", t("Use “{name}”", { name: instead }), { href: leading(q.slice(0, start) + instead + q.slice(end)) }));
+  if (instead) parts.push(" ", link(t("Use “{name}”", { name: instead }), q.slice(0, start) + instead + q.slice(end)));
   const copy = made("code", [q.slice(0, start), made("mark", q.slice(start, end)), q.slice(end)], { dir: "auto" });
-  return made("p", [...parts, made("br", []), copy], { class: "wrong", id: "q-error", role: "status" });
+  return made("p", [...parts, made("br", []), copy], { class: "wrong", id, role: "status" });
 }
 
-function chip({ words, without }) {
+function chip({ words, without }, link) {
   const cross = made("span", "×", { "aria-hidden": "true" });
-  return made("li", made("a", [made("bdi", words), " ", cross], { href: leading(without), "aria-label": t("Remove {term}", { term: words }) }));
+  return made("li", link([made("bdi", words), " ", cross], without, { "aria-label": t("Remove {term}", { term: words }) }));
 }
 
 enhance((root) => {
   for (const input of all("[data-query]", root)) {
     const part = input.closest("[data-part]");
+    const rows = part.querySelector("[data-rows]");
+    const errorId = rows ? "q-error" : `${input.id}-told`;
     const [told, chips] = ["[data-told]", "[data-chips]"].map((name) => part.querySelector(name));
     let before = "";
 
+    // Above rows it leads to the list with another text; in a form it changes the line.
+    function link(label, text, values = {}) {
+      if (rows) return made("a", label, { ...values, href: leading(text) });
+      const button = made("button", label, { ...values, type: "button", class: "link" });
+      button.addEventListener("click", () => {
+        input.value = text;
+        input.focus();
+        find();
+      });
+      return button;
+    }
+
     function show(q, answer) {
       const mistake = answer.mistake;
-      chips.replaceChildren(...answer.chips.map(chip));
+      chips.replaceChildren(...answer.chips.map((each) => chip(each, link)));
       chips.hidden = !answer.chips.length;
-      part.querySelector("[data-rows]").classList.toggle("stale", Boolean(mistake));
+      rows?.classList.toggle("stale", Boolean(mistake));
       const now = JSON.stringify([mistake, mistake && q]);
       if (now === before) return; // or it would be read aloud once more
       before = now;
-      told.replaceChildren(...(mistake ? [reason(q, mistake)] : []));
-      for (const [name, value] of [["aria-invalid", "true"], ["aria-describedby", "q-error"]]) {
+      told.replaceChildren(...(mistake ? [reason(q, mistake, errorId, link)] : []));
+      for (const [name, value] of [["aria-invalid", "true"], ["aria-describedby", errorId]]) {
         if (mistake) input.setAttribute(name, value);
         else input.removeAttribute(name);
       }

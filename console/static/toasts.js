@@ -1,5 +1,5 @@
 // Messages that go by themselves, but not while somebody is at them; the newest can be undone by a key.
-import { all, enhance, show } from "./page.js";
+import { all, enhance, formToken, show } from "./page.js";
 
 const toasts = document.getElementById("toasts");
 let before = null;
@@ -15,7 +15,17 @@ function milliseconds(toast) {
   return seconds ? Math.max(seconds - 1, 1) * 1000 : toast.querySelector("form") ? 10000 : 6000;
 }
 
+// A hint that is shown counts as seen.
+const seen = new Set();
+function see(hint) {
+  if (seen.has(hint)) return;
+  seen.add(hint);
+  const body = new URLSearchParams({ hint, _xsrf: formToken() });
+  fetch("/-/hint", { method: "POST", body, keepalive: true }).catch(() => {});
+}
+
 function closable(toast) {
+  for (const each of [toast, ...all("[data-hint]", toast)]) if (each.dataset.hint) see(each.dataset.hint);
   for (const close of all("[data-dismiss]", toast)) {
     close.hidden = false;
     close.addEventListener("click", () => {

@@ -19,12 +19,14 @@ from server.people import form_drafts
 from server.record_types.shared import paths
 from server.records import comments, records, relations
 from server.tickets import (
+    assignment,
     latest_words,
     masks,
     original_sender,
     properties,
     reply_drafts,
     requester,
+    ticket_statuses,
     ticket_tags,
     undo,
     unmerge,
@@ -33,16 +35,18 @@ from server.tickets.by_words import find_similar
 from server.tickets.latest_words import LatestWords
 from server.translation import N_, Words, _, ngettext, shown
 
+NEXT = "next"  # the owner by the way of the group
 MOST_NEAR = 10  # suggested tickets to merge with
 # The settable properties: the label, and the stored columns that reveal a change by another worker.
 PROPERTIES: dict[str, tuple[Words, tuple[str, ...]]] = {
-    "status": (N_("Status"), ("status_id", "reopen_date")),
+    "status": (N_("Status"), ("status_id", "status_name_id", "reopen_date")),
     "owner": (N_("Owner"), ("owner_id",)),
     "place": (N_("Group and bucket"), ("bucket_id",)),
     "org": (N_("Organization"), ("org_id",)),
     "importance": (N_("Importance"), ("importance",)),
     "subject": (N_("Subject"), ("subject",)),
 }
+UNSENT = {"status_name_id": "0"}  # of forms that were opened before an upgrade
 COLUMNS = {"spam_training", *(column for _label, columns in PROPERTIES.values() for column in columns)}
 DID = {"open": "open", "closed": "close", "deleted": "delete"}  # {status: the act that sets it}
 
@@ -60,7 +64,7 @@ def set_property(visit: Visit) -> PageResponse:
         writers = [each for each in present.writers(visit, ticket["id"]) if str(each.worker_id) != fields["owner_id"]]
         if writers:
             return _ask_while_writing(visit, present.sentence(writers[0]))
-    expected = {column: visit.form.text(f"was_{column}", "") for column in PROPERTIES[name][1]}
+    expected = {column: visit.form.text(f"was_{column}", UNSENT.get(column, "")) for column in PROPERTIES[name][1]}
     try:
         before = properties.change(visit.ctx, ticket["id"], fields, expected)
     except Conflict as error:
@@ -68,7 +72,7 @@ def set_property(visit: Visit) -> PageResponse:
             raise
         return _clash(visit, ticket["id"], name)
     sentence = _sentence(visit, ticket["id"], name)
-    if name == "status" and fields["status"] != "open":
+    if name == "status" and _is_finished(visit, ticket, fields):
         return _go_on(visit, ticket, sentence, before)
     _flash_undoable(visit, ticket, sentence, before)
     return back_to(visit, ticket)
@@ -84,13 +88,27 @@ def restore_property(visit: Visit) -> PageResponse:
     return back_to(visit, ticket)
 
 
+def _is_finished(visit: Visit, ticket: Ticket, fields: dict[str, Any]) -> bool:
+    """Whether a new status ends the work on a ticket for now; another name in the same state does not."""
+    if "status" in fields:
+        return bool(fields["status"] != "open")
+    status = records.retrieve(visit.ctx, TICKET, ticket["id"])["status"]
+    return bool(status not in ("open", ticket["status"]))
+
+
 def _fields(visit: Visit, name: str) -> dict[str, Any]:
     value = visit.form.text("value", "").strip()
     if name == "status":
+        if value.isdigit():
+            return {"status_name_id": value}
         if value not in inbox.STATUS_BADGES:
             raise Invalid(_("Choose open, waiting, closed or deleted."), field="status")
         reopen = reply_form.ahead(visit, "reopen_at", visit.form.text("reopen_at", ""))
-        return {"status": value, "reopen_at": reopen if value in ("waiting", "closed") else ""}
+        fields = {"status": value, "reopen_at": reopen if value in ("waiting", "closed") else ""}
+        is_snoozed = "reopen_at" in visit.form  # from a form that does not show names, which then stay
+        return fields if is_snoozed else {**fields, "status_name_id": "0"}
+    if name == "owner" and value == NEXT:
+        return {"owner_id": "0", assignment.FIELD: assignment.GROUP}
     if name == "owner":
         text = str(visit.actor.worker_id) if value == "me" else value
         return {"owner_id": str(lookup.chosen_id(visit, "worker", text, "owner"))}
@@ -121,8 +139,12 @@ def _sentence(visit: Visit, ticket_id: int, name: str) -> str:
     if name == "owner":
         value, is_own = ticket.get("owner__label") or "", ticket["owner_id"] == visit.actor.worker_id
         did = "take" if is_own else "assign" if ticket["owner_id"] else "unassign"
+        if not ticket["owner_id"] and visit.form.text("value", "") == NEXT:
+            return _("Nobody is available. The ticket waits and is assigned as soon as somebody is.")
     elif name == "place":
         value, did = f"{ticket['group__label']} / {ticket['bucket__label']}", "move"
+    elif ticket["status_name"]:
+        value, did = ticket["status_name"], "status"
     elif ticket["status"] == "waiting":
         if not ticket["reopen_date"]:
             return _("Ticket set to waiting.")
@@ -135,7 +157,7 @@ def _clash(visit: Visit, ticket_id: int, name: str) -> PageResponse:
     ticket = records.retrieve(visit.ctx, TICKET, ticket_id, "owner_,bucket_,group_,org_")
     label, columns = PROPERTIES[name]
     named_values = {
-        "status": _status_word(ticket["status"]),
+        "status": ticket["status_name"] or _status_word(ticket["status"]),
         "owner": ticket.get("owner__label") or _("Nobody"),
         "place": f"{ticket.get('group__label')} / {ticket.get('bucket__label')}",
         "org": ticket.get("org__label") or _("none"),
@@ -181,6 +203,8 @@ def _wanted(visit: Visit, name: str) -> str:
     id = id_in(value) if uri else None
     if uri and id:
         return dict(lookup.choices(visit, uri, f"id:{id}")).get(str(id), value)
+    if name == "status" and value.isdigit():
+        return next((each.name for each in ticket_statuses.all_of(visit.ctx) if str(each.id) == value), value)
     return _status_word(value) if name == "status" and value in inbox.STATUS_BADGES else value or _("none")
 
 

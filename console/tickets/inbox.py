@@ -22,7 +22,16 @@ from server.automation.macros.running import UNDONE
 from server.record_types.shared import paths
 from server.records import records
 from server.search.query_texts import sorted_query
-from server.tickets import latest_words, list_neighbours, reply_drafts, ticket_tags, undo
+from server.tickets import (
+    assignment,
+    latest_words,
+    list_neighbours,
+    properties,
+    reply_drafts,
+    ticket_statuses,
+    ticket_tags,
+    undo,
+)
 from server.tickets.latest_words import LatestWords
 from server.translation import N_, N_ngettext, N_pgettext, _, ngettext, pgettext, shown
 
@@ -80,6 +89,11 @@ class TicketRows:
     def tags(self) -> ticket_tags.Shown:
         """Name and color of the tags of each ticket by id."""
         return ticket_tags.of_tickets(self._visit.ctx, [row["id"] for row in self._rows])
+
+    @cached_property
+    def status_colors(self) -> dict[int, str]:
+        """The color of each named status by id."""
+        return {each.id: each.color for each in ticket_statuses.all_of(self._visit.ctx)}
 
     @cached_property
     def drafts(self) -> set[int]:
@@ -164,7 +178,9 @@ def _mark(text: str) -> Markup:
     return Markup(' <span class="unseen">{}</span>').format(text)
 
 
-def _status(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
+def _status(visit: Visit, row: Mapping[str, Any], more: TicketRows) -> str:
+    if row["status_name"]:
+        return ui.tag(row["status_name"], more.status_colors[row["status_name_id"]])
     return ui.badge(*STATUS_BADGES[row["status"]])
 
 
@@ -190,15 +206,21 @@ def _workers(visit: Visit) -> list[Option]:
     return [("0", N_("Nobody")), *lookup.choices(visit, "worker", "isDisabled:no")[: lookup.MAX_LISTED_CHOICES]]
 
 
-STATE = ("status_id", "reopen_date")
+def _status_names(visit: Visit) -> list[Option]:
+    return [(str(each.id), each.name) for each in ticket_statuses.all_of(visit.ctx)]
+
+
+STATE = ("status_id", "status_name_id", "reopen_date")
 # The message after an action, for one ticket and for `{count}`.
 SAYS = {
     "close": N_ngettext("Ticket closed.", "{count} tickets closed."),
     "open": N_ngettext("Ticket reopened.", "{count} tickets reopened."),
     "wait": N_ngettext("Snoozed until {value}.", "{count} tickets snoozed until {value}."),
+    "status": N_ngettext("Set to {value}.", "{count} tickets set to {value}."),
     "take": N_ngettext("Assigned to you.", "{count} tickets assigned to you."),
     "assign": N_ngettext("Assigned to {value}.", "{count} tickets assigned to {value}."),
     "unassign": N_ngettext("Unassigned.", "{count} tickets unassigned."),
+    "next": N_ngettext("Ticket goes to whoever is next.", "{count} tickets go to whoever is next."),
     "move": N_ngettext("Moved to {value}.", "{count} tickets moved to {value}."),
     "tag": N_ngettext("Tags changed.", "Tags of {count} tickets changed."),
     "spam": N_ngettext("Marked as spam and deleted.", "{count} tickets marked as spam and deleted."),
@@ -212,6 +234,9 @@ ACTIONS = (
     BulkAction("wait", N_("Wait until"), {"status": "waiting"}, key="w", restores=STATE, field="reopen_at",
                hint=N_("mon 9am"), is_time=True,
                says=SAYS["wait"]),
+    BulkAction("status", N_("Status"), {}, restores=STATE, field="status_name_id", choices=_status_names,
+               is_there=lambda visit: bool(_status_names(visit)), is_rare=True, are_acts=True,
+               says=SAYS["status"]),
     BulkAction("reply", N_("Reply"), {}, key="r", page=f"{PATH}/reply"),
     BulkAction("take", N_("Assign to me"), {"owner_id": "me"}, key="i", restores=("owner_id",),
                says=SAYS["take"]),
@@ -219,8 +244,11 @@ ACTIONS = (
                is_rare=True,
                says=SAYS["assign"],
                says_none=SAYS["unassign"]),
-    BulkAction("move", N_("Move"), {}, key="m", restores=("bucket_id",), field="bucket_id", choices=buckets,
-               is_rare=True,
+    BulkAction("next", N_("Assign to whoever is next"), {"owner_id": "0", assignment.FIELD: assignment.GROUP},
+               restores=("owner_id",), is_rare=True,
+               says=SAYS["next"]),
+    BulkAction("move", N_("Move"), {}, key="m", restores=("bucket_id", "owner_id"), field="bucket_id", choices=buckets,
+               change=lambda visit, id, value: properties.move(visit.ctx, id, value), is_rare=True,
                says=SAYS["move"]),
     BulkAction("tag", N_("Tag"), {}, key="t", restores=("tag_names",), field="tag_names", hint=N_("billing, -vip"),
                suggest="/-/choose/tag", change=lambda visit, id, value: ticket_tags.change(visit.ctx, id, value),
@@ -240,7 +268,8 @@ TICKETS = declare(Worklist(
     URI, PATH, N_("Inbox"), ("_label", "state", "place", "owner", "updated"), sort=SORT,
     own=(
         ListColumn("_label", N_("Ticket"), _ticket, "subject", "main", value=lambda row, more: row["subject"]),
-        ListColumn("state", N_("Status"), _status, "status.id", value=lambda row, more: row["status"]),
+        ListColumn("state", N_("Status"), _status, "status.id",
+                   value=lambda row, more: row["status_name"] or row["status"]),
         ListColumn("place", N_("Group and bucket"), _place, expand="group_,bucket_",
                    value=lambda row, more: row.get("bucket__label") or ""),
         ListColumn("owner", N_("Owner"), _owner, expand="owner_",

@@ -248,7 +248,7 @@ def _compose(visit: Visit, written: ReplyForm) -> PageResponse:
         written=written,
         here=COMPOSE,
         sample=sample,
-        answer_statuses=reply_form.STATUSES,
+        answer_statuses=reply_form.statuses(visit),
         send_buttons=send_buttons(visit, written.kind),
     )
 

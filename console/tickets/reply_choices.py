@@ -6,14 +6,16 @@ from console.html.form import Form
 from console.html.ui import ChooserOptions, Option
 from console.http.visit import Visit
 from console.lists import lookup
+from server.contexts import GROUP, WORKER
 from server.dataclass import dataclass
 from server.mail.addresses import parse_list
 from server.people.buckets import usable_buckets
 from server.records import records
 from server.records.records import SearchRequest
 from server.tickets.outgoing_identity import UNKNOWN, OutgoingIdentity, outgoing_identity
+from server.translation import _
 
-SNIPPETS = 60  # options in a menu
+SNIPPETS = 200  # options in a menu
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +79,19 @@ def buckets(visit: Visit) -> list[Option]:
 
 
 def _snippets(visit: Visit, kind: str) -> list[Option]:
-    """Returns snippets for tickets and plain ones, the most used first."""
+    """Returns snippets for tickets and plain ones, the most used first. Those of the worker or of a group say so."""
     types = "plaintext" if kind == "compose" else "[plaintext,ticket]"
     q = f"type:{types} usableBy.worker:me sort:-totalUses"
-    page = records.search(visit.ctx, "snippet", SearchRequest(q, SNIPPETS, 1, lookup.LABEL))
-    return lookup.options(visit, page["results"])
+    rows = records.search(visit.ctx, "snippet", SearchRequest(q, SNIPPETS, 1, lookup.LABEL))["results"]
+    group_ids = {each["owner_id"] for each in rows if each["owner__context"] == GROUP}
+    groups = dict(lookup.choices(visit, "group", f"id:[{','.join(map(str, sorted(group_ids)))}]")) if group_ids else {}
+
+    def label(row: dict[str, Any]) -> str:
+        owners = {WORKER: _("Only me"), GROUP: groups.get(str(row["owner_id"]), "")}
+        owner = owners.get(row["owner__context"], "")
+        return f"{row[lookup.LABEL]} · {owner}" if owner else str(row[lookup.LABEL])
+
+    return [(str(each["id"]), label(each)) for each in rows]
 
 
 def _templates(visit: Visit) -> list[Option]:

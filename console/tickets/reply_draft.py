@@ -108,7 +108,7 @@ def values_of(visit: Visit, written: ReplyForm) -> dict[str, Any]:
     """Returns the parameters of a reply or a new ticket. The button `save` sends nothing, any other sends at the time
     in the form, or at leaves_at(). Raises Invalid for a time that cannot be read."""
     button = visit.form.text("do", "")
-    if button in STATUS_OF:
+    if button in STATUS_OF and written.form.get("status").partition(".")[0] != STATUS_OF[button]:
         written.form.values["status"] = STATUS_OF[button]
     values = written.values()
     if button == "save":

@@ -6,6 +6,7 @@ from dataclasses import field, replace
 from typing import Any
 
 from console.html.form import Form
+from console.html.ui import Option
 from console.http.visit import Visit
 from console.lists import lookup
 from console.tickets.reply_choices import NO_CHOICES, ReplyChoices, of_bucket, way_of_ticket
@@ -16,7 +17,7 @@ from server.people import form_drafts
 from server.record_types.shared.sending_addresses import UNTIL_ANSWERED
 from server.records import records, sheet, stored_files
 from server.records.sheet import File, Sheet
-from server.tickets import reply_drafts, reply_start
+from server.tickets import reply_drafts, reply_start, ticket_statuses
 from server.tickets.conversation import Entry
 from server.tickets.outgoing_identity import UNKNOWN
 from server.tickets.reply_drafts import ReplyDraft
@@ -48,6 +49,16 @@ STATUSES: tuple[tuple[str, Words], ...] = (
     ("0", N_pgettext("status", "Open")),
     ("2", N_("Closed")),
 )
+
+
+def statuses(visit: Visit, group_id: int = 0) -> list[Option]:
+    """Returns the statuses to choose from, each state with the names of the group below it: `1`, `1.On order`."""
+    names = ticket_statuses.of_group(visit.ctx, group_id)
+    options: list[Option] = []
+    for state, label in STATUSES:
+        options.append((state, label))
+        options += [(f"{state}.{each.name}", each.name) for each in names if str(each.status_id) == state]
+    return options
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +95,15 @@ class ReplyForm:
     def values(self) -> dict[str, Any]:
         """Returns the parameters of tickets.reply() or tickets.compose()."""
         get = self.form.text
-        as_typed = ("to", "cc", "bcc", "subject", "status", "send_at", UNTIL_ANSWERED)
+        as_typed = ("to", "cc", "bcc", "subject", "send_at", UNTIL_ANSWERED)
+        status, _dot, status_name = self.form.get("status").partition(".")
         values: dict[str, Any] = {name: get(name) for name in as_typed} | {
+            "status": status,
+            "status_name": status_name,
             "content": reply_start.typed_text(self.form.get("content"), is_forward=self.kind == "forward"),
             "content_format": "markdown",
             "file_id": self.file_ids,
-            "reopen_at": get("reopen_at") if get("status") in ("1", "2") else "",
+            "reopen_at": get("reopen_at") if status in ("1", "2") else "",
             "html_template_id": get("template"),
             "owner_id": get("owner"),
         }
@@ -101,6 +115,7 @@ class ReplyForm:
     def params(self) -> dict[str, Any]:
         """Returns the params of a draft."""
         params: dict[str, Any] = {param: self.form.get(name) for name, param in TEXTS.items()}
+        params["status_id"], _dot, params["status_name"] = self.form.get("status").partition(".")
         params |= {"format": "parsedown", "file_ids": [each.id for each in self.files]}
         return params | {"in_reply_message_id": self.message_id} if self.message_id else params
 
@@ -215,7 +230,9 @@ def _all(values: dict[str, str]) -> dict[str, str]:
 
 def _drafted(draft: ReplyDraft) -> dict[str, str]:
     params = {name: draft.params.get(param) for name, param in TEXTS.items()}
-    return {name: "" if value in (None, 0) else str(value) for name, value in params.items()}
+    values = {name: "" if value in (None, 0) else str(value) for name, value in params.items()}
+    status_name = draft.params.get("status_name")
+    return values | {"status": f"{values['status'] or 0}.{status_name}"} if status_name else values
 
 
 def _files_of(visit: Visit, draft: ReplyDraft) -> tuple[File, ...]:

@@ -14,7 +14,7 @@ from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import lookup
 from console.lists.link_types import linkable
-from console.tickets import came_from, customer_card, inbox, present, reply_choices, reply_form, reply_samples
+from console.tickets import came_from, clocks, customer_card, inbox, present, reply_choices, reply_form, reply_samples
 from console.tickets.field_rows import field_controls
 from console.tickets.reply_choices import ReplyChoices
 from console.tickets.reply_form import ReplyForm
@@ -26,8 +26,9 @@ from server.people import presence, profile
 from server.record_types.shared import paths
 from server.records import records, sheet
 from server.records.sheet import Sheet
-from server.tickets import answered, conversation, following, masks, ticket_tags, unmerge, unseen
+from server.tickets import answered, conversation, following, masks, ticket_statuses, ticket_tags, unmerge, unseen
 from server.tickets.conversation import Conversation
+from server.tickets.types.ticket_parts.status import WORDS
 from server.tickets.unseen import Mark
 from server.translation import _
 
@@ -73,8 +74,9 @@ def render_ticket(visit: Visit, ticket: Sheet, form: ReplyForm | None = None) ->
         first_unread=unread[0] if unread else "",
         seen_at=look[1] if look is not None else 0,
         badge=inbox.STATUS_BADGES[keys["status"]],
+        **_status_names(visit, keys),
         written=written,
-        answer_statuses=reply_form.STATUSES,
+        answer_statuses=reply_form.statuses(visit, keys["group_id"]),
         send_buttons=send_buttons(visit, written.kind) if written is not None else [],
         # Only callers who may change the ticket get macros, as for the reply.
         macros=macros.usable(visit.ctx, ticket.id) if written is not None else [],
@@ -99,6 +101,7 @@ def render_ticket(visit: Visit, ticket: Sheet, form: ReplyForm | None = None) ->
         is_unfolded=_is_unfolded(visit),
         fold_path=_address(visit, open="" if _is_unfolded(visit) else "all"),
         owner=lookup.choosable(visit, "worker", "isDisabled:no", str(keys["owner_id"] or "")),
+        clocks=clocks.of_ticket(visit, ticket),
         owner_away=_owner_away(visit, keys["owner_id"]),
         org=lookup.choosable(visit, "org", "", str(keys["org_id"] or "")),
         card=customer_card.customer_card(visit, ticket),
@@ -106,6 +109,17 @@ def render_ticket(visit: Visit, ticket: Sheet, form: ReplyForm | None = None) ->
         badges=inbox.STATUS_BADGES,
         buckets=reply_choices.buckets(visit),
     )
+
+
+def _status_names(visit: Visit, ticket: Ticket) -> dict[str, Any]:
+    """Returns the name of the status, None for none, and the names to choose from for each state."""
+    named = {each.id: each for each in ticket_statuses.all_of(visit.ctx)}
+    group_id, own = ticket["group_id"], ticket["status_name_id"]
+    offered = [each for each in named.values() if each.group_id in (0, group_id) or each.id == own]
+    return {
+        "status_name": named.get(own),
+        "status_names": [[each for each in offered if each.status_id == state] for state in range(len(WORDS))],
+    }
 
 
 def _why_unanswerable(visit: Visit, ticket: Sheet) -> str:
@@ -147,7 +161,7 @@ def render_reply_form(visit: Visit, ticket: Sheet) -> PageResponse:
         found=ticket,
         written=written,
         here=paths.ticket(ticket.keys["mask"]),
-        answer_statuses=reply_form.STATUSES,
+        answer_statuses=reply_form.statuses(visit, ticket.keys["group_id"]),
         send_buttons=send_buttons(visit, written.kind),
     )
 

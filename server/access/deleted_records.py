@@ -21,6 +21,8 @@ def owner_of(record_type: RecordType, record: Record) -> Owner:
             return WORKER, record["worker_id"]
         case "owner":
             return record["owner__context"], record["owner_id"]
+        case "macro owner":
+            return record["available_context"] or APP, record["available_id"]
     return NOBODY
 
 

@@ -112,23 +112,33 @@ class Rules:
         return equals(record_type.column("worker_id"), self.actor.worker_id)
 
     def _owner(self, record_type: RecordType, depth: int) -> Condition:
-        owner, id, actor = record_type.column("owner__context"), record_type.column("owner_id"), self.actor
-        groups = (
-            equals(owner, GROUP)
-            if actor.reads_groups is None
-            else all_of([equals(owner, GROUP), one_of(id, sorted(actor.reads_groups))])
-        )
-        rules = [
-            equals(owner, APP),
-            groups,
-            all_of([equals(owner, ROLE), one_of(id, sorted(actor.reads_roles))]),
-            all_of([equals(owner, WORKER), equals(id, actor.worker_id)]),
-        ]
+        owner, id = record_type.column("owner__context"), record_type.column("owner_id")
+        rules = self._owners(owner, id)
         if BOT in getattr(record_type.fields["owner__context"], "allowed", ()):
             rules.append(all_of([equals(owner, BOT), self._follows(PARENTS["bot"], id, depth)]))
         if record_type.ownerless_is_open:
             rules.append(equals(owner, ""))
         return any_of(rules)
+
+    def _macro_owner(self, record_type: RecordType, depth: int) -> Condition:
+        """Automations that belong to nobody, and the macros of owners whose records the actor may read."""
+        owner, id = record_type.column("available_context"), record_type.column("available_id")
+        return any_of([equals(owner, ""), *self._owners(owner, id)])
+
+    def _owners(self, owner: Any, id: Any) -> list[Condition]:
+        """Returns the conditions of the owners whose records the actor may read, besides bots."""
+        actor = self.actor
+        groups = (
+            equals(owner, GROUP)
+            if actor.reads_groups is None
+            else all_of([equals(owner, GROUP), one_of(id, sorted(actor.reads_groups))])
+        )
+        return [
+            equals(owner, APP),
+            groups,
+            all_of([equals(owner, ROLE), one_of(id, sorted(actor.reads_roles))]),
+            all_of([equals(owner, WORKER), equals(id, actor.worker_id)]),
+        ]
 
     def _parent(self, record_type: RecordType, depth: int) -> Condition:
         parent = PARENTS[record_type.access.read]
@@ -331,6 +341,7 @@ READ_RULES: dict[str, Callable[[Rules, RecordType, int], Condition]] = {
     "any worker": Rules._any_worker,
     "admins": Rules._admins,
     "group": Rules._group,
+    "macro owner": Rules._macro_owner,
     "owner": Rules._owner,
     "worker": Rules._worker,
     "worker or ticket": Rules._worker_or_ticket,

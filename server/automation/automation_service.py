@@ -33,6 +33,7 @@ class ServiceHost:
 
     def __init__(self, ctx: Context, *, dry: bool = False, is_caller: bool = False) -> None:
         self.dry = dry or ctx.is_dry
+        self.is_caller = is_caller
         actor = ctx.actor if is_caller else system(ctx.actor.timezone or "UTC")
         self.ctx: Context = replace(ctx, actor=actor, steps=None, is_dry=self.dry, depth=max(ctx.depth, 1))
         self.caller = ctx.actor

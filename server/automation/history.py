@@ -5,7 +5,7 @@ from typing import Any
 
 import peewee
 
-from server.automation.versions import MAX_VERSIONS, TEXTS, VERSION
+from server.automation.versions import FORM, MAX_VERSIONS, TEXTS, VERSION
 from server.context import Context
 from server.dataclass import dataclass
 from server.errors import Conflict, KataSyntax, NotFound
@@ -55,14 +55,18 @@ def list_versions(ctx: Context, id: int) -> list[Version]:
 
 
 def texts(ctx: Context, id: int, number: int) -> dict[str, str]:
-    """Returns the texts of a version by field. Raises AdminOnly, NotFound if the version is no longer stored."""
+    """Returns the texts of a version by field, with the form that it was built by.
+
+    Raises AdminOnly, NotFound if the version is no longer stored."""
     ctx.require_admin(DOING)
     row = ctx.service.store.read(lambda tx: tx.first(VERSION, automation_id=id, number=number))
     if row is None:
         raise NotFound(
             f"version {number} of automation {id} no longer exists; only the newest {MAX_VERSIONS} are stored"
         )
-    return {name: row[VERSION.position[name]] for name in TEXTS}
+    form = row[VERSION.position[FORM]]
+    more = {FORM: form} if form not in ("", "{}") else {}
+    return {name: row[VERSION.position[name]] for name in TEXTS} | more
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,10 +135,14 @@ OUTPUTS: dict[str, CommandOutput] = {
             "value?": "With `if_absent`: what is stored now.",
         },
     ),
+    "ticket.assign": CommandOutput(
+        "A map.", {"owner_id": 7}, {"owner_id": "The worker; 0 if the ticket waits, because nobody is available."}
+    ),
     "ticket.create": CommandOutput(
         "The ticket, a map; false if an automation refused it.", _TICKET,
         {"_context": "The context of tickets.", "id": "The id of the ticket.", ANY_KEY: "Each key of a ticket loads."},
     ),
+    "ticket.macro": CommandOutput("What the macro returns.", {"note": "Done."}, {ANY_KEY: "The keys that it returns."}),
     "var.expand": CommandOutput("Null; the keys are loaded afterwards.", None),
     "var.push": CommandOutput("The list or map after the change.", ["red", "blue"], {ANY_KEY: "The keys of a map."}),
     "var.set": CommandOutput(

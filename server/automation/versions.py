@@ -2,6 +2,8 @@
 
 The newest version equals the record. history.py reads the versions."""
 
+import json
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from server.store.statements import slot
@@ -10,7 +12,8 @@ from server.store.tables import Column, Index, Table
 if TYPE_CHECKING:
     from server.record_types.parts import Change, Writing
 
-TEXTS = ("name", "extension_id", "description", "script", "policy_kata")  # fields of a version
+TEXTS = ("name", "extension_id", "description", "script", "policy_kata")  # fields of a version, with the form
+FORM = "form"
 MAX_VERSIONS = 50  # per automation, including the current one; the oldest are deleted first
 MAX_VERSION_CHARS = 32 * 1024 * 1024  # per automation, not counting the newest two
 
@@ -26,6 +29,7 @@ VERSION = Table(
         Column("changed", "TEXT"),
         Column("size"),
         *(Column(name, "TEXT") for name in TEXTS),
+        Column("form", "TEXT"),
     ],
     [Index(("automation_id", "number"), "the versions of an automation; one of them", unique=True)],
 )  # at: time of the save. actor_*: the author, blank if unknown. changed: the fields that differ
@@ -36,7 +40,7 @@ def count(change: "Change") -> None:
     """Assigns the next version number to a change of versioned fields, before it is written."""
     if change.is_create:
         change.new["version"] = 1
-    elif any(change.changes(name) for name in TEXTS):
+    elif any(change.changes(name) for name in (*TEXTS, FORM)):
         change.new["version"] = max(change.was("version"), 1) + 1
 
 
@@ -46,13 +50,18 @@ def keep(change: "Change", writing: "Writing") -> None:
         return
     id, number = change.id, change.value("version")
     if not change.is_create and not change.was("version"):  # created before versions were stored
-        _add(writing, id, 1, change.was("updated_at"), ("", 0, ""), "", {name: change.was(name) for name in TEXTS})
+        _add(writing, id, 1, change.was("updated_at"), ("", 0, ""), "", _texts(change.was))
     actor = writing.actor
     who = (actor.context, actor.id, writing.label(actor.context, actor.id))
-    changed = "" if change.is_create else " ".join(name for name in TEXTS if change.changes(name))
-    _add(writing, id, number, writing.now, who, changed, {name: change.value(name) for name in TEXTS})
+    changed = "" if change.is_create else " ".join(name for name in (*TEXTS, FORM) if change.changes(name))
+    _add(writing, id, number, writing.now, who, changed, _texts(change.value))
     if number > 1:
         _forget(writing, id)
+
+
+def _texts(value: Callable[[str], Any]) -> dict[str, str]:
+    """Returns the texts of a version. value: reads a column of the automation."""
+    return {name: value(name) for name in TEXTS} | {FORM: json.dumps(value(FORM) or {}, ensure_ascii=False)}
 
 
 def _add(

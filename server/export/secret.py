@@ -20,8 +20,9 @@ SECRETS: dict[str, tuple[str, ...]] = {
 
 # Further tables without secrets. Any other table counts as secret, since it may hold anything.
 PLAIN_TABLES = frozenset(
-    "automation_example automation_version console_preference deleted_field fieldset_use kb_placed list_columns "
-    "metric_sample package_import queue_message role_worker snippet_use spam_lesson spam_word".split()
+    "automation_example automation_version console_preference deleted_field fieldset_use kb_placed "
+    "list_columns metric_sample package_import queue_message report_subscription role_worker snippet_use "
+    "spam_lesson spam_word".split()
 )
 
 

@@ -7,7 +7,8 @@ INDENT = "  "
 
 
 def encode(values: Any, level: int = 0) -> str:
-    """Returns a map or a list as KATA. Values without a KATA notation are written as @json."""
+    """Returns a map or a list as KATA. Values without a KATA notation are written as @json. Keys of texts may have
+    annotations."""
     items = list(enumerate(values)) if isinstance(values, list) else list(values.items())
     return "\n".join(_entry(str(key), value, INDENT * level, level) for key, value in items)
 
@@ -36,8 +37,18 @@ def _text(key: str, value: str, indent: str) -> str:
     if value and "\n" not in value and value[:1] not in " \t\f\v" and "\r" not in value:
         return f"{indent}{key}: {value}"
     lines = value.split("\n")
-    if "\r" in value or any(line[:1] in ("\t", "\f", "\v", " ") for line in lines):
+    first = next(filter(None, lines), "")  # its indent would be taken for that of the block
+    if "\r" in value or first[:1] == " " or any(line[:1] in ("\t", "\f", "\v") for line in lines):
         return f"{indent}{key}@json: {json.dumps(value, ensure_ascii=False)}"
     if not value:
-        return f"{indent}{key}@text:"
-    return "\n".join([f"{indent}{key}@text:", *(f"{indent}{INDENT}{line}" for line in lines)])
+        return f"{indent}{_block_key(key)}:"
+    return "\n".join([f"{indent}{_block_key(key)}:", *(f"{indent}{INDENT}{line}" for line in lines)])
+
+
+def _block_key(key: str) -> str:
+    """The key of a text block.
+
+    >>> _block_key("content"), _block_key("content@raw")
+    ('content@text', 'content@raw,text')
+    """
+    return f"{key},text" if "@" in key else f"{key}@text"

@@ -31,10 +31,12 @@ def settle_new_ticket(writing: RecordWriter, ticket_id: int) -> None:
 
 
 def settle_reply(writing: RecordWriter, ticket: Record) -> None:
-    """Restores the last activity of a ticket that an older message joined; a closed ticket ends with its last message.
+    """Restores the last activity and the due times of a ticket that an older message joined; a closed ticket ends with
+    its last message.
 
     ticket: its values before."""
     values = {"updated": max(ticket["updated"], writing.now), "changed_at": clock.now()}
+    values |= {name: ticket[name] for name in due_times.NAMES}
     if ticket["status_id"] == CLOSED and ticket["closed"] < writing.now:
         values["closed"] = writing.now
     writing.set("ticket", ticket["id"], values)

@@ -27,7 +27,7 @@ from server.records.writing import RecordWriter
 from server.store import blobs
 from server.store.database import NotOnWriter
 from server.store.transaction import Transaction
-from server.tickets import acknowledging, requesters
+from server.tickets import acknowledging, assignment, requesters
 from server.tickets.types.ticket_parts.status import DELETED, OPEN
 
 Outcome = Literal["stored", "duplicate", "ignored"]
@@ -250,9 +250,11 @@ def _new_ticket(writing: RecordWriter, filtered: FilteredMail, sender: Record, a
         {"group_id": filtered.history.group_id} if filtered.history is not None and filtered.history.group_id else None
     )
     place = place or mail_filter.place_of(writing, filtered.place) or routing.place_of(writing, recipient_ids)
-    status_id = filtered.history.status_id if filtered.history is not None else OPEN
+    status: dict[str, Any] = {"status_id": OPEN}
+    if filtered.history is not None:
+        status = {"status_id": filtered.history.status_id, assignment.FIELD: assignment.NOBODY}
     ticket = storing.new_ticket(
-        writing, incoming, place | {"status_id": status_id}, senders.organization_of(writing, sender), sender["id"]
+        writing, incoming, place | status, senders.organization_of(writing, sender), sender["id"]
     )
     requester_ids = senders.first_requesters(writing, incoming, sender, address_records)
     requesters.add(writing, ticket["id"], requester_ids, is_new_ticket=True)

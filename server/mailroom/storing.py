@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 from server.contexts import MESSAGE
 from server.mail import charsets, display_names, reply_names
@@ -21,10 +22,10 @@ HTML_NAME, HTML_TYPE = "original_message.html", "text/html"
 
 
 def new_ticket(
-    writing: RecordWriter, incoming: IncomingMail, place: dict[str, int], org_id: int, sender_id: int
+    writing: RecordWriter, incoming: IncomingMail, place: dict[str, Any], org_id: int, sender_id: int
 ) -> Record:
     """Creates the ticket of a mail that replies to none; returns at least its id, mask and subject. place: its
-    bucket_id or group_id."""
+    bucket_id or group_id, and further values."""
     is_taken = writing.find("ticket", mask=incoming.mask) is not None
     values = {
         "subject": incoming.subject,
@@ -42,8 +43,9 @@ def new_ticket(
 
 
 def reopen(writing: RecordWriter, ticket: Record) -> None:
-    """Opens a ticket from any status, and cancels a planned reopening."""
+    """Opens a ticket from any status, and cancels a planned reopening. The message that follows notifies of it."""
     if ticket["status_id"] != OPEN or ticket["reopen_date"]:
+        writing.silent.add("ticket.status.open")
         writing.update("ticket", ticket["id"], {"status_id": OPEN, "reopen_date": 0})
 
 

@@ -1,9 +1,10 @@
 """The job that mails unread notifications to a worker: all at once, so that ten events on a ticket are one mail."""
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from server.access.service_actor import own_context
-from server.context import Service
+from server.context import Context, Service
 from server.jobs.job_queue import JobQueue, job
 from server.notifying import notification_mails, reply_ids
 from server.notifying.notification_mails import Batch, Letter
@@ -14,7 +15,6 @@ from server.record_types.shared.sending_addresses import TRANSACTIONAL
 from server.records import catalogs
 from server.records.notification_mail import JOB, TO_MAIL
 from server.records.writing import RecordWriter
-from server.store.transaction import Transaction
 from server.tickets import letter as mails
 from server.translation import N_
 
@@ -26,12 +26,17 @@ def mail_waiting(service: Service, payload: dict[str, Any], now: int) -> None:
     language, key = catalogs.worker_catalog(service, worker_id), reply_ids.key(service)
     batch = service.store.read(lambda tx: notification_mails.batch_for(ctx, tx, worker_id, language, key))
 
-    def write(tx: Transaction) -> list[tuple[int, str]]:
-        return _queue(RecordWriter(ctx, tx), worker_id, batch)
+    def queue(writing: RecordWriter) -> list[tuple[int, str]]:
+        return _queue(writing, worker_id, batch)
 
-    for draft_id, claim in service.store.write(write):
+    send(ctx, queue)
+
+
+def send(ctx: Context, queue: Callable[[RecordWriter], list[tuple[int, str]]]) -> None:
+    """Sends the mails that `queue` adds. It returns the ids of their drafts with the claims to send them by."""
+    for draft_id, claim in ctx.service.store.write(lambda tx: queue(RecordWriter(ctx, tx))):
         if claim:
-            send_soon(service, draft_id, claim, now)
+            send_soon(ctx.service, draft_id, claim, ctx.now)
 
 
 def _queue(writing: RecordWriter, worker_id: int, batch: Batch) -> list[tuple[int, str]]:
@@ -41,11 +46,16 @@ def _queue(writing: RecordWriter, worker_id: int, batch: Batch) -> list[tuple[in
     if batch.has_more:
         JobQueue.add(writing.tx, JOB, writing.now, {"worker_id": worker_id})
         writing.wake()
+    return queue_letters(writing, worker_id, batch.letters)
+
+
+def queue_letters(writing: RecordWriter, worker_id: int, letters: Sequence[Letter]) -> list[tuple[int, str]]:
+    """Queues mails to a worker; none if they are disabled or have no address outside of this service."""
     worker = writing.record("worker", worker_id)
     if worker is None or worker["is_disabled"]:
         return []
     email = login_changes.counting(writing, worker)
-    return [_put(writing, email, each) for each in batch.letters] if _is_elsewhere(writing, email) else []
+    return [_put(writing, email, each) for each in letters] if _is_elsewhere(writing, email) else []
 
 
 def _is_elsewhere(writing: RecordWriter, email: str) -> bool:

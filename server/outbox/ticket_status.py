@@ -19,6 +19,7 @@ _DECIDES = (
     "ticket.status.waiting",
     "ticket.status.closed",
     "ticket.status.deleted",
+    "ticket.status.named",
     "ticket.message.inbound",
     "ticket.message.outbound",
 )
@@ -29,7 +30,7 @@ def reopen(writing: RecordWriter, draft_id: int, ticket_id: int) -> None:
     ticket = writing.record("ticket", ticket_id)
     if ticket is None or ticket["status_id"] not in (WAITING, CLOSED):
         return
-    before: dict[str, Any] = {name: ticket[name] for name in ("status_id", "reopen_date")}
+    before: dict[str, Any] = {name: ticket[name] for name in ("status_id", "status_name_id", "reopen_date")}
     writing.update("ticket", ticket_id, {"status_id": 0})
     before["entry"] = _last_entry(writing.tx, ticket_id)
     queue_rows.change(writing.tx, draft_id, {"reopened": json.dumps(before)})

@@ -6,6 +6,7 @@ from server.context import Context
 from server.errors import Invalid
 from server.store.tables import Column, Table
 from server.store.transaction import Transaction
+from server.translation import about_field, lazy_gettext
 
 MAX_LIST_CHARS = 200  # characters of the path of a list
 MAX_COLUMNS_CHARS = 2000  # characters of the column names, with commas
@@ -33,7 +34,8 @@ def choose(ctx: Context, list_path: str, names: Sequence[str]) -> None:
     """Stores the columns of a list; none restores the default. Raises Invalid if they are too long."""
     columns = ",".join(names)
     if len(list_path) > MAX_LIST_CHARS or len(columns) > MAX_COLUMNS_CHARS:
-        raise Invalid(f"a list keeps the names of at most {MAX_COLUMNS_CHARS} characters of columns", field="columns")
+        problem = lazy_gettext("at most {count} characters", count=MAX_COLUMNS_CHARS)
+        raise Invalid(about_field("columns", problem), field="columns")
 
     def write(tx: Transaction) -> None:
         if not columns:

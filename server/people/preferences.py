@@ -109,10 +109,12 @@ def remember_button(ctx: Context, preferences: Preferences, button: str) -> None
 
 
 def see_hint(ctx: Context, hint: str) -> None:
-    """Stores that the caller has seen a hint."""
+    """Stores that the caller has seen a hint. Raises Invalid for an unknown one."""
+    if hint not in HINTS:
+        raise Invalid(_("there is no hint '{name}'", name=hint[:40]), field="hint")
 
     def write(tx: Transaction) -> None:
         before = load(tx, ctx.actor.worker_id)
-        put(tx, ctx.actor.worker_id, replace(before, hints=(*before.hints, hint)))
+        put(tx, ctx.actor.worker_id, replace(before, hints=tuple(dict.fromkeys((*before.hints, hint)))))
 
     ctx.service.store.write(write)

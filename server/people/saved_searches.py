@@ -6,20 +6,19 @@ from urllib.parse import urlencode
 
 from server.access.actor import Actor
 from server.context import Context
-from server.contexts import APP, GROUP, ROLE, WORKER
+from server.contexts import GROUP, ROLE, WORKER
 from server.dataclass import dataclass
+from server.people.owner_choices import own, owner_choices
 from server.record_types.saved_search import VERSION
 from server.record_types.shared import paths
 from server.records import records
 from server.records.records import LABEL, SearchRequest
 from server.store.store_local import VersionedLocal
-from server.translation import _
 
 URI = "saved_search"
 MAX_OFFERED = 12  # above a list
 MAX_READ = 200  # saved searches of a type, including those of other workers, which administrators may read
 INBOX, TICKET = "/inbox", "ticket"  # tickets have a list of lists
-MAX_GROUPS = 60  # groups that one may be saved for
 _EXPAND = f"{LABEL},query,context"
 
 
@@ -72,20 +71,12 @@ def owners(ctx: Context) -> Sequence[tuple[str, str]]:
     and for administrators the service, which offers it to everybody."""
     if not records.may(ctx, URI, "create"):
         return ()
-    actor = ctx.actor
-    choices = [(f"{WORKER}:{actor.worker_id}", _("Only me"))]
-    if actor.is_admin:
-        choices.append((f"{APP}:0", _("Everybody")))
-    if actor.is_admin or actor.manages:
-        query = "" if actor.is_admin else f"id:[{','.join(map(str, sorted(actor.manages)))}]"
-        groups = records.search(ctx, "group", SearchRequest(query, MAX_GROUPS, expand=LABEL))["results"]
-        choices += [(f"{GROUP}:{each['id']}", _("Group {name}", name=each[LABEL])) for each in groups]
-    return choices
+    return owner_choices(ctx)
 
 
 def save(ctx: Context, uri: str, name: str, query: str, owner: str) -> SavedSearchLink:
     """Saves a search. owner: one of `owners`, "" for the worker alone. Raises Invalid, Forbidden."""
-    context, _colon, id = (owner or f"{WORKER}:{ctx.actor.worker_id}").partition(":")
+    context, _colon, id = (owner or own(ctx)).partition(":")
     fields = {"context": uri, "name": name, "query": query, "owner__context": context, "owner_id": id}
     row = records.create(ctx, URI, fields)
     return SavedSearchLink(row["id"], name, uri, query)

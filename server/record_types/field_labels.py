@@ -18,6 +18,7 @@ LABELS = {
     "away_stand_in_id": N_("Stand-in"),
     "timeout_idle_secs": N_("Sign out after idle seconds"),
     "importance_min": N_("Minimum importance"),
+    "next_response_minutes": N_("Next response, minutes"),
     "response_minutes": N_("First response, minutes"),
     "resolution_minutes": N_("Resolution, minutes"),
     "automations_kata": N_("Automations"),

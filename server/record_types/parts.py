@@ -82,8 +82,8 @@ class Access:
     """Who may perform an operation, by the names of rules in access/rules.py. All rules of an operation must hold.
     Administrators may do everything except operations with the rule `nobody`.
 
-    read: any worker, admins, group (a ticket's), owner, worker (`worker_id`), attached, target; bot, calendar, page,
-    tab, ticket (as that record).
+    read: any worker, admins, group (a ticket's), macro owner, owner, worker (`worker_id`), attached, target; bot,
+    calendar, page, tab, ticket (as that record).
 
     The others: privilege, admins, nobody, group members (a ticket's), group managers (`group_id`'s), group manager
     (of the group itself), owner, worker, author; calendar, fieldset, page, tab, ticket (may change that record); bot

@@ -85,6 +85,7 @@ class RecordType:
     changed_column: ClassVar[str] = ""  # the time of the last write, including comments and links of the record
     due_column: ClassVar[str] = ""  # a time at which the scheduler must process the record
     summary: ClassVar[tuple[str, ...]] = ()
+    summary_index: ClassVar[tuple[str, ...]] = ()
     days: ClassVar[tuple[str, ...]] = ()
     bumps: ClassVar[dict[str, tuple[str, ...]]] = {}
     is_settled: ClassVar[bool] = False  # this and the next are described in Table
@@ -188,6 +189,7 @@ class RecordType:
             indexes,
             bumps=self.bumps,
             summary=self.summary,
+            summary_index=self.summary_index,
             days=self.days,
             is_settled=self.is_settled,
             is_log=self.is_log,

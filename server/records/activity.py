@@ -10,7 +10,7 @@ from server.access.rules import Rules
 from server.record_types.notification import CHANNEL
 from server.record_types.record_type import RecordType
 from server.record_types.shared.absence import stand_in
-from server.record_types.shared.points import POINTS
+from server.record_types.shared.points import NAMED, POINTS
 from server.records import notification_mail
 from server.records.reading import RecordReader
 from server.store.statements import slot
@@ -54,7 +54,7 @@ def log(
     record whose label is among the variables; only workers who may read both records see the entry and are notified.
     Entries of administrative acts notify no workers."""
     entry_params = _write(writing, point, context, id, variables, urls, about)
-    if POINTS[point].is_administrative:
+    if POINTS[point].is_administrative or point in writing.silent:
         return
     for worker_id in _listeners(writing, context, id, also_notify, about, stands_in=point in URGENT):
         is_mention = point == MENTIONING and worker_id in also_notify
@@ -86,7 +86,10 @@ def _write(
     about: tuple[str, int] = NOTHING,
 ) -> dict[str, object]:
     """Writes an entry; returns its params: {message, variables, urls}."""
-    actor, entry_params = writing.actor.author, params(writing, POINTS[point].pattern, context, id, variables, urls)
+    actor, entry_params = (
+        writing.actor.author,
+        params(writing, _pattern(point, variables), context, id, variables, urls),
+    )
     writing.tx.append(
         _entry,
         (
@@ -102,6 +105,11 @@ def _write(
         ),
     )
     return entry_params
+
+
+def _pattern(point: str, variables: dict[str, str]) -> str:
+    """Returns the sentence of an entry; of a change of status that sets a name, the one with the name."""
+    return POINTS[NAMED if "status_name" in variables else point].pattern
 
 
 def _entry() -> Any:

@@ -35,6 +35,7 @@ _OF_POINT = {
     "comment.create": NOTE,
     "ticket.status.open": "reopened",
     "transport.delivery.error": "failed",
+    "automation.rule.off": "failed",
     "group.acknowledgement.error": "failed",
     "mailbox.check.error": "failed",
     "outgoing_webhook.switched_off": "failed",

@@ -29,6 +29,7 @@ class RecordWriter(RecordReader):
     def __init__(self, ctx: Context, tx: Transaction) -> None:
         super().__init__(ctx, tx)
         self.shown_once: dict[str, Any] = {}  # secrets that only the response to this operation contains
+        self.silent: set[str] = set()  # activity points whose entries notify no one, since another one will
 
     # -- with submitted values --------------------------------------------------------------------------------------
 

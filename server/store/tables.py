@@ -62,9 +62,10 @@ class Table(Part):
     """A table. Without a `key` it has a rising integer `id` that is never reused; otherwise `key` is its primary key.
 
     bumps: {version name: columns whose change counts, () for all}; see versions in schema.py. summary: columns whose
-    combinations triggers count in `<name>_summary`. days: the same in `<name>_days`, where the first column, of Unix
-    seconds, is grouped by days in UTC. is_settled: rows seldom change and most writes read some, so the writer caches
-    them. is_log: rows are only added, by most writes; see Transaction.append."""
+    combinations triggers count in `<name>_summary`. summary_index: those of a further index of the counts. days: the
+    same in `<name>_days`, where the first column, of Unix seconds, is grouped by days in UTC. is_settled: rows seldom
+    change and most writes read some, so the writer caches them. is_log: rows are only added, by most writes; see
+    Transaction.append."""
 
     name: str
     columns: Sequence[Column]
@@ -72,6 +73,7 @@ class Table(Part):
     key: tuple[str, ...] = ()
     bumps: dict[str, tuple[str, ...]] = field(default_factory=dict)
     summary: tuple[str, ...] = ()
+    summary_index: tuple[str, ...] = ()
     days: tuple[str, ...] = ()
     is_settled: bool = False
     is_log: bool = False
@@ -119,7 +121,7 @@ class Table(Part):
     @cached_property
     def summary_table(self) -> "Table":
         """Returns the table of counts of `summary`: its columns and `n`."""
-        return _counts_table(self, "summary", self.summary)
+        return _counts_table(self, "summary", self.summary, self.summary_index)
 
     @cached_property
     def days_table(self) -> "Table":
@@ -133,9 +135,11 @@ class Table(Part):
         return counts + ([KeptCounts(self.days_table, self, self.days[0])] if self.days else [])
 
 
-def _counts_table(table: Table, name: str, columns: tuple[str, ...]) -> Table:
+def _counts_table(table: Table, name: str, columns: tuple[str, ...], index: tuple[str, ...] = ()) -> Table:
     kinds = {column.name: column.kind for column in table.columns}
-    return Table(f"{table.name}_{name}", [*(Column(each, kinds[each]) for each in columns), Column("n")], key=columns)
+    indexes = [Index(index, "counts by columns other than the first")] if index else []
+    columns_of_table = [*(Column(each, kinds[each]) for each in columns), Column("n")]
+    return Table(f"{table.name}_{name}", columns_of_table, indexes, key=columns)
 
 
 @dataclass(frozen=True)

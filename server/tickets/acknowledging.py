@@ -30,12 +30,11 @@ from server.tickets import drafts, reply_limits, requesters, send_filter
 from server.tickets.letter import Recipients
 from server.tickets.reply import ReplyPlan, prepare, save
 from server.tickets.request_values import MAX_SUBJECT
-from server.tickets.types.ticket_parts.spam_verdict import SPAM
+from server.tickets.types.ticket_parts.spam_verdict import LIKELY_SPAM, SPAM
 from server.tickets.types.ticket_parts.status import DELETED
 
 POINT = "group.acknowledgement.error"
 MARK = "is_acknowledgement"  # a key of the params of a draft
-LIKELY_SPAM = 0.9  # a spam score; above it, the sender address is probably forged
 MAX_ERROR_CHARACTERS = 500
 # Characters that turn text of a stranger, such as the subject, into a link, an image or a command. The rest of
 # Markdown is harmless and occurs in names and addresses.

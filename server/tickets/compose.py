@@ -153,6 +153,7 @@ def _ticket_values(writing: RecordWriter, prepared: ComposePlan, addresses: list
         "group_id": facts.group["id"],
         "bucket_id": facts.bucket["id"] if facts.bucket else 0,
         "status_id": request.status or 0,
+        "status_name_id": request.named_status.id if request.named_status is not None else 0,
         "reopen_date": request.reopen_at,
         "owner_id": request.owner_id or 0,
         "org_id": _org_id(writing, addresses) if request.org_id is None else request.org_id,
@@ -171,13 +172,14 @@ def _org_id(writing: RecordWriter, addresses: list[Record]) -> int:
 
 def _log(writing: RecordWriter, prepared: ComposePlan, ticket: Record) -> None:
     """Logs the place of the ticket, the requested status and the message."""
-    facts, status = prepared.facts, prepared.request.status
+    facts, status, named = prepared.facts, prepared.request.status, prepared.request.named_status
     target = writing.registry.type("ticket").label(ticket)
     bucket = facts.bucket["name"] if facts.bucket else ""
     variables = {"target": target, "group": facts.group["name"], "bucket": bucket}
     entries = [("ticket.moved", variables)]
     if status is not None:
-        entries.append((f"ticket.status.{WORDS[status]}", {"target": target, "status": WORDS[status]}))
+        names = {"status_name": named.name} if named is not None else {}
+        entries.append((f"ticket.status.{WORDS[status]}", {"target": target, "status": WORDS[status], **names}))
     activity.log_several(writing, TICKET, ticket["id"], [*entries, (letter.SENT, {"target": target})])
 
 

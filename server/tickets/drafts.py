@@ -50,6 +50,8 @@ def params_of(
         "status_id": request.status or 0,
         "owner_id": request.owner_id or 0,
     }
+    if request.named_status is not None:
+        params["status_name"] = request.named_status.name
     if request.owner_id is None and ticket is not None:
         params["owner_id"] = ticket["owner_id"]
     if isinstance(request, ComposeRequest) and request.org_id is not None:
@@ -120,6 +122,7 @@ def _values(params: dict[str, Any]) -> dict[str, Any]:
         "bucket_id": params.get("bucket_id"),
         "owner_id": params.get("owner_id"),
         "status": params.get("status_id") or None,  # a request without a status stores 0
+        "status_name": params.get("status_name"),
         "reopen_at": params.get("ticket_reopen"),
         "html_template_id": params.get("html_template_id"),
         "file_id": params.get("file_ids") or [],

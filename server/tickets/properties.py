@@ -14,7 +14,8 @@ from server.translation import N_, about_field
 def change(
     ctx: Context, id: int, fields: dict[str, Any], expected: Mapping[str, str], uri: str = "ticket"
 ) -> dict[str, str]:
-    """Sets fields of a record, and returns the previous values of the columns in `expected`.
+    """Sets fields of a record, and returns the previous values of the columns in `expected`, and of the owner if the
+    change assigned the ticket to somebody else.
 
     expected: stored columns with the values that the caller saw. Raises Conflict with the details `field` and `now` if
     one has changed since, NotFound, Forbidden, Invalid; nothing is written then."""
@@ -24,9 +25,28 @@ def change(
         before = writing.retrieve(uri, id)
         require_seen(before, expected)
         writing.update_sent(writing.registry.type(uri), id, fields)
-        return {name: str(before[name]) for name in expected}
+        return {name: str(before[name]) for name in expected} | _owner_before(before, writing.record(uri, id) or {})
 
     return ctx.service.store.write(write)
+
+
+def move(ctx: Context, id: int, bucket_id: str) -> dict[str, str]:
+    """Moves a ticket to a bucket, and returns the fields that undo it. Raises NotFound, Forbidden, Invalid."""
+
+    def write(tx: Transaction) -> dict[str, str]:
+        writing = RecordWriter(ctx, tx)
+        before = writing.retrieve("ticket", id)
+        writing.update_sent(writing.registry.type("ticket"), id, {"bucket_id": bucket_id})
+        after = writing.record("ticket", id)
+        assert after is not None
+        return {"bucket_id": str(before["bucket_id"])} | _owner_before(before, after)
+
+    return ctx.service.store.write(write)
+
+
+def _owner_before(before: Record, after: Record) -> dict[str, str]:
+    owner_id = before.get("owner_id")
+    return {} if owner_id == after.get("owner_id") else {"owner_id": str(owner_id)}
 
 
 def require_seen(record: Record, expected: Mapping[str, str]) -> None:

@@ -231,6 +231,8 @@ def _recipients(reading: RecordReader, request: ReplyRequest, ticket: Record, an
 def _changes(request: ReplyRequest, ticket: Record, group: Record, bucket: Record | None) -> dict[str, Any]:
     """The columns of the ticket that a reply changes."""
     changes: dict[str, Any] = {"status_id": request.status or 0, "reopen_date": request.reopen_at}
+    if request.named_status is not None:
+        changes["status_name_id"] = request.named_status.id
     if request.owner_id is not None:
         changes["owner_id"] = request.owner_id
     if request.group_id or request.bucket_id:

@@ -18,6 +18,8 @@ from server.mail.addresses import NamedAddress, parse_all, valid
 from server.mail.mail_bytes import MAX_RECIPIENTS
 from server.outbox.content import HTML, MARKDOWN, PLAIN
 from server.records.reading import RecordReader
+from server.tickets.types.ticket_parts import status_names
+from server.tickets.types.ticket_parts.status_names import NamedStatus
 from server.translation import N_, about_field, lazy_gettext
 
 MAX_SUBJECT, MAX_CONTENT, MAX_FILES = 255, 16_777_215, 100
@@ -55,6 +57,7 @@ class MailRequest:
     bucket_id: int = 0
     owner_id: int | None = None
     status: int | None = None
+    named_status: NamedStatus | None = None
     reopen_at: int = 0
     send_at: int = 0
     html_template_id: int = 0
@@ -313,7 +316,11 @@ def _common(ctx: Context, form: FormReader) -> dict[str, Any]:
     used = {each.address.lower() for each in to}
     cc = tuple(each for each in cc if each.address.lower() not in used)
     used |= {each.address.lower() for each in cc}
-    status, reopen_at, send_at = _status(form), form.time("reopen_at", ctx), form.time("send_at", ctx)
+    status, named_status = _status(form), _named_status(ctx, form)
+    if named_status is not None:
+        status_names.require_state(named_status, named_status.status_id if status is None else status)
+        status = named_status.status_id
+    reopen_at, send_at = form.time("reopen_at", ctx), form.time("send_at", ctx)
     return {
         "format": _format(form),
         "to": to,
@@ -322,6 +329,7 @@ def _common(ctx: Context, form: FormReader) -> dict[str, Any]:
         "bucket_id": form.id("bucket_id") or 0,
         "owner_id": form.id("owner_id"),
         "status": status,
+        "named_status": named_status,
         "reopen_at": reopen_at if status in (1, 2) else 0,
         "send_at": send_at if send_at > ctx.now and not dont_send else 0,
         "html_template_id": form.id("html_template_id") or 0,
@@ -393,6 +401,11 @@ def _status(form: FormReader) -> int | None:
     if text not in ("0", "1", "2", "3"):
         raise Invalid(f"status: '{text[:50]}' is not 0 (open), 1 (waiting), 2 (closed) or 3 (deleted)", field="status")
     return int(text)
+
+
+def _named_status(ctx: Context, form: FormReader) -> NamedStatus | None:
+    name = form.text("status_name")
+    return ctx.service.store.read(lambda tx: status_names.named(tx, name)) if name.strip() else None
 
 
 def _files(form: FormReader) -> tuple[int, ...]:

@@ -30,6 +30,7 @@ PARAMS = frozenset(
         "owner_id",
         "status_id",
         "status",
+        "status_name",
         "ticket_reopen",
         "file_ids",
         "html_template_id",
@@ -93,6 +94,11 @@ def apply_changes(ctx: Context, draft: Record) -> Record | None:
     if "status" in params:
         word = printed(params.pop("status")).strip().lower()
         params["status_id"] = STATUSES.get(word, word)
+    was = draft["params"]
+    if str(params.get("status_id")) != str(was.get("status_id")) and params.get("status_name") == was.get(
+        "status_name"
+    ):
+        params.pop("status_name", None)  # the name of the former state
     LOG.info("mail.changed", by=SEND)
     return {**draft, "params": params, "to": params.get("to"), "name": params.get("subject") or draft["name"]}
 

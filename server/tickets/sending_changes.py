@@ -8,7 +8,7 @@ from server.records import records
 from server.tickets import requester, undo
 
 # Columns of the ticket that taking back a mail restores, unless one of a row has changed since.
-COLUMNS = (("status_id", "reopen_date"), ("owner_id",))
+COLUMNS = (("status_id", "status_name_id", "reopen_date"), ("owner_id",))
 ADDED = "added"  # requesters that sending added, with commas between
 NOW = "now_"  # the prefix of a column with its value after sending
 

@@ -1,20 +1,44 @@
-"""Inserts snippets: fills their placeholders for a record and the caller, and counts the uses."""
+"""Inserts snippets: fills their placeholders for a record and the caller, and counts the uses. Restores deleted
+snippets."""
 
+import json
+from contextlib import suppress
 from typing import Any
 
 from server.context import Context
-from server.errors import Invalid, NotFound, Required
-from server.outbox.content import Placeholders
+from server.errors import Conflict, Invalid, NotFound, Required, TooLarge
+from server.outbox.content import WORKER_NAMES, Placeholders
+from server.people import form_drafts
 from server.record_types.record_type import Record
+from server.record_types.shared.points import PLACEHOLDER
 from server.record_types.shared.relation_tables import SNIPPET_USE
-from server.records import metrics
+from server.records import metrics, records
+from server.records.dictionary import is_key
 from server.records.metrics.builtin import SNIPPET_USES
 from server.records.reading import RecordReader
+from server.records.writing import RecordWriter
 from server.store.statements import slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction
+from server.translation import N_, _, about_field, lazy_gettext
 
+URI = "snippet"
 HOUR = 3600
+# Placeholders that the form offers; any other key of the ticket or of the worker is allowed.
+OF_TICKET = {
+    "mask": N_("Number of the ticket"),
+    "subject": N_("Subject of the ticket"),
+    "initial_message_sender_full_name": N_("Name of the first sender"),
+    "initial_message_sender_email": N_("Email address of the first sender"),
+    "org_name": N_("Organization of the ticket"),
+    "group_name": N_("Group of the ticket"),
+    "bucket_name": N_("Bucket of the ticket"),
+}
+OF_WORKER = {
+    "current_worker_full_name": N_("Your full name"),
+    "current_worker_first_name": N_("Your first name"),
+    "current_worker_title": N_("Your job title"),
+}
 
 
 def paste(ctx: Context, id: int, context_id: int = 0) -> str:
@@ -30,6 +54,105 @@ def paste(ctx: Context, id: int, context_id: int = 0) -> str:
     ctx.service.store.write(lambda tx: _count(tx, id, ctx.actor.worker_id, ctx.now))
     metrics.record(ctx.service, SNIPPET_USES, 1, {"snippet_id": id, "worker_id": ctx.actor.worker_id}, ctx.now)
     return text
+
+
+def preview(ctx: Context, content: str, context: str, ticket_id: int) -> str:
+    """Returns a text that is not saved yet, with its placeholders filled. context: the record type of the snippet; only
+    those of tickets have a record to fill in. Raises NotFound, Forbidden for the ticket."""
+
+    def read(tx: Transaction) -> str:
+        values = {"worker": ctx.actor.worker_id}
+        if _is_of_ticket(ctx, context) and ticket_id:
+            RecordReader(ctx, tx).require("read", "ticket", ticket_id)
+            values["ticket"] = ticket_id
+        own = "ticket" if "ticket" in values else ""
+        return Placeholders(ctx, tx, values, own=own, as_caller=True).fill(content)
+
+    return records.reading(ctx, read)
+
+
+def unknown_placeholders(ctx: Context, content: str, context: str) -> list[str]:
+    """Returns the placeholders of a text that are never filled in. context: the record type of the snippet."""
+    registry = ctx.service.registry
+    own = registry.find(context)
+
+    def is_known(tx: Transaction, name: str) -> bool:
+        key = name.removeprefix("current_")
+        if name in WORKER_NAMES or (own is not None and is_key(registry, own, name, tx)):
+            return True
+        uri, _, key = key.partition("_")
+        named = {"worker": registry.type("worker"), **({own.uri: own} if own is not None else {})}
+        return uri in named and is_key(registry, named[uri], key, tx)
+
+    names = dict.fromkeys(PLACEHOLDER.findall(content))
+    return records.reading(ctx, lambda tx: [each for each in names if not is_known(tx, each)])
+
+
+def _is_of_ticket(ctx: Context, context: str) -> bool:
+    record_type = ctx.service.registry.find(context) if context else None
+    return record_type is not None and record_type.uri == "ticket"
+
+
+def require_free_name(ctx: Context, title: str, owner: tuple[str, int], id: int = 0) -> None:
+    """Requires that the owner has no other snippet of this title. Programs may repeat titles; in a list of snippets to
+    choose from, people could not tell them apart. Raises Conflict."""
+    table: Any = table_named(URI)
+    same = ctx.service.store.read(
+        lambda tx: tx.rows(
+            lambda: table.select(table.c.id, table.c.title).where(
+                table.c.owner__context == slot(0), table.c.owner_id == slot(1)
+            ),
+            owner,
+        )
+    )
+    if any(other != id and name.strip().casefold() == title.strip().casefold() for other, name in same):
+        problem = lazy_gettext("there is a snippet {name} already", name=title)
+        raise Conflict(about_field("title", problem), field="title")
+
+
+# -- deleting ----------------------------------------------------------------------------------------------------------
+
+
+def delete(ctx: Context, id: int) -> bool:
+    """Deletes a snippet. Returns whether the worker can restore it. Raises NotFound, Forbidden."""
+    fields = records.editable(ctx, URI, id)
+    records.delete(ctx, URI, id)
+    with suppress(TooLarge):
+        form_drafts.save(ctx, _deleted_key(id), [("fields", json.dumps(fields))])
+        return True
+    return False
+
+
+def restore(ctx: Context, id: int) -> dict[str, Any]:
+    """Creates a snippet again that the worker has deleted, with its id, so that macros find it. Raises NotFound,
+    Forbidden, Conflict if it is there."""
+    draft = form_drafts.load(ctx, _deleted_key(id))
+    if draft is None:
+        raise NotFound(_("There is nothing to restore."), type=URI, id=id)
+    stored = json.loads(draft.text("fields"))
+    snippet = ctx.service.registry.type(URI)
+    sent = {
+        name: value
+        for name, value in stored.items()
+        if (name.startswith("custom_") and value) or (name in snippet.fields and name != "id")
+    }
+
+    def write(tx: Transaction) -> None:
+        writing = RecordWriter(ctx, tx)
+        if writing.record(URI, id) is not None:
+            raise Conflict(_("The snippet is there already."))
+        writing.create_sent(snippet, sent, id)
+
+    ctx.service.store.write(write)
+    form_drafts.drop(ctx, _deleted_key(id))
+    return dict(stored)
+
+
+def _deleted_key(id: int) -> str:
+    return f"deleted:{URI}:{id}"
+
+
+# -- inserting ---------------------------------------------------------------------------------------------------------
 
 
 def _filled(ctx: Context, tx: Transaction, id: int, context_id: int) -> str:
@@ -62,8 +185,10 @@ def _count(tx: Transaction, id: int, worker_id: int, now: int) -> None:
     """Counts one use of the snippet, and of the worker in this hour; does nothing if the snippet was deleted."""
     snippet: Any = table_named("snippet")
     is_there = tx.run(
-        lambda: snippet.update({snippet.c.total_uses: snippet.c.total_uses + 1}).where(snippet.c.id == slot(0)),
-        (id,),
+        lambda: snippet.update({snippet.c.total_uses: snippet.c.total_uses + 1, snippet.c.last_used_at: slot(0)}).where(
+            snippet.c.id == slot(1)
+        ),
+        (now, id),
     )
     if not is_there or not worker_id:
         return

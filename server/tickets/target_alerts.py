@@ -1,6 +1,7 @@
-"""Notifies once each about service targets that are nearly missed and missed, and renews the targets of open tickets
-when targets or calendars change. Both are scans of indexes."""
+"""Notifies once each about service targets that are nearly missed and missed, and renews the targets of open and
+waiting tickets when targets, calendars or clocks of statuses change. Both are scans of indexes."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -18,14 +19,18 @@ from server.records.service_settings import get, put
 from server.records.writing import RecordWriter
 from server.store.statements import slot
 from server.store.transaction import Transaction
-from server.tickets import due_times
-from server.tickets.types.ticket_parts.status import OPEN
+from server.tickets import due_times, rule_events
+from server.tickets.types.ticket_parts.status import PENDING
 from server.translation import N_
 
 BATCH = 200  # tickets in one transaction; other writers run between two transactions
 MAX_BATCHES = 50  # batches of one scan; the next scan does the rest
 SEEN = "service_targets_seen"  # the version of targets and calendars applied to all open tickets
-GOALS = {"response": N_("first response"), "resolution": N_("resolution")}
+GOALS = {
+    "response": N_("first response"),
+    "next_response": N_("next response"),
+    "resolution": N_("resolution"),
+}
 
 
 @periodic(N_("service targets"), N_("Assigns targets to open tickets, and notifies workers of those that are due."))
@@ -58,32 +63,37 @@ def _renew_all(ctx: Context) -> None:
 
     version, has_changed = store.read(read)
     if has_changed:
-        last: int | None = 0
-        while last is not None:
-            last = store.write(partial(_renew, ctx, last))
+        ids = store.read(lambda tx: _pending_ids(ctx, tx, 0))
+        while ids:
+            store.write(partial(_renew, ctx, ids))
+            ids = store.read(partial(_pending_ids, ctx, after=ids[-1]))
         store.write(lambda tx: put(tx, SEEN, version))
 
 
-def _renew(ctx: Context, after: int, tx: Transaction) -> int | None:
-    """Renews a batch of open tickets after an id, and returns its last id, None for the last batch."""
-    writing = RecordWriter(ctx, tx)
-    tickets = writing.registry.type("ticket")
-    table = tickets.table
-    rows = writing.tx.rows(
+def _pending_ids(ctx: Context, tx: Transaction, after: int) -> list[int]:
+    """Returns the ids of a batch of open and waiting tickets after an id."""
+    table: Any = ctx.service.registry.type("ticket").table.sql
+    rows = tx.rows(
         lambda: (
-            table.sql.select(*table.all_columns)
-            .where(table.sql.status_id == OPEN, table.sql.id > slot(0))
-            .order_by(table.sql.id)
+            table.select(table.id)
+            .where(table.status_id.in_(PENDING), table.id > slot(0))
+            .order_by(table.id)
             .limit(BATCH)
         ),
         (after,),
     )
+    return [row[0] for row in rows]
+
+
+def _renew(ctx: Context, ids: Sequence[int], tx: Transaction) -> None:
+    """Renews the columns of open and waiting tickets."""
+    writing = RecordWriter(ctx, tx)
     targets = due_times.enabled_targets(writing)
-    for ticket in map(tickets.record, rows):
-        values = due_times.renewed(targets, ticket, writing.now)
+    tickets = writing.registry.type("ticket")
+    for ticket in map(tickets.record, tx.get_many(tickets.table, ids)):
+        values = due_times.renewed(targets, ticket, writing.now) if due_times.is_pending(ticket) else {}
         if any(ticket[name] != value for name, value in values.items()):
             writing.set("ticket", ticket["id"], values)
-    return int(rows[-1][0]) if len(rows) == BATCH else None
 
 
 # -- due notifications ------------------------------------------------------------------------------------------------
@@ -98,7 +108,7 @@ def _notify_all(writing: RecordWriter) -> None:
 
 
 def _notify(writing: RecordWriter, ticket: Record) -> None:
-    goal = "response" if ticket["due_at"] == ticket["response_due_at"] and not _is_answered(ticket) else "resolution"
+    goal = due_times.next_goal(ticket)
     is_missed = ticket["due_at"] <= writing.now
     missed = {f"{goal}_missed": 1, "tell_at": 0}
     writing.set("ticket", ticket["id"], missed if is_missed else {"tell_at": ticket["due_at"]})
@@ -107,6 +117,7 @@ def _notify(writing: RecordWriter, ticket: Record) -> None:
         variables["minutes"] = str(max((ticket["due_at"] - writing.now + 59) // 60, 1))
     point = "ticket.target.missed" if is_missed else "ticket.target.due"
     writing.log(point, contexts.TICKET, ticket["id"], variables, also_notify=_managers(writing, ticket))
+    rule_events.record(writing, ticket["id"], "target_missed" if is_missed else "target_due")
     event_publishing.publish(
         writing,
         "ticket.target",
@@ -117,10 +128,6 @@ def _notify(writing: RecordWriter, ticket: Record) -> None:
             **event_publishing.record_values("ticket", contexts.TICKET, ticket["id"]),
         },
     )
-
-
-def _is_answered(ticket: Record) -> bool:
-    return bool(ticket["initial_response_message_id"])
 
 
 def _managers(writing: RecordWriter, ticket: Record) -> tuple[int, ...]:

@@ -11,7 +11,7 @@ from server.record_types.record_type import Record
 from server.records.writing import RecordWriter
 from server.store.statements import slot
 from server.store.transaction import Transaction
-from server.tickets import properties, spam
+from server.tickets import assignment, properties, spam
 from server.tickets.types.ticket_parts import before
 from server.translation import N_
 
@@ -32,7 +32,8 @@ def restore(ctx: Context, id: int, fields: Mapping[str, str], expected: Mapping[
         following = {
             kind: before.columns_to_restore(tx, ticket, kind, fields[kind]) for kind in before.KINDS if kind in fields
         }
-        writing.update_sent(writing.registry.type("ticket"), id, dict(fields))
+        kept = {assignment.FIELD: assignment.NOBODY, **_lost_name(writing, fields)}
+        writing.update_sent(writing.registry.type("ticket"), id, {**fields, **kept})
         columns = {name: value for each in following.values() for name, value in each.items()}
         if columns:
             writing.set("ticket", id, columns)
@@ -40,6 +41,12 @@ def restore(ctx: Context, id: int, fields: Mapping[str, str], expected: Mapping[
             _untrain(writing, ticket, words)
 
     ctx.service.store.write(write)
+
+
+def _lost_name(writing: RecordWriter, fields: Mapping[str, str]) -> dict[str, str]:
+    """Returns no name of a status in place of one that was deleted since."""
+    id = int(fields.get("status_name_id") or 0)
+    return {"status_name_id": "0"} if id and writing.record("ticket_status", id) is None else {}
 
 
 def _untrain(writing: RecordWriter, ticket: Record, words: frozenset[str]) -> None:

@@ -35,7 +35,7 @@ TICKET_MERGE = Table(
     [Column("kept_id", references="ticket(id)"), Column("parts", "TEXT"), Column("merged_at")],
     [Index(("kept_id",), "the merges of a ticket"), Index(("merged_at",), "rows that are too old")],
 )  # parts: JSON, the state of each ticket before the merge, the surviving one first
-STATUS = ("status_id", "reopen_date", *KINDS["status_id"])
+STATUS = ("status_id", "status_name_id", "reopen_date", *KINDS["status_id"])
 MOVED = ("message", "draft")
 
 
@@ -178,7 +178,7 @@ def _restore_kept(
     was = survivor["status"]
     is_opened = any(other["status"]["status_id"] == OPEN for other in others) and was["status_id"] != OPEN
     if ticket is not None and is_opened and ticket["status_id"] == OPEN and not has_news:
-        writing.update("ticket", id, {"status_id": was["status_id"], "reopen_date": was["reopen_date"]})
+        writing.update("ticket", id, {name: was[name] for name in ("status_id", "reopen_date")})
         writing.set("ticket", id, was)
 
 

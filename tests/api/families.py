@@ -58,7 +58,7 @@ PLAIN = {
     "deleted by administrators": "address",
     "made by many": "currency queue resource",
     "made by administrators": "activity_log automation automation_timer custom_field group metric role "
-    "service_target tag worker",
+    "service_target tag ticket_status worker",
     "secret": "automation_resource connected_service custom_record mail_transport mailbox oauth_app outgoing_webhook "
     "webhook_listener",
     "comes with the service": "automation_event toolbar",

@@ -129,6 +129,7 @@ _TABLE: list[tuple[str, str, str, str]] = [
     ("snippet", "prompts_kata", ITS_OWNER, "what is asked; filled in with the rights of who uses it"),
     ("task", "owner_id", WRITERS, "who does it; tasks are everybody's"),
     ("ticket", "bucket_id group_id owner_id participants participant_ids", TICKET, "who works on it, who is answered"),
+    ("ticket_status", "group_id", ADMINS, "whose tickets are offered the status"),
     ("time_entry", "worker_id", ITS_WORKER, "who worked"),
     ("toolbar", "toolbar_kata", ADMINS, "what runs as the service"),
     ("outgoing_webhook", "url secret is_disabled", ADMINS,

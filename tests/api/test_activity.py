@@ -173,7 +173,7 @@ CAUSES = [
 ELSEWHERE = {
     "ticket.macro", "ticket.message.relay", "ticket.message.held", "ticket.answer.refused",
     "ticket.target.due", "ticket.target.missed",
-    "ticket.split.from", "ticket.unmerge", "record.merge",
+    "ticket.split.from", "ticket.unmerge", "ticket.status.named", "record.merge",
     "group.acknowledgement.error",
     "transport.delivery.error", "mailbox.check.error", "outgoing_webhook.switched_off",
     "worker.logged_in", "worker.logged_out", "worker.login.failed",

@@ -402,6 +402,7 @@ ASKING = [
     ("data.query", {"query": "type:record.types"}),
     ("api.command", {"name": "svc.commands.oauth2.token.validate"}),
     ("email.parse", {"message": MAIL}),
+    ("ticket.assign", {"ticket_id": 1}),
     ("ticket.create", FORM),
     ("file.read", {"uri": "svc:attachment:1"}),
     ("file.write", {"content": "x"}),

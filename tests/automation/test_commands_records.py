@@ -83,6 +83,13 @@ def test_an_update_may_change_nothing(desk: Desk) -> None:
     assert done(desk, "record.update", record_type="task", record_id=id, fields={})["title"] == "Valve"
 
 
+def test_a_script_assigns_a_ticket_by_the_way_of_its_group(desk: Desk, ids: dict[str, int]) -> None:
+    id = desk.own("ticket", subject="Boat", group_id=ids["support"])
+    assert done(desk, "ticket.assign", ticket_id=id) == {"owner_id": ids["milo"]}
+    changed = done(desk, "record.update", record_type="ticket", record_id=id, fields={"owner_id": 0, "assign": "group"})
+    assert changed["owner_id"] == 0  # nobody else is a member
+
+
 def test_a_record_is_read_and_deleted(desk: Desk) -> None:
     id = task(desk)
     assert done(desk, "record.get", record_type="svc.contexts.task", record_id=id)["title"] == "Pump"

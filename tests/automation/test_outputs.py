@@ -64,6 +64,10 @@ class Runs:
                              service_id=service, params={"token": SECRET})  # fmt: skip
         return "svc:connected_account:outputs"
 
+    def ticket(self) -> int:
+        group = self.desk.found("group", "default:yes")[0]
+        return self.desk.own("ticket", subject="Pump", group_id=group)
+
     def token(self) -> str:
         ctx = self.desk.context()
         app = self.desk.create("oauth_app", name="Shop", callback_url="https://shop.example/")["id"]
@@ -75,6 +79,11 @@ class Runs:
         self.desk.create("automation", name="outputs.f", extension_id=trigger, script="start:\n  return:\n    sku: A-1")
         script = "start:\n  function:\n    uri: outputs.f\n    output: o\n"
         return plain(engine.run(Script(script, ALLOW), {}, ServiceHost(self.desk.context())).variables["o"])
+
+    def macro(self) -> int:
+        script = "start:\n  return:\n    note: Done.\n"
+        fields = {"name": "outputs.macro", "extension_id": "svc.trigger.ticket.macro", "script": script}
+        return int(self.desk.create("automation", **fields)["id"])
 
     def expanded(self) -> Any:
         script = (
@@ -121,7 +130,11 @@ RUNS: dict[str, Callable[[Runs], list[Any]]] = {
     "storage.set": lambda run: [
         run("storage.set", key="outputs", value="a"), run("storage.set", key="outputs", value="b", if_absent=1)
     ],
+    "ticket.assign": lambda run: [run("ticket.assign", ticket_id=run.ticket())],
     "ticket.create": lambda run: [run("ticket.create", **{"from": "ana@kite.example"}, subject="Pump", content="It")],
+    "ticket.macro": lambda run: [
+        run("ticket.macro", ticket_id=run.ticket(), automation_id=run.macro(), worker_id=1)
+    ],
     "var.expand": lambda run: [run.expanded()],
     "var.push": lambda run: [run("var.push", key="list", value="red"), run("var.push", key="m", value={"a": 1})],
     "var.set": lambda run: [run("var.set", key="a:b", value="A-1")],

@@ -259,7 +259,15 @@ class Lively:
         self._make("contact", "contact", first_name="Ana", email="ana.merge@larch.example")
         self._make("org", "org", name="Larch Merged")
         self._make("target", "service_target", name="Answer within a day", response_minutes=1440)
+        self._make("calendar", "calendar", name="Opening hours", **owner)
+        self.nora.post(f"/rest/calendars/{self.ids['calendar']}/holidays.json", days="25 Dec Christmas").ok()
+        self._make("snippet", "snippet", title="Thanks", content="Thanks for {{subject}}.", context="ticket", **owner)
+        steps = {"steps": "2", "steps-0-kind": "take", "steps-1-kind": "answer", "steps-1-text": "About {{mask}}"}
+        macro = {"name": "Take and reply", "owner": "svc.contexts.app:0", "do": "save", **steps}
+        self.ids["macro"] = int(self.visitor.send("/macros/new", macro).headers["Location"].rpartition("/")[2])
         self._make("other_tag", "tag", name="vip")
+        self._make("other_status", "ticket_status", name="Waiting for customer", status="waiting")
+        self._make("status", "ticket_status", name="Waiting for supplier", status="waiting", color="orange")
         self._make("tag", "tag", name="late payer", color="red")
         first = self.nora.found("ticket", "sort:id")[0]
         self.nora.update("ticket", first, tags="vip, late payer, billing, refund").ok()

@@ -16,9 +16,12 @@ IDS = {
     "/admin/fields/sets": "fieldset",
     "/admin/jobs/timers": "timer", "/admin/mail/mailboxes": "mailbox", "/admin/mail/outbox": "mail",
     "/admin/mail/transports": "transport", "/admin/packages/imported": "imported", "/admin/people": "worker0",
+    "/admin/people/absences": "worker0",
     "/admin/people/buckets": "bucket", "/admin/people/groups": "group0", "/admin/people/roles": "role",
     "/files": "file", "/notifications": "notification", "/records/{type}": "worker0",
-    "/admin/targets": "target", "/admin/tags": "tag", "/records/contact": "contact",
+    "/admin/targets": "target", "/admin/tags": "tag", "/admin/statuses": "status", "/records/contact": "contact",
+    "/records/calendar": "calendar",
+    "/snippets": "snippet", "/-/snippets/preview": "snippet", "/macros": "macro",
     "/reminders": "reminder", "/records/org": "org",
     "/messages": "html_message", "/drafts": "draft", "/-/articles": "article",
     "/automations": "automation", "/automations/webhooks": "webhook", "/automations/webhooks/deliveries": "delivery",
@@ -27,11 +30,16 @@ IDS = {
 NAMES = {
     "/help": "kata", "/help/{folder}": "records", "/api": "records_ticket_update", "/choose": "worker",
     "/automations/recipes": "github",
-    "/-/choose": "worker", "/avatars": "worker", "/admin/backups": BACKUP,
+    "/reports": "workers", "/-/choose": "worker", "/avatars": "worker", "/admin/backups": BACKUP,
     "/admin/system/settings": "mail_mask_pattern",
 }  # fmt: skip
 FOLDER, TYPE = "api", "worker"
-FRAMES = ("/messages/", "/drafts/", "/admin/people/acknowledgements/")  # documents of mail inside pages
+FRAMES = (
+    "/messages/",
+    "/drafts/",
+    "/admin/people/acknowledgements/",
+    "/-/snippets/preview/",
+)  # documents of mail inside pages
 CODES = {"/admin/packages/done/{code}": "done", "/records/{type}/import/{code}": "table"}
 # Required parameters of a page, and further states of pages, such as an empty or a filtered list.
 QUERIES = {

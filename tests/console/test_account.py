@@ -67,6 +67,9 @@ def test_an_absence_is_entered_shown_and_ended(visitor: Visitor, ines: str, nora
     assert place(visitor.send("/account/absence/end", page="/account")) == "/account#absence"
     found = nora.record("worker", own).ok()
     assert (found["is_away"], found["away_from"], found["away_until"], found["away_stand_in_id"]) == (0, 0, 0, milo)
+    assert place(visitor.send("/account/absence/begin", page="/account")) == "/account#absence"
+    assert (nora.record("worker", own)["is_away"], nora.record("worker", own)["away_until"]) == (1, 0)
+    visitor.send("/account/absence/end", page="/account")
     page = visitor.get("/account").text
     assert "I am back" not in page
 

@@ -60,13 +60,17 @@ def test_activity_lines_are_short_in_german(signed_in: Visitor, nora: Api, ticke
 
 
 def test_unread_notifications_are_those_of_the_administrator(signed_in: Visitor, nora: Api) -> None:
-    told = {"message": "{{actor}} said hello", "variables": {"actor": "Ana"}}
+    told = {
+        "message": "{{actor}} wrote on ticket {{target}}",
+        "variables": {"actor": "Ana Kite <ana@kite.example>", "target": "[#ABC-1] Boat"},
+    }
     for name in ("nora", "milo", "milo"):
         nora.create("notification", activity_point="custom.other", params=told, worker_id=nora.ids[name]).ok()
     mine = len(nora.found("notification", f"isRead:no worker.id:{nora.ids['nora']}"))
     page = signed_in.get("/").text
     news = page.partition('id="news"')[2].partition("</ul>")[0]
     assert news.count('href="/notifications/') == min(mine, start.MAX_NEW)
+    assert "Ana Kite wrote on ticket Boat" in text_of(news) and "[#" not in news and "@" not in text_of(news)
 
 
 def test_every_action_on_a_list_reports_its_result() -> None:
@@ -83,6 +87,7 @@ def test_every_action_on_a_list_reports_its_result() -> None:
         ({"do": "take"}, "Assigned to you.", "2 tickets assigned to you."),
         ({"do": "assign", "value_assign": "0"}, "Unassigned.", "2 tickets unassigned."),
         ({"do": "assign", "value_assign": "milo"}, "Assigned to Milo Test.", "2 tickets assigned to Milo Test."),
+        ({"do": "next"}, "Ticket goes to whoever is next.", "2 tickets go to whoever is next."),
         ({"do": "wait", "value_wait": "2031-03-04 09:00"}, "Snoozed until Tue 4 Mar 2031 09:00",
          "2 tickets snoozed until Tue 4 Mar 2031 09:00"),
         ({"do": "spam"}, "Marked as spam and deleted.", "2 tickets marked as spam and deleted."),
@@ -158,7 +163,7 @@ def test_a_worker_who_may_not_reply_reads_why(visitor: Visitor, nora: Api, ticke
     assert 'id="answer"' not in page.text
 
 
-@pytest.mark.parametrize("path", ["/search/snippet", "/admin/targets", "/search/calendar", "/search/email_signature",
+@pytest.mark.parametrize("path", ["/snippets", "/admin/targets", "/search/calendar", "/search/email_signature",
                                   "/search/html_template"])  # fmt: skip
 def test_each_kind_of_setting_has_a_link(signed_in: Visitor, path: str) -> None:
     assert f'href="{path}"' in signed_in.get("/settings").text and signed_in.get(path).status_code == 200

@@ -125,7 +125,7 @@ LISTS = {
     "/reminders": NOTHING,
     "/admin/people/rosters": NOTHING, "/admin/jobs/timers": NOTHING, "/automations": NOTHING,
     "/automations/log": f"message:*{NOTHING}*", "/automations/webhooks": NOTHING, "/search/worker": NOTHING,
-    "/automations/outgoing": NOTHING, "/drafts": NOTHING,
+    "/automations/outgoing": NOTHING, "/drafts": NOTHING, "/snippets": NOTHING,
 }  # fmt: skip
 
 

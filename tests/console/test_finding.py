@@ -31,7 +31,7 @@ def test_a_search_is_saved_in_the_inbox_shown_and_undone(page: Page, nora: Api) 
     page.goto("/inbox?v=open&q=subject%3Apump&sort=created")
     page.get_by_text("View", exact=True).press("Enter")
     page.get_by_label("Save search as").fill("Pumps that wait")
-    assert violations(page) == []
+    assert violations(page, part="main") == []
     page.get_by_role("button", name="Save search").press("Enter")
     page.wait_for_url("**v=saved.*")
     here = page.get_by_role("navigation", name="Main").get_by_role("link", name="Pumps that wait")
@@ -155,4 +155,4 @@ def test_record_types_are_grouped_with_a_description_and_filtered(signed_in: Vis
     assert len(described) == len(re.findall(r'href="/search/[a-z_]+"', page))
     filtered = signed_in.get("/records", params={"q": "canned reply"}).text.partition("<main")[2]
     visible = re.findall(r'<li data-words="[^"]*">\s*<a href="([^"]*)"', filtered)
-    assert visible == ["/search/snippet"]
+    assert visible == ["/snippets"]

@@ -128,8 +128,7 @@ def test_every_page_forbids_framing_caching_and_sniffing(looked: dict[str, reque
         assert all("HttpOnly" in each and "SameSite=Lax" in each for each in cookies_of(page)), path
 
 
-# The state advances with the log of changes, whatever is read; a preference says which hints about keys were shown.
-BY_ITSELF = {"outgoing_state", "console_preference"}
+BY_ITSELF = {"outgoing_state"}  # it advances with the log of changes, whatever is read
 
 
 def test_reading_writes_nothing(world: World, looked: dict[str, requests.Response]) -> None:

@@ -1,5 +1,7 @@
 """What stands above a list: heading, tabs, search and chips in two lines."""
 
+from collections.abc import Callable, Sequence
+
 import pytest
 from playwright.sync_api import Page
 
@@ -7,6 +9,7 @@ from console.http import routes
 from console.lists.worklist import DECLARED
 from tests.console.browser import Browser
 from tests.console.lively import Lively
+from tests.telling import telling
 
 pytestmark = pytest.mark.sqlite("the same with any store")
 
@@ -24,6 +27,7 @@ FURTHER = (
     "/automations/events",
     "/automations/log",
 )
+EACH_KIND = ("/inbox", "/search/org", "/admin/people", "/admin/system/settings", "/automations/log")
 NOT_ALONE = ("/admin/backups", "/admin/packages")  # pages whose list is one section of several
 _ABOVE = """() => {
   const row = ["#list tbody tr", "#list .empty", "main tbody tr", "main .empty"]
@@ -37,10 +41,21 @@ def above(page: Page, path: str) -> float:
     return float(page.evaluate(_ABOVE))
 
 
-def test_at_most_100_pixels_are_above_the_first_row_of_a_list(lively: Lively, chromium: Browser) -> None:
+def every_list() -> list[str]:
     routes.load()
-    paths = [*(path for path in DECLARED if not path.startswith(NOT_ALONE)), *FURTHER]
+    found = [*(path for path in DECLARED if not path.startswith(NOT_ALONE)), *FURTHER]
+    assert len(found) > 25
+    return found
+
+
+LISTS = telling({"one of each kind": lambda: EACH_KIND, "every list": every_list}, ("one of each kind",), "every list")
+
+
+@pytest.mark.parametrize("paths", LISTS)
+def test_at_most_100_pixels_are_above_the_first_row_of_a_list(
+    lively: Lively, chromium: Browser, paths: Callable[[], Sequence[str]]
+) -> None:
     with chromium.page(lively.server.url, cookies=lively.visitor.cookies) as page:
         page.goto("/inbox")  # whose hint about keys is shown once
-        heights = {path: above(page, path) for path in paths}
-    assert len(paths) > 25 and {path: each for path, each in heights.items() if each > MAX_ABOVE} == {}
+        heights = {path: above(page, path) for path in paths()}
+    assert {path: each for path, each in heights.items() if each > MAX_ABOVE} == {}

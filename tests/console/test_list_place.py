@@ -12,6 +12,7 @@ from tests.console.test_ticket_trials import mailed
 from tests.console.test_tickets import answer_to
 from tests.console.visitor import Visitor, place
 from tests.service import Api
+from tests.telling import telling
 
 names = pytest.mark.parametrize
 
@@ -61,7 +62,7 @@ ACTS = {
 }
 
 
-@names("kind", list(ACTS))
+@names("kind", telling(list(ACTS), ("close", "touch"), "every act"))
 def test_the_next_ticket_is_the_following_one_of_the_list(
     signed_in: Visitor, nora: Api, five: list[dict[str, Any]], kind: str
 ) -> None:
@@ -116,7 +117,7 @@ FINISHED = {
 }
 
 
-@names("kind", list(FINISHED))
+@names("kind", telling(list(FINISHED), ("close", "send and close", "reply"), "every act that finishes a ticket"))
 def test_after_a_ticket_is_finished_comes_what_the_worker_chose(
     visitor: Visitor, nora: Api, five: list[dict[str, Any]], kind: str
 ) -> None:

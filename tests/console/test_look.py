@@ -119,7 +119,7 @@ def test_files_are_compressed_for_clients_that_accept_it(server: Server, signed_
 def test_icons_are_of_one_set_and_each_is_used(signed_in: Visitor) -> None:
     used = set(re.findall(r'ui\.icon\("([a-z]+)"\)', "".join(path.read_text("utf-8") for path in _templates())))
     named = set(re.findall(r'icon="([a-z]+)"', (STATIC.parent / "http" / "navigation.py").read_text("utf-8")))
-    start = set(re.findall(r'"\)?, "([a-z]+)"', (STATIC.parent / "pages" / "reports.py").read_text("utf-8")))
+    start = set(re.findall(r'"\)?, "([a-z]+)"', (STATIC.parent / "pages" / "start_figures.py").read_text("utf-8")))
     assert used | named <= icons.PATHS.keys() and icons.PATHS.keys() - used - named <= start
     for path in icons.PATHS.values():
         numbers = [float(each) for each in re.findall(r"(?<=[MH])-?\d*\.?\d+", path)]
@@ -249,7 +249,7 @@ def test_a_chart_says_its_values_by_pointer_and_by_keys(
 def test_workers_see_their_day_and_leads_also_that_of_the_team(signed_in: Visitor, visitor: Visitor, nora: Api) -> None:
     assert visitor.sign_in("milo@desk.example").status_code == 303
     mine, private = f"Mine {HOSTILE}", nora.ids["private"]
-    nora.create("ticket", subject=mine, group_id=nora.ids["support"], owner_id=nora.ids["milo"]).ok()
+    nora.create("ticket", subject=mine, group_id=nora.ids["support"], owner_id=nora.ids["milo"], created=1).ok()
     page = visitor.get("/").text
     assert "Your oldest open tickets" in page and escape(mine) in page and HOSTILE not in page
     for lead in ("The team's day", "Tickets per day", "Open tickets by owner", "Needs attention", "Get started"):

@@ -17,6 +17,7 @@ from tests.console.test_tickets import answer_to, ticket, undo
 from tests.console.visitor import Visitor, place, text_of
 from tests.records.desk import NOW, Desk
 from tests.service import Api, Server, people
+from tests.telling import WITH_AND_WITHOUT_SCRIPTS, telling
 
 __all__ = ["ticket"]
 names = pytest.mark.parametrize
@@ -193,7 +194,7 @@ def press_twice(page: Page) -> None:
 
 
 @names("do", [click_twice, pytest.param(press_twice, marks=pytest.mark.exhaustive("by keys as well"))])
-@names("is_kept", [True, False], ids=["stored", "at once"])
+@names("is_kept", telling({"stored": True, "at once": False}, ("stored",), "before the draft is stored as well"))
 def test_two_clicks_send_one_reply(
     page: Page, nora: Api, ticket: dict[str, Any], do: Callable[[Page], None], is_kept: bool
 ) -> None:
@@ -208,7 +209,7 @@ def test_two_clicks_send_one_reply(
     assert count(nora, "draft", f"ticket.id:{ticket['id']} is.queued:no") == 0
 
 
-@names("scripts", [True, False], ids=["scripts", "no scripts"])
+@names("scripts", WITH_AND_WITHOUT_SCRIPTS)
 def test_going_back_and_sending_again(
     chromium: Browser, nora_in_a_browser: Visitor, nora: Api, ticket: dict[str, Any], scripts: bool
 ) -> None:

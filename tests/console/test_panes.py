@@ -133,16 +133,15 @@ def test_a_ticket_is_snoozed_until_an_offered_time(page: Page, nora: Api, five: 
     assert nora.found("ticket", f"id:{five[0]['id']} status:waiting reopen:>now") == [five[0]["id"]]
 
 
-def test_files_of_a_ticket_opened_in_place_are_viewed(first: Page, nora: Api, five: list[dict[str, Any]]) -> None:
-    expect(first.locator("[data-view-files]")).to_be_hidden()
-    nora.create(
-        "attachment",
-        name="plan.txt",
-        content="Third floor",
-        mime_type="text/plain",
-        attach=[f"message:{five[1]['message']}"],
-    ).ok()
-    first.keyboard.press("]")
-    expect(subject(first)).to_have_text(f"{five[0]['word']} 1")
-    first.keyboard.press("v")
-    expect(first.get_by_role("dialog")).to_contain_text("Third floor")
+def test_files_of_a_ticket_opened_in_place_are_viewed(
+    page: Page, signed_in: Visitor, nora: Api, five: list[dict[str, Any]]
+) -> None:
+    text = {"name": "plan.txt", "content": "Third floor", "mime_type": "text/plain"}
+    nora.create("attachment", **text, attach=[f"message:{five[1]['message']}"]).ok()
+    page.goto(opened(signed_in, f"subject:{five[0]['word']}* status:open", 0))
+    expect(page.locator("[data-view-files]")).to_be_hidden()
+    page.keyboard.press("v")
+    page.keyboard.press("]")
+    expect(subject(page)).to_have_text(f"{five[0]['word']} 1")
+    page.keyboard.press("v")
+    expect(page.get_by_role("dialog")).to_contain_text("Third floor")

@@ -377,3 +377,47 @@ def test_a_list_describes_its_search_and_shows_the_last_page_for_one_too_far(sig
     page, _, place = help_path.partition("#")
     assert f'id="{place}"' in signed_in.get(page).text
     assert "Nora Berg" in signed_in.get(f"{BASE}?q=nora&page=99").text
+
+
+def test_a_group_says_who_gets_the_next_ticket_and_why_others_are_skipped(signed_in: Visitor, nora: Api) -> None:
+    lena, paul = made(nora, "Lena"), made(nora, "Paul")
+    id = nora.create("group", name="Turns", members=f'{{"member": "{lena},{paul}"}}').ok()["id"]
+    group = f"{BASE}/groups/{id}"
+    assert "stay without an owner until somebody takes them" in text_of(signed_in.get(group).text)
+    nora.create("ticket", subject="Before", group_id=id).ok()
+    chosen = {"assign_way": "round_robin", "assign_max_open": "1", "assign_presence": "anybody", "assign_managers": "1"}
+    assert place(signed_in.send(group, chosen)) == f"{BASE}/groups"
+    stored = nora.record("group", id)
+    assert (stored["assign_way"], stored["assign_max_open"]) == ("round_robin", 1)
+    assert "Lena is next and has waited longest" in text_of(signed_in.get(group).text)
+    ticket = nora.create("ticket", subject="Boat", group_id=id).ok()
+    assert ticket["owner_id"] == lena
+    path = f"/tickets/{ticket['mask']}"
+    page = signed_in.get(path).text
+    assert "Assigned to Lena (round robin)" in text_of(page) and "Assign to whoever is next" in text_of(page)
+    handed_on = {"name": "owner", "value": "next", "was_owner_id": str(lena)}
+    signed_in.send(f"{path}/set", handed_on, page=path)
+    assert nora.record("ticket", ticket["id"])["owner_id"] == paul
+    signed_in.send(f"{path}/set", handed_on | {"was_owner_id": str(paul)}, page=path)
+    assert nora.record("ticket", ticket["id"])["owner_id"] == lena
+    nora.update("worker", paul, away_until="+1 day").ok()
+    page = text_of(signed_in.get(group).text)
+    assert "Nobody is available" in page and "1 of 1 open in this group" in page and "Paul away until" in page
+    assert place(signed_in.send(f"{group}/assign", page=group)) == f"{group}#assignment"
+    assert "1 ticket is waiting and comes first" in text_of(signed_in.get(group).text)
+
+
+def test_managers_set_the_absence_of_members_of_their_groups(signed_in: Visitor, visitor: Visitor, nora: Api) -> None:
+    rosa, ugo = made(nora, "Rosa"), made(nora, "Ugo")
+    group = nora.create("group", name="Ferry", members=f'{{"manager": "{rosa}", "member": "{ugo}"}}').ok()["id"]
+    visitor.sign_in("rosa@desk.example")
+    path = f"{BASE}/absences/{ugo}"
+    assert f'href="{path}"' in visitor.get(f"{BASE}/rosters?group={group}&q=ugo").text
+    assert visitor.send(path, {"away_until": "blurb"}, page=path).status_code == 422
+    assert place(visitor.send(path, {"away_until": "+3 days"}, page=path)) == path
+    assert nora.record("worker", ugo)["is_away"] == 1 and "No stand-in." in text_of(visitor.get(path).text)
+    assert place(visitor.send(f"{path}/end", page=path)) == path
+    assert nora.record("worker", ugo)["is_away"] == 0
+    assert place(visitor.send(f"{path}/begin", page=path)) == path
+    assert nora.record("worker", ugo)["is_away"] == 1
+    assert visitor.get(f"{BASE}/absences/{nora.ids['nora']}").status_code == 403

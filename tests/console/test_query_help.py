@@ -22,6 +22,7 @@ from tests.service import Api, Server
 
 TICKETS = "/search/ticket"
 MILO = 1
+STATUS = ["status", "status.id", "statusName.id"]
 
 
 @pytest.fixture(scope="module")
@@ -60,14 +61,24 @@ def test_tags_are_offered_by_name_and_quoted_if_needed(small: Desk) -> None:
     assert [each.label for each in asked(small, "tag:no|")[0]] == ["none"]
 
 
+def test_names_of_statuses_are_offered_after_the_states(small: Desk) -> None:
+    small.create("ticket_status", name="Waiting for supplier", status="waiting")
+    options, mistake = asked(small, "status:wait|")
+    assert [taken("status:wait|", each) for each in options] == ["status:waiting", 'status:"Waiting for supplier"']
+    assert mistake is None
+    assert asked(small, 'status:"Waiting for sup|')[1] is None
+    helping = QueryHelp(small.context(), small.registry.type("ticket"))
+    assert [each.words for each in helping.chips('status:"Waiting for supplier"')] == ["Status: Waiting for supplier"]
+
+
 @pytest.mark.parametrize(
     ("marked", "labels"),
     [
-        ("sta|", ["status", "status.id"]),
-        ("status:open sta|", ["status", "status.id"]),
-        ("st|atus:open", ["status", "status.id"]),
-        ("!sta|", ["status", "status.id"]),
-        ("(sta|", ["status", "status.id"]),
+        ("sta|", STATUS),
+        ("status:open sta|", STATUS),
+        ("st|atus:open", STATUS),
+        ("!sta|", STATUS),
+        ("(sta|", STATUS),
         ("SHI|", ["shift"]),
         ("lim|", ["limit"]),
         ("(lim|", []),

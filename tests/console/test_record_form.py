@@ -2,6 +2,7 @@
 permitted workers."""
 
 import json
+import re
 from html.parser import HTMLParser
 from typing import Any
 
@@ -112,7 +113,7 @@ def stored(desk: Desk, uri: str, id: int) -> dict[str, Any]:
 
 
 # Forms that differ in their fields: choices, texts, dates, files, relations, and those of administrators.
-DIFFERENT = ("calendar_event_recurring", "comment", "contact", "custom_record", "org", "task", "ticket", "snippet")
+DIFFERENT = ("calendar_event_recurring", "comment", "contact", "custom_record", "org", "task", "ticket")
 
 
 @names("uri", telling({uri: uri for uri in GENERIC}, DIFFERENT, "the form of every type"))
@@ -153,7 +154,7 @@ def test_types_with_special_pages_redirect_administrators_there(
         assert place(signed_in.get(path)) == there
         assert place(signed_in.post(path, token)) == there
     visitor.sign_in("olga@desk.example")
-    if uri not in ("custom_field", "custom_fieldset"):
+    if uri not in ("custom_field", "custom_fieldset", "snippet"):
         assert visitor.get(f"/records/{uri}/new").status_code == 403
         assert visitor.send(f"/records/{uri}/new", {"name": "x"}, "/account").status_code == 403
     visitor.send("/sign-out", page="/account")
@@ -361,6 +362,24 @@ def test_two_workers_change_different_fields(signed_in: Visitor, nora: Api) -> N
     assert now["title"] == "Splice again"
     for name in ("importance", "owner_id", "due"):
         assert now[name] == there[name] and there[name], name
+
+
+@pytest.mark.parametrize(
+    ("path", "headings"),
+    [
+        ("/admin/targets/new", ["Times", "Hours and warnings"]),
+        ("/admin/people/groups/new", ["Replies"]),
+        ("/admin/people/new", ["Rights and sign-in", "Absence", "Groups and invitation", "Groups"]),
+        ("/admin/mail/transports/new", ["Server"]),
+        ("/admin/mail/mailboxes/new", ["Server", "Numbers and limits"]),
+        ("/automations/outgoing/new", ["Request"]),
+        ("/admin/tags/new", []),
+    ],
+)
+def test_a_form_with_declared_fields_has_sections_in_their_order(
+    signed_in: Visitor, path: str, headings: list[str]
+) -> None:
+    assert re.findall("<legend>([^<]+)</legend>", signed_in.get(path).text) == headings
 
 
 def test_a_long_form_has_sections_in_two_columns_on_a_wide_screen(

@@ -2,9 +2,11 @@
 
 import pytest
 
-from console.forms.examples import EXAMPLES, StartExample
+from console.forms.examples import DATA_QUERIES, EXAMPLES, StartExample
 from console.pages.automation.automations import start_examples
+from console.pages.jump import PLACES
 from server.automation import checker
+from server.translation import Marked
 from tests.api.minimal import MINIMAL
 from tests.console.test_record_form import form_of
 from tests.console.visitor import Visitor, place, text_of
@@ -15,7 +17,7 @@ EXAMPLE_KEYS = [(uri, each.key) for uri, examples in EXAMPLES.items() for each i
 
 @pytest.mark.parametrize(("uri", "key"), EXAMPLE_KEYS)
 def test_a_record_is_created_from_an_example(signed_in: Visitor, nora: Api, uri: str, key: str) -> None:
-    path = f"/records/{uri}/new"
+    path = PLACES.get(uri, f"/records/{uri}/{{}}").format("new")
     assert f'<option value="{key}">' in signed_in.get(path).text
     fields = form_of(signed_in, f"{path}?start={key}").fields
     if "calendar_id" in fields:
@@ -35,7 +37,26 @@ def test_an_automation_is_created_from_an_example(signed_in: Visitor, example: S
     assert answer.status_code == 303, text_of(answer.text)[:500]
 
 
+def test_a_webhook_starts_from_a_recipe(signed_in: Visitor) -> None:
+    path = "/automations/webhooks/new"
+    assert '<option value="contact-form">Receive a contact form' in signed_in.get(path).text
+    assert "auto-close" not in signed_in.get(path).text
+    assert place(signed_in.get(f"{path}?start=contact-form")) == "/automations/recipes/contact-form"
+
+
+@pytest.mark.parametrize("example", DATA_QUERIES, ids=lambda each: each.key)
+def test_a_data_query_starts_from_an_example(signed_in: Visitor, nora: Api, example: StartExample) -> None:
+    page = signed_in.get(f"/api/data_query?start={example.key}").text
+    assert example.values["q"] in text_of(page) and f'value="{example.key}" selected' in page
+    nora.get("/rest/data/query.json", q=example.values["q"]).ok()
+
+
+def test_the_texts_of_examples_are_messages() -> None:
+    values = dict(EXAMPLES["snippet"][0].values)
+    assert all(isinstance(each, Marked) for each in values.values())
+
+
 def test_forms_without_examples_and_of_existing_records_offer_none(signed_in: Visitor, nora: Api) -> None:
     id = nora.create("snippet", **MINIMAL["snippet"](nora)).ok()["id"]
-    for path in ("/records/task/new", f"/records/snippet/{id}/edit"):
+    for path in ("/records/task/new", f"/snippets/{id}"):
         assert 'name="start"' not in signed_in.get(path).text, path

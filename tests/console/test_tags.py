@@ -97,6 +97,12 @@ def test_tags_are_renamed_merged_and_deleted_on_their_page(
     assert nora.found("ticket", f'tag:"{word} old"') == nora.found("ticket", f"tag:{word}") == [ticket["id"]]
     [tag] = nora.found("tag", f"name:{word}*")
     assert nora.record("tag", tag, "num_tickets").ok()["num_tickets"] == 1
+    signed_in.send(f"{page}/unmerge", page=page)
+    assert tags_of(nora, ticket) == [f"{word} new", f"{word} old"]
+    again = nora.post("/rest/tags/merge.json", target_id=tag, source_id=tag_id(nora, f"{word} old")).ok()
+    assert again["id"] == tag and tags_of(nora, ticket) == [f"{word} new"]
+    assert nora.post(f"/rest/tags/{tag}/unmerge.json").ok()["name"] == f"{word} old"
+    signed_in.send(f"/admin/tags/{tag_id(nora, f'{word} old')}/delete", page=page)
     signed_in.send(f"{page}/delete", page=page)
     assert tags_of(nora, ticket) == []
 

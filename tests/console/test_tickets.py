@@ -245,16 +245,17 @@ def test_due_dates_are_shown_in_lists_and_on_the_ticket(nora: Api, signed_in: Vi
     try:
         ticket = nora.create("ticket", subject="A pump in a hurry", group="Support", importance=99).ok()
         mask = nora.record("ticket", ticket["id"]).ok()["mask"]
-        expected = re.compile(r"First response</dt><dd><span[^>]*>.{0,120}?due", re.DOTALL)
-        page = signed_in.get(f"/tickets/{mask}").text
-        assert expected.search(page) and "Resolution</dt>" in page
+        page = text_of(signed_in.get(f"/tickets/{mask}").text)
+        assert re.search(r"First response ▲ due in \d+ minutes Due [\w :]+: 30 minutes from ", page)
+        assert re.search(r"Resolution due in \d+ hours Due [\w :]+: 10 hours from ", page)
         listed = signed_in.get("/inbox?v=open&q=hurry").text
         assert re.search(r"badge[^>]*warn[^>]*>.{0,80}?due", listed, re.DOTALL) and ">Overdue<" in listed
         assert signed_in.get("/inbox?v=late").status_code == 200
         shown = signed_in.get("/admin/targets").text
         assert "Soon" in shown and "/admin/targets/new" in shown
         nora.update("ticket", ticket["id"], status="waiting").ok()
-        assert "paused while the ticket is waiting" in signed_in.get(f"/tickets/{mask}").text
+        waiting = text_of(signed_in.get(f"/tickets/{mask}").text)
+        assert "Resolution paused less than a minute of 10 hours are used." in waiting
         nora.update("ticket", ticket["id"], status="closed").ok()
         assert "on time" in signed_in.get(f"/tickets/{mask}").text
     finally:

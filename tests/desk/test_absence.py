@@ -156,12 +156,23 @@ def test_workers_cannot_stand_in_for_themselves_or_while_disabled(desk: Post) ->
 
 def test_workers_enter_only_their_own_absence(desk: Post) -> None:
     by = desk.context(desk.milo)
-    profile.change(by, {"away_until": "+2 hours", "away_stand_in_id": str(desk.olga), "is_superuser": "1"})
+    fields = {"away_until": "+2 hours", "away_stand_in_id": str(desk.olga), "is_superuser": "1"}
+    profile.change_absence(by, desk.milo, fields)
     found = desk.one("worker", id=desk.milo)
     assert (found["away_until"], found["away_stand_in_id"]) == (NOW + 2 * HOUR, desk.olga) and not found["is_superuser"]
     assert profile.absence_of(by, desk.milo) == profile.Absence(NOW + 2 * HOUR, "Olga Test")
     assert profile.absence_of(by, desk.olga) is None and profile.absence_of(by, 999) is None
     with pytest.raises((AdminOnly, Forbidden)):
         records.update(by, "worker", desk.olga, {"away_until": NOW + HOUR})
+    with pytest.raises(Forbidden):
+        profile.change_absence(by, desk.olga, {"away_until": "+2 hours"})
     found_actor = desk.read(lambda tx: actor_of(tx, desk.milo))
     assert found_actor is not None and not found_actor.is_admin
+
+
+def test_managers_enter_the_absence_of_members_of_their_groups(desk: Post) -> None:
+    records.update(desk.context(), "group", desk.support, {"members": {"manager": str(desk.olga)}})
+    profile.change_absence(desk.context(desk.olga), desk.milo, {"away_until": "+2 hours"})
+    assert desk.one("worker", id=desk.milo)["away_until"] == NOW + 2 * HOUR
+    with pytest.raises(Forbidden):
+        profile.change_absence(desk.context(desk.olga), desk.nora, {"away_until": "+2 hours"})

@@ -16,6 +16,7 @@ from server.record_types.record_type import Record
 from server.records import records
 from server.store.database import NotOnWriter
 from server.tickets import acknowledging, preview
+from server.tickets.types.ticket_parts import spam_verdict
 from tests.desk.conftest import NOW, Post
 from tests.desk.mailroom import mail
 from tests.smtp_server import SmtpServer
@@ -182,7 +183,7 @@ def test_spam_gets_none(desk: Post, smtp: SmtpServer) -> None:
     desk.update("ticket", received.ticket_id, spam_training="S")
     desk.run_due()
     other = mailroom.receive(desk.context(), mail(From="bo@kite.example"))
-    desk.update("ticket", other.ticket_id, spam_score=acknowledging.LIKELY_SPAM)
+    desk.update("ticket", other.ticket_id, spam_score=spam_verdict.LIKELY_SPAM)
     desk.run_due()
     assert smtp.messages == [] and desk.all("draft") == []
 

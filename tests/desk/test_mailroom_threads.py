@@ -154,6 +154,18 @@ def test_a_reply_opens_the_ticket_from_any_status(desk: Desk, boat: Receipt, bef
     assert desk.activity(boat.ticket_id)[-1] == "ticket.message.inbound"
 
 
+def test_a_reply_to_a_waiting_ticket_notifies_its_owner_once(desk: Desk) -> None:
+    boat = desk.receive(mail(Message_ID="<boat@kite.example>"))
+    owner = desk.worker("milo@desk.example")
+    desk.update("worker", owner, is_superuser=1)  # may read it
+    desk.update("ticket", boat.ticket_id, status_id=status.WAITING, owner_id=owner)
+    before = len(desk.all("notification", worker_id=owner))
+    desk.receive(mail("More.", In_Reply_To="<boat@kite.example>"))
+    told = [each["activity_point"] for each in desk.all("notification", worker_id=owner)[before:]]
+    assert told == ["ticket.message.inbound"]
+    assert desk.activity(boat.ticket_id)[-2:] == ["ticket.status.open", "ticket.message.inbound"]
+
+
 def test_a_reply_notifies_the_owner_and_the_watchers(desk: Desk, boat: Receipt) -> None:
     milo, olga = desk.worker("milo@desk.example"), desk.worker("olga@desk.example")
     desk.change("ticket", boat.ticket_id, owner_id=milo)

@@ -8,7 +8,7 @@ from server.errors import Forbidden, HelpdeskError, Required
 from server.record_types.calendars import availability
 from server.records import records
 from server.records.records import SearchRequest
-from server.tickets import target_alerts
+from server.tickets import target_alerts, target_clocks, undo
 from tests.desk.conftest import NOW, Post
 
 names = pytest.mark.parametrize
@@ -43,6 +43,11 @@ class Promises:
 
     def answer(self, id: int) -> None:
         self.desk.reply(self.desk.message(id)["id"], dont_send="1")
+
+    def answer_a_mail(self, id: int) -> None:
+        self.desk.add_requester(id, "ann@kite.example")
+        self.desk.received(id)
+        self.answer(id)
 
     def points(self, id: int) -> list[str]:
         return [each for each in self.desk.activity(id) if each.startswith("ticket.target")]
@@ -132,13 +137,67 @@ def test_moving_or_another_importance_selects_another_target(promises: Promises)
 
 def test_a_reply_meets_the_first_and_closing_the_second(promises: Promises) -> None:
     desk, id = promises.desk, promises.ticket()
-    desk.add_requester(id, "ann@kite.example")
-    desk.received(id)
-    promises.answer(id)
+    promises.answer_a_mail(id)
     assert promises.due(id)[2] == 600
     desk.update("ticket", id, status_id=2)
     found = desk.ticket(id)
     assert (found["due_at"], found["response_missed"], found["resolution_missed"]) == (0, 0, 0)
+
+
+def test_a_message_after_the_reply_needs_a_next_response(promises: Promises) -> None:
+    desk, id = promises.desk, promises.ticket()
+    desk.update("service_target", promises.target, next_response_minutes=60)
+    desk.run_due()
+    promises.answer_a_mail(id)
+    assert desk.ticket(id)["next_response_due_at"] == 0
+    desk.now += 10 * MINUTE
+    desk.received(id)
+    desk.now += 10 * MINUTE
+    desk.received(id)  # counts from the first that has no reply
+    assert desk.ticket(id)["next_response_due_at"] == NOW + 70 * MINUTE and promises.due(id)[2] == 70
+    desk.run_due(50 * MINUTE)
+    assert promises.points(id)[-1] == "ticket.target.missed"
+    promises.answer(id)
+    found = desk.ticket(id)
+    assert (found["next_response_due_at"], found["next_response_missed"], promises.due(id)[2]) == (0, 1, 600)
+
+
+def test_a_composed_ticket_needs_a_next_response_instead_of_a_first(promises: Promises) -> None:
+    desk = promises.desk
+    desk.update("service_target", promises.target, next_response_minutes=60)
+    desk.run_due()
+    id = desk.ticket_id()
+    assert promises.due(id) == (0, 600, 600)
+    desk.now += 2 * HOUR
+    desk.received(id)
+    desk.update("service_target", promises.target, warning_minutes=5)
+    desk.run_due()
+    assert promises.due(id) == (0, 600, 180)
+
+
+def test_closing_ends_the_wait_for_a_next_response(promises: Promises) -> None:
+    desk, id = promises.desk, promises.ticket()
+    desk.update("service_target", promises.target, next_response_minutes=60)
+    desk.run_due()
+    promises.answer_a_mail(id)
+    desk.received(id)
+    for status_id in (2, 0):
+        desk.update("ticket", id, status_id=status_id)
+    assert desk.ticket(id)["next_response_since"] == 0 and promises.due(id)[2] == 600
+
+
+def test_deleting_the_message_ends_the_wait_for_a_next_response(promises: Promises) -> None:
+    desk, id = promises.desk, promises.ticket()
+    desk.update("service_target", promises.target, next_response_minutes=60)
+    desk.run_due()
+    promises.answer_a_mail(id)
+    reply = desk.message(id)["id"]
+    late = desk.received(id)
+    desk.write(lambda writing: writing.delete("message", late))
+    assert desk.ticket(id)["next_response_due_at"] == 0
+    desk.received(id)
+    desk.write(lambda writing: writing.delete("message", reply))
+    assert promises.due(id) == (240, 600, 240) and desk.ticket(id)["next_response_since"] == 0
 
 
 def test_waiting_does_not_count_for_the_resolution(promises: Promises) -> None:
@@ -152,6 +211,51 @@ def test_waiting_does_not_count_for_the_resolution(promises: Promises) -> None:
     desk.now += 9 * HOUR
     desk.update("ticket", id, status_id=2)
     assert desk.ticket(id)["resolution_missed"] == 1
+
+
+def test_a_status_with_a_name_pauses_an_open_ticket(promises: Promises) -> None:
+    desk, id = promises.desk, promises.ticket()
+    parts = desk.create("ticket_status", name="Parts ordered", status_id=0, clock="paused")
+    desk.run_due(2 * HOUR)
+    desk.update("ticket", id, status_name_id=parts)
+    assert promises.due(id)[2] == 0 and target_clocks.read(desk.context(), id)[1].state == "paused"
+    desk.run_due(30 * HOUR)
+    assert promises.points(id) == []
+    desk.update("ticket", id, importance=60)
+    desk.update("ticket", id, status_name_id=0)
+    assert promises.due(id)[1] == 32 * 60 + 8 * 60
+    [_first, resolution] = target_clocks.read(desk.context(), id)
+    assert (resolution.used, resolution.paused) == (2 * HOUR, 30 * HOUR)
+
+
+def test_the_clock_of_a_status_runs_while_waiting(promises: Promises) -> None:
+    desk, id = promises.desk, promises.ticket(owner_id=promises.desk.milo)
+    supplier = desk.create("ticket_status", name="At the supplier", status_id=1, clock="runs")
+    desk.run_due(2 * HOUR)
+    desk.update("ticket", id, status_name_id=supplier)
+    assert promises.due(id) == (240, 600, 240)
+    desk.run_due(3 * HOUR)
+    assert promises.points(id) == ["ticket.target.missed"]
+    desk.update("ticket", id, status_id=0)
+    assert promises.due(id)[1] == 600  # opening does not begin anew
+    desk.update("ticket", id, status_id=1)
+    desk.now += HOUR
+    desk.update("ticket", id, status_name_id=supplier)
+    assert promises.due(id)[1] == 660
+
+
+def test_another_clock_of_a_status_applies_to_its_tickets(promises: Promises) -> None:
+    desk, id = promises.desk, promises.ticket()
+    supplier = desk.create("ticket_status", name="At the supplier", status_id=1)
+    desk.update("ticket", id, status_name_id=supplier)
+    desk.now += HOUR
+    desk.update("ticket_status", supplier, clock="runs")
+    desk.run_due()
+    assert promises.due(id) == (240, 660, 240)
+    desk.now += HOUR
+    desk.update("ticket_status", supplier, clock="")
+    desk.run_due()
+    assert promises.due(id)[2] == 0 and desk.ticket(id)["resolution_used"] == HOUR
 
 
 def test_changed_targets_apply_to_open_tickets_only(promises: Promises) -> None:
@@ -182,6 +286,27 @@ def test_many_tickets_are_updated_in_batches(desk: Post, monkeypatch: pytest.Mon
     assert [promises.due(id) for id in ids] == [(240, 600, 240)] * 8
 
 
+def test_a_clock_names_its_pauses_and_holidays(desk: Post) -> None:
+    hours = calendar(desk)
+    desk.create(
+        "calendar_event_recurring", name="Founding day", calendar_id=hours, patterns="november 23", is_available=0
+    )
+    promises = Promises(desk, hours)
+    id = promises.ticket()
+    desk.now += HOUR
+    desk.update("ticket", id, status_id=1)
+    desk.now = MONDAY_9 + DAY + HOUR
+    [first, resolution] = target_clocks.read(desk.context(), id)
+    assert (first.state, resolution.state, resolution.used) == ("paused", "paused", HOUR)
+    desk.update("ticket", id, status_id=0)
+    [first, resolution] = target_clocks.read(desk.context(), id)
+    assert (first.seconds, first.since, first.due_at) == (4 * HOUR, NOW, MONDAY_9 + DAY + 4 * HOUR - (FIVE_PM - NOW))
+    assert (resolution.used, resolution.paused) == (HOUR, FIVE_PM - NOW) and resolution.has_hours
+    assert [(each.name, str(each.first), str(each.last)) for each in resolution.holidays] == [
+        ("Founding day", "2026-11-23", "2026-11-23")
+    ]
+
+
 # -- notifications -----------------------------------------------------------------------------------------------------
 
 
@@ -199,11 +324,21 @@ def test_the_owner_is_notified_before_and_once_it_is_missed(promises: Promises) 
     assert (found["response_missed"], found["resolution_missed"]) == (1, 0) and found["due_at"]
 
 
+def test_an_undone_pause_leaves_the_clock_as_it_was(promises: Promises) -> None:
+    desk, id = promises.desk, promises.ticket()
+    parts = desk.create("ticket_status", name="Parts ordered", status_id=0, clock="paused")
+    desk.now += HOUR
+    before = desk.ticket(id)
+    desk.update("ticket", id, status_name_id=parts)
+    desk.now += HOUR
+    undo.restore(desk.context(), id, {"status_name_id": "0"})
+    changed = {name for name, value in desk.ticket(id).items() if value != before[name]}
+    assert changed <= {"changed_at"}
+
+
 def test_met_targets_notify_no_one(promises: Promises) -> None:
     desk, id = promises.desk, promises.ticket()
-    desk.add_requester(id, "ann@kite.example")
-    desk.received(id)
-    promises.answer(id)
+    promises.answer_a_mail(id)
     desk.run_due(5 * HOUR)
     assert promises.points(id) == []
     desk.run_due(5 * HOUR)
@@ -226,6 +361,20 @@ def test_a_late_response_is_recorded(promises: Promises) -> None:
     desk.now += 5 * HOUR
     promises.answer(id)
     assert desk.ticket(id)["response_missed"] == 1 and promises.due(id)[2] == 600
+
+
+def test_what_was_overdue_before_the_target_notifies_no_one(desk: Post) -> None:
+    old = desk.create("ticket", subject="Old", group_id=desk.support, owner_id=desk.milo)
+    desk.now += 5 * HOUR
+    promises = Promises(desk)
+    new = promises.ticket(owner_id=desk.milo)
+    desk.run_due()
+    assert promises.points(old) == [] and desk.ticket(old)["response_missed"] == 1
+    desk.run_due(5 * HOUR)
+    assert promises.points(new) == ["ticket.target.missed"]
+    promises.answer_a_mail(old)
+    desk.run_due(HOUR)
+    assert promises.points(old) == ["ticket.target.missed"]  # the resolution, which was not overdue before
 
 
 # -- search, rights ----------------------------------------------------------------------------------------------------

@@ -126,6 +126,7 @@ SAMPLES: dict[str, Tree] = {
     "snippet": {"title": "Hi", "content": "Hello {{x}}", **OWNED},
     "task": {"title": "Oil the press"},
     "tag": {"name": "Oily"},
+    "ticket_status": {"name": "Oiled", "status": "waiting", "group_id": "group"},
     "timetracking_activity": {"name": "Oiling"},
     "webhook_listener": {"name": "Orders", "guid": f"{SECRET}-orders"},
     "workspace_list": {"name": "All", "context": "ticket", "tab_id": "workspace_tab"},

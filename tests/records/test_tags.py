@@ -7,7 +7,8 @@ from server.errors import Conflict, Forbidden, Invalid
 from server.record_types.shared.relation_tables import TICKET_TAG
 from server.records import records
 from server.records.writing import RecordWriter
-from server.tickets import ticket_tags, unmerge
+from server.tickets import tag_merge, ticket_tags, unmerge
+from tests.records.desk import NOW
 
 
 @pytest.fixture
@@ -105,12 +106,35 @@ def test_a_merged_tag_gives_its_tickets_and_names_to_the_other(desk, ids, ticket
     other = desk.create("ticket", subject="Hose", group_id=ids["support"], tags="bills")["id"]
     desk.update("ticket", ticket, tags="bills, invoices")
     old, new = tag_id(desk, "bills"), tag_id(desk, "invoices")
-    assert ticket_tags.merge(desk.context(ids["nora"]), old, new) == "invoices"
+    assert tag_merge.merge(desk.context(ids["nora"]), old, new) == "invoices"
     assert desk.found("ticket", "tag:bills sort:id") == desk.found("ticket", "tag:invoices sort:id") == [ticket, other]
     assert desk.record("tag", new, expand="num_tickets")["num_tickets"] == 2
     assert desk.acts()[-1] == "Nora Berg merged the tag bills into invoices"
     with pytest.raises(Forbidden):
-        ticket_tags.merge(desk.context(ids["milo"]), new, new)
+        tag_merge.merge(desk.context(ids["milo"]), new, new)
+
+
+def test_a_merge_is_undone_within_a_day(desk, ids, ticket, monkeypatch):
+    monkeypatch.setattr(tag_merge, "BATCH", 1)  # several transactions
+    nora = desk.context(ids["nora"])
+    other, third = (
+        desk.create("ticket", subject="Hose", group_id=ids["support"], tags="bills")["id"] for _ in range(2)
+    )
+    desk.update("ticket", ticket, tags="bills, invoices")
+    desk.update("tag", tag_id(desk, "bills"), color="red")
+    new = tag_id(desk, "invoices")
+    tag_merge.merge(nora, tag_id(desk, "bills"), new)
+    desk.update("ticket", third, tags="-invoices")
+    restored, name = tag_merge.undo(nora, new)
+    assert name == "bills" and desk.record("tag", restored)["color"] == "red" and tag_id(desk, "bills") == restored
+    assert desk.found("ticket", "tag:bills sort:id") == [ticket, other] and desk.found("ticket", "tag:invoices") == [
+        ticket
+    ]
+    with pytest.raises(Conflict, match="no tag was merged into invoices"):
+        tag_merge.undo(nora, new)
+    tag_merge.merge(nora, restored, new)
+    tag_merge.forget_old(desk.service, NOW + 86400)
+    assert desk.store.read(lambda tx: tx.find(tag_merge.TAG_MERGE_TICKET) + tx.find(tag_merge.TAG_MERGE)) == []
 
 
 def test_merged_tickets_have_the_tags_of_both_until_the_merge_is_undone(desk, ids, ticket):

@@ -317,9 +317,9 @@ NAMES = """array_column array_combine array_count_values array_diff array_inters
 array_matches array_sort_keys array_sum array_unique array_values attribute clamp_int clamp_float cycle date date_lerp
 dict_set dict_unset dns_get_record dns_host_by_ip json_decode jsonpath_set kata_parse max min placeholders_list
 svc_placeholders_list random random_string range regexp_match_all shuffle svc_automation svc_avatar_url
-svc_avatar_image svc_calendar_time_elapsed svc_extract_uris svc_file_url svc_has_priv svc_record_readable
-svc_record_writeable svc_url validate_email validate_number vobject_parse xml_decode xml_encode xml_tag xml_attr
-xml_attrs xml_xpath xml_xpath_ns"""
+svc_avatar_image svc_calendar_time_elapsed svc_extract_uris svc_file_url svc_fill svc_has_priv svc_record_readable
+svc_record_writeable svc_snippet svc_url validate_email validate_number vobject_parse xml_decode xml_encode xml_tag
+xml_attr xml_attrs xml_xpath xml_xpath_ns"""
 
 
 def test_there_are_these_functions_and_no_others() -> None:

@@ -50,7 +50,8 @@ FORM = RecordForm(URI, (
                                        "or line breaks."), kind="area", attributes={"rows": 2, "spellcheck": "false"}),
     Control("query", N_("Only matching records"), N_("A search, for events of one record type, such as "
             "status:open."), kind="line"),
-    Control("expanded", N_("Keys to expand"), N_("As in the API, such as owner_,org_,custom_."), kind="line"),
+    Control("expanded", N_("Keys to expand"), N_("As in the API, such as owner_,org_,custom_."), kind="line",
+            heading=N_("Request")),
     Control("headers", N_("More headers"), N_("One per line, as Name: value. They are not shown again."), kind="area",
             attributes={"rows": 2, "spellcheck": "false"}, is_kept=True),
     Control("body", N_("Body"), N_("Leave blank for JSON with type, timestamp and data. Otherwise a template with "

@@ -5,6 +5,7 @@ from typing import Any
 
 from console.forms import overlaps
 from console.forms.controls import Control
+from console.forms.examples import START, StartExample, options
 from console.forms.record_form import OpenForm, RecordForm
 from console.forms.record_pages import RecordPages, declare_pages
 from console.html import confirmation
@@ -19,6 +20,7 @@ from console.lists import lookup
 from console.lists.cells import DrawnColumns
 from console.lists.worklist import Worklist, declare, switching
 from console.pages.automation.log import KINDS
+from console.pages.automation.recipes import BASE as RECIPES
 from server.automation import bindings, log_search
 from server.automation.binding_edits import with_entry
 from server.automation.types.automation_log import LEVELS
@@ -26,6 +28,7 @@ from server.automation.webhooks import received_calls, responding, response_prev
 from server.automation.webhooks.received_calls import MAX_BODY_BYTES
 from server.automation.webhooks.responding import WebhookRequest, WebhookSimulation
 from server.errors import HelpdeskError
+from server.packages import recipes
 from server.records import records
 from server.translation import N_, N_ngettext, _
 from server.web import webhook_trials
@@ -225,13 +228,30 @@ def show_rotate(visit: Visit, form: Form | None = None) -> PageResponse:
     return overlaps.ask(visit, "webhook_rotate.html", form, each=lookup.record(visit, URI, visit.id))
 
 
+def start_examples() -> list[StartExample]:
+    """The recipes that create a webhook and the automation that responds."""
+    cookbook = sorted(map(recipes.recipe, recipes.names()), key=lambda each: each.title)
+    return [
+        StartExample(each.name, each.title, {})
+        for each in cookbook
+        if any(record["_context"] == URI for record in each.package["records"])
+    ]
+
+
+def _open_recipe(visit: Visit) -> PageResponse | None:
+    """Opens the recipe of the example that the address names."""
+    key = visit.query.text(START, "") if not visit.record_id else ""
+    return see(f"{RECIPES}/{key}") if key in {each.key for each in start_examples()} else None
+
+
 def _new(visit: Visit, fields: OpenForm) -> PageResponse:
     automations = lookup.search(visit, "automation", f"trigger:{responding.TRIGGER}")
-    options = [("", N_("None yet"))] + [(each["name"], each["name"]) for each in automations]
-    fields.change(replace(fields.control("automation"), options=options))
+    choices = [("", N_("None yet"))] + [(each["name"], each["name"]) for each in automations]
+    fields.change(replace(fields.control("automation"), options=choices))
     return fields.render(
         "webhook_new.html",
         has_some=bool(automations),
+        starts=options(start_examples()),
         trigger=responding.TRIGGER,
     )
 
@@ -297,7 +317,7 @@ def _binding(visit: Visit, fields: OpenForm, form: Form) -> dict[str, Any]:
 
 PAGES = declare_pages(RecordPages(
     BASE, FORM, _webhook, LIST, form_bytes=TEXT_BYTES, takes_up=True, new_form=NEW, show_new=_new, fill=_fill,
-    more=_binding, stays_open=True, created=N_("{name} is ready."),
+    instead=_open_recipe, more=_binding, stays_open=True, created=N_("{name} is ready."),
     switched_off=N_("{name} switched off. Its address responds with 404."),
     deleted=N_("{name} deleted. Its address responds with 404."),
 ))  # fmt: skip

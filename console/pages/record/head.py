@@ -11,7 +11,7 @@ from server.records import records, sheet
 from server.records.sheet import Sheet
 from server.translation import _, pgettext
 
-TASK = "task"
+TASK, CALENDAR = "task", "calendar"
 
 
 def read(visit: Visit) -> Sheet:
@@ -23,6 +23,8 @@ def head(visit: Visit, sheet: Sheet) -> dict[str, Any]:
     """The values for the templates."""
     page = paths.record(sheet.type.uri, sheet.id)
     tabs = [(page, _("Overview")), (f"{page}/activity", pgettext("log", "Activity")), (f"{page}/raw", _("Raw data"))]
+    if sheet.type.uri == CALENDAR:
+        tabs.insert(1, (f"{page}/holidays", _("Holidays")))
     return {
         "found": sheet,
         "ways": _ways(visit, sheet),
@@ -37,7 +39,7 @@ def _ways(visit: Visit, sheet: Sheet) -> dict[str, str]:
     uri, id = sheet.type.uri, sheet.id
     own = place_of(visit, uri, id)
     if own:
-        return {"edit": own, "delete": ""}
+        return {"edit": own if records.may(visit.ctx, uri, "update", id) else "", "delete": ""}
     ways = {"edit": "update", "delete": "delete"}
     paths_by_name = {
         way: f"/records/{uri}/{id}/{way}" if records.may(visit.ctx, uri, operation, id) else ""

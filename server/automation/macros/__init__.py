@@ -1,7 +1,8 @@
 """Macros: automations that workers run on a ticket, with exactly the rights of that worker.
 
-listing.py: the macros for a worker and a ticket. answer.py: parses the result. running.py: runs a macro and applies its
-result. review.py: stores its texts for review. bulk_runs.py: runs one on several tickets."""
+listing.py: the macros for a worker and a ticket. forms.py: those that are built by form. macro_result.py: parses the
+result. running.py: runs a macro and applies its result. review.py: stores its texts for review. bulk_runs.py: runs one
+on several tickets."""
 
 from server.automation.macros.bulk_runs import MacroRuns, run_each
 from server.automation.macros.listing import Macro, are_there, find, usable

@@ -2,7 +2,8 @@
 whose policy allows the caller."""
 
 import functools
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from server.access.rules import Rules
@@ -12,7 +13,7 @@ from server.automation.host import Script
 from server.automation.inputs import InputDeclaration
 from server.automation.run_dictionary import Dictionary
 from server.context import Context
-from server.contexts import TICKET, WORKER
+from server.contexts import APP, GROUP, TICKET, WORKER
 from server.dataclass import dataclass
 from server.errors import HelpdeskError, NotFound
 from server.record_types.record_type import Record
@@ -20,6 +21,9 @@ from server.record_types.shared.triggers import MACRO
 from server.records import records
 from server.records.event_publishing import record_values
 from server.records.reading import RecordReader
+from server.search.conditions import NEVER
+from server.store.statements import in_list, slot
+from server.store.tables import Table
 from server.store.transaction import Transaction
 from server.template import Budget, Surroundings
 
@@ -30,12 +34,13 @@ MAX_LABEL_CHARS = 60
 @dataclass(frozen=True, slots=True)
 class Macro:
     """A macro. label: the first line of its description, else its name. more: the rest of the description. inputs: its
-    declared inputs."""
+    declared inputs. form: as stored by forms.py, {} for one that was written as a script."""
 
     automation: Script
     label: str
     more: str
     inputs: tuple[InputDeclaration, ...]
+    form: Mapping[str, Any]
 
     @property
     def id(self) -> int:
@@ -58,7 +63,7 @@ def usable(ctx: Context, *ticket_ids: int) -> list[Macro]:
     records.require_thread(ctx)  # evaluates policies, which are templates
     automations = ctx.service.store.read(lambda tx: _readable(ctx, tx, ticket_ids))
     callers = [_Callers(ctx, each) for each in ticket_ids] if automations else []
-    macros = [_macro(each) for each in automations if any(ask.lets(each["policy_kata"]) for ask in callers)]
+    macros = [of_row(each) for each in automations if any(ask.lets(each["policy_kata"]) for ask in callers)]
     return sorted(macros, key=lambda each: (each.label.lower(), each.id))
 
 
@@ -101,21 +106,46 @@ class _Callers:
 
 
 def _readable(ctx: Context, tx: Transaction, ticket_ids: Iterable[int]) -> list[Record]:
-    """Returns the macros that the worker may read, for tickets that the worker may read."""
+    """Returns the macros that are available to the worker, for tickets that the worker may read."""
     for each in ticket_ids:
         RecordReader(ctx, tx).retrieve("ticket", each)
-    automations, rules = ctx.service.registry.type("automation"), Rules(ctx.service.registry, ctx.actor)
-    rows = sorted(map(automations.record, tx.find(automations.table, extension_id=MACRO)), key=lambda row: row["name"])
-    return [row for row in rows[:MAX_LISTED] if rules.may_read(tx, automations, row["id"])]
+    return available(ctx, tx)
 
 
-def _macro(record: Record) -> Macro:
+def available(ctx: Context, tx: Transaction) -> list[Record]:
+    """Returns the macros of everybody, of the worker and of their groups."""
+    automations = ctx.service.registry.type("automation")
+    if Rules(ctx.service.registry, ctx.actor).readable(automations) is NEVER:
+        return []
+    groups = json.dumps(sorted(ctx.actor.member_of | ctx.actor.manages))
+    values = (MACRO, "", APP, WORKER, ctx.actor.worker_id, GROUP, groups)
+    table = automations.table
+    rows = tx.rows(lambda: _available(table), values)
+    return [automations.record(row) for row in rows]
+
+
+def _available(table: Table) -> Any:
+    automation: Any = table.sql
+    owner, id = automation.available_context, automation.available_id
+    is_shared = (owner == slot(1)) | (owner == slot(2))
+    is_own = (owner == slot(3)) & (id == slot(4))
+    is_of_group = (owner == slot(5)) & in_list(id, slot(6))
+    return (
+        automation.select(*table.all_columns)
+        .where(automation.extension_id == slot(0), is_shared | is_own | is_of_group)
+        .order_by(automation.name)
+        .limit(MAX_LISTED)
+    )
+
+
+def of_row(record: Record) -> Macro:
+    """Returns the macro stored in a record."""
     description = record["description"].strip()
     first, _, more = description.partition("\n")
     label = first.rstrip(" .")
     if not 0 < len(label) <= MAX_LABEL_CHARS:
         label, more = record["name"], description
-    return Macro(of_record(record), label, more.strip(), _asked(record["script"]))
+    return Macro(of_record(record), label, more.strip(), _asked(record["script"]), record["form"] or {})
 
 
 @functools.lru_cache(maxsize=MAX_LISTED)  # 70 microseconds for each macro on the page of a ticket

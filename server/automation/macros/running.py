@@ -6,7 +6,7 @@ from typing import Any
 
 from server.automation import automation_service, inputs
 from server.automation.engine import RunResult
-from server.automation.macros import listing, macro_result
+from server.automation.macros import forms, listing, macro_result
 from server.automation.macros.listing import Macro
 from server.automation.macros.macro_result import MacroResult
 from server.context import Context
@@ -22,8 +22,8 @@ from server.tickets import reply as reply_on
 MAX_SECONDS = 30.0  # limit for the script, whatever its policy says: a worker waits
 POINT = "ticket.macro"
 # Columns that are restored to undo a macro, and the fields whose change this reverts.
-UNDONE = ("status_id", "reopen_date", "owner_id", "bucket_id", "org_id", "importance", "subject")
-UNDOABLE = frozenset((*UNDONE, "status", "reopen_at", "group_id"))
+UNDONE = ("status_id", "status_name_id", "reopen_date", "owner_id", "bucket_id", "org_id", "importance", "subject")
+UNDOABLE = frozenset((*UNDONE, "status", "status_name", "reopen_at", "group_id"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +58,7 @@ def run(
     inputs, ScriptError if it fails, TimedOut, and the errors of changing and replying."""
     macro = listing.find(ctx, ticket_id, name)
     records.require(ctx, "ticket", "update", ticket_id)
+    forms.require_intact(ctx, macro)
     _require_inputs(macro, input_values)
     values = listing.values_of(ctx, ticket_id) | {"inputs": dict(input_values)}
     was = _state(ctx, ticket_id)
@@ -112,6 +113,7 @@ def _do(ctx: Context, macro: Macro, ticket_id: int, done: MacroResult, send_at: 
             properties.change(ctx, ticket_id, done.changes, {})
         entry = {"target": writing.label("ticket", ticket_id), "macro": macro.label}
         writing.log(POINT, TICKET, ticket_id, entry)
+        forms.count_use(writing.tx, writing.registry.type("automation").table.sql, macro.id, ctx.now)
 
     delivery = None
     if sends and done.reply:

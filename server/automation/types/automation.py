@@ -4,6 +4,7 @@ from typing import Any
 
 from server import contexts
 from server.automation import versions
+from server.automation.rules import rule_tables
 from server.errors import Invalid, KataSyntax
 from server.fields import CreatedAt, Structure, Text, UpdatedAt
 from server.kata.kata_parser import parse, plain
@@ -11,6 +12,7 @@ from server.record_types.record_type import (
     Access,
     Change,
     DictionaryContext,
+    Event,
     Key,
     Record,
     RecordType,
@@ -18,7 +20,7 @@ from server.record_types.record_type import (
     Writing,
 )
 from server.record_types.shared.secrets import random_text
-from server.record_types.shared.triggers import TRIGGERS, WEBHOOK
+from server.record_types.shared.triggers import RULE, TRIGGERS, WEBHOOK
 from server.record_types.traits import Comments, CustomFields, Links, Search, Watchers
 from server.store.tables import Column, Index
 
@@ -67,8 +69,8 @@ class Automation(RecordType):
     lookup = "name"
     checked = {"script": "script", "policy_kata": "policy"}
     traits = (Comments(), CustomFields(), Links(), Watchers(), Search())
-    access = Access(read="any worker", write=("admins",))
-    for_admins = frozenset(("policy_kata", "script"))  # only administrators can edit them
+    access = Access(read="macro owner", write=("admins",))
+    for_admins = frozenset(("form", "policy_kata", "script"))  # only administrators can edit them
     fields = {
         "created_at": CreatedAt(),
         "description": Text("What it does.", filter=None),
@@ -82,6 +84,14 @@ class Automation(RecordType):
             match="exact",
         ),
         "extension_params": Structure("Settings of the trigger.", immutable=True, is_map=True, origin="ours"),
+        "form": Structure(
+            "The form that a rule was built by. Script and policy follow from it; changing these clears it. Returned "
+            "with `expand`.",
+            262144,
+            is_map=True,
+            shown=False,
+            origin="ours",
+        ),
         "name": Text(
             "The name in svc:automation:<name>: letters, digits, dots, dashes and underscores; "
             "unique regardless of case. A random one when omitted. Also the label.",
@@ -96,18 +106,37 @@ class Automation(RecordType):
         "script": Text("The script, as KATA.", 16777215, shown=False),
         "updated_at": UpdatedAt(),
     }
-    # version: number of the current version. last_run_*: written with a delay by records/usage_flush.py.
-    columns = (Column("version"), Column("last_run_at"), Column("last_run_state", "TEXT"))
-    tables = (versions.VERSION,)
-    indexes = (Index(("name",), "an automation by the name that others call it by", unique=True),)
+    # version: number of the current version. last_run_*: written with a delay by records/usage_flush.py. The others
+    # belong to macros, see automation/macros/forms.py. available_*: who may run it; blank for every worker.
+    columns = (
+        Column("version"),
+        Column("last_run_at"),
+        Column("last_run_state", "TEXT"),
+        Column("available_context", "TEXT"),
+        Column("available_id"),
+        Column("uses"),
+        Column("last_used_at"),
+    )
+    tables = (versions.VERSION, rule_tables.RULE_RUN, rule_tables.RULE_DONE)
+    bumps = {"automations": ("extension_id", "form", "name", "script")}
+    indexes = (
+        Index(("name",), "an automation by the name that others call it by", unique=True),
+        Index(("extension_id", "available_context", "available_id"), "the macros of a worker and their groups"),
+    )
     keys = (
+        Key("form", "object", "The form.", lambda record, shown: record["form"], on_expand=True),
         Key("inputs", "object", "The inputs that the script declares, by name: {key, type}.", _inputs, on_expand=True),
         Key("outputs", "object", "Always empty.", lambda record, shown: {}, on_expand=True),
         Key("script", "text", "The script.", lambda record, shown: record["script"], on_expand=True),
     )
     subtotals = Subtotals(search=("fieldset", "links", "trigger", "watchers"))
+    events = (Event("automation.rule.off", "a rule was switched off because it cannot run"),)
 
     def prepare(self, change: Change, writing: Writing) -> None:
+        if change.value("extension_id") == RULE:
+            from server.automation.rules import rule_building  # no start needs the steps of rules
+
+            rule_building.build(change, writing)
         if change.is_create and not change.new.get("name"):
             change.new["name"] = f"automation.{random_text(NAME_CHARS)}"
         if change.changes("script") or change.changes("extension_id"):
@@ -116,3 +145,13 @@ class Automation(RecordType):
 
     def after_write(self, change: Change, writing: Writing) -> None:
         versions.keep(change, writing)
+        if change.value("extension_id") == RULE:
+            from server.automation.rules import rule_building
+
+            rule_building.bind(change, writing)
+
+    def after_delete(self, record: Record, writing: Writing) -> None:
+        if record["extension_id"] == RULE:
+            from server.automation.rules import rule_building
+
+            rule_building.unbind(record, writing)

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 from server.digits import is_whole
 from server.errors import Conflict, Invalid
-from server.fields import Bit, CreatedAt, Id, Intake, Name, Structure, Text, UpdatedAt
+from server.fields import Bit, CreatedAt, Id, Intake, Name, Number, Structure, Text, UpdatedAt
 from server.fields.field import as_text
 from server.mail import list_headers
-from server.people import acknowledgement_text, rosters
+from server.people import acknowledgement_text, next_owner, rosters
 from server.record_types.record_type import (
     Access,
     Change,
@@ -131,6 +131,32 @@ def load_buckets(shown: DictionaryContext, records: list[Record], form: str) -> 
     return {id: {"buckets": {"results_meta": {}, "results": results}} for id, results in lists.items()}
 
 
+def load_assignment(shown: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
+    """Loads `assignment`: who gets the next ticket, and why others are skipped."""
+    return {
+        record["id"]: {"assignment": _assignment(next_owner.outlook(shown.tx, shown.now, record))} for record in records
+    }
+
+
+def _assignment(outlook: next_owner.Outlook) -> dict[str, Any]:
+    members = [
+        {
+            "worker_id": each.worker_id,
+            "open": each.open,
+            "open_in_group": each.open_in_group,
+            "skipped": each.skipped,
+        }
+        for each in outlook.candidates
+    ]
+    next_one = outlook.next
+    return {
+        "next_id": next_one.worker_id if next_one else 0,
+        "begins_at": outlook.begins_at,
+        "waiting": outlook.waiting,
+        "members": members,
+    }
+
+
 class Group(RecordType):
     """A team with tickets in buckets, members and managers, and an address for its replies.
 
@@ -166,6 +192,40 @@ class Group(RecordType):
             "Text of the acknowledgement in Markdown, with placeholders such as {{mask}} and {{group_name}}.",
             acknowledgement_text.MAX_CHARACTERS,
             filter=None,
+        ),
+        "assign_calendar_id": Id(
+            "Calendar in whose available time tickets are assigned automatically; 0 for always. At other times tickets "
+            "wait.",
+            "calendar",
+            zero_ok=True,
+            nested=None,
+            filter=None,
+            origin="ours",
+        ),
+        "assign_managers": Bit("1: managers get tickets automatically, too.", default=1, filter=None, origin="ours"),
+        "assign_max_open": Number(
+            "Open tickets in the group up to which a member gets tickets automatically; 0 for no limit.",
+            min=0,
+            max=next_owner.MAX_OPEN,
+            filter=None,
+            origin="ours",
+        ),
+        "assign_presence": Text(
+            "Who gets tickets automatically, of those who are not away: `anybody`, who used the service `today`, or "
+            "who was `active` in the last 15 minutes.",
+            default=next_owner.ANYBODY,
+            allowed=next_owner.PRESENCES,
+            filter=None,
+            origin="ours",
+        ),
+        "assign_way": Text(
+            "How tickets without an owner are assigned: `off`, `round_robin`, or `fewest_open` for the member with the "
+            "fewest open tickets.",
+            default=next_owner.OFF,
+            allowed=tuple(next_owner.WAYS),
+            filter="assigns",
+            filter_note="How its tickets are assigned.",
+            origin="ours",
         ),
         "created": CreatedAt(),
         "is_default": Bit(
@@ -262,9 +322,20 @@ class Group(RecordType):
             column="ack_error",
         ),
     )
-    events = (Event("group.acknowledgement.error", "an acknowledgement failed"),)
+    events = (
+        Event("group.acknowledgement.error", "an acknowledgement failed"),
+        Event("group.tickets.queued", "an administrator started to assign its tickets without an owner"),
+    )
     nested = (NestedRecord("default_bucket", "bucket", "Bucket that new tickets go to.", stub=False),)
     expands = (
+        Expand(
+            "assignment",
+            "object",
+            "{next_id, begins_at, waiting, members}: who gets the next ticket, when the hours begin, how many tickets "
+            "wait, and for each member, the next one first, {worker_id, open, open_in_group, skipped}.",
+            load_assignment,
+            origin="ours",
+        ),
         Expand("buckets", "object", "{results_meta, results}: the buckets as a list.", load_buckets, "bucket"),
         Expand(
             "members",
@@ -289,6 +360,7 @@ class Group(RecordType):
         search=("default", "fieldset", "links", "private"),
         aliases={"send.from": "send.from.id", "signature": "signature.id", "template": "template.id"},
     )
+    tables = (next_owner.ASSIGN_TURN, next_owner.ASSIGN_QUEUE)
     exported_tables = (GROUP_MEMBER,)
 
     def bind(self, registry: "Registry") -> None:
@@ -316,6 +388,10 @@ class Group(RecordType):
         if not change.is_create and change.changes("name"):
             rosters.refresh_roles(writing, "group")
 
+    def wakes(self, change: Change) -> bool:
+        """Wakes the job that assigns waiting tickets."""
+        return change.changes("assign_way") and not change.is_create
+
     def export(self, tx: Transaction, records: list[Record]) -> Exported:
         return exported_members(tx, records)
 
@@ -334,6 +410,7 @@ class Group(RecordType):
         for bucket_id in self._bucket_ids(id, writing):
             writing.delete("bucket", bucket_id)
         rosters.forget_group(writing, id)
+        writing.tx.delete(next_owner.ASSIGN_TURN, group_id=id)
         record_owners.forget(writing, self.context, id)
 
     # -- steps ------------------------------------------------------------------------------------------------------

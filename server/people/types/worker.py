@@ -10,7 +10,7 @@ from server.access.logins import WORKER_LOGIN
 from server.errors import Conflict, Required
 from server.fields import Bit, Id, IdList, IdSetChange, Intake, Number, Text, Timestamp, UpdatedAt
 from server.fields.field import as_text
-from server.people import identity, login_following, rosters
+from server.people import identity, login_following, next_owner, rosters
 from server.people.login_changes import LOGIN_CHANGE
 from server.record_types.calendars.worker_filter import AvailabilityFilter
 from server.record_types.record_type import (
@@ -126,6 +126,13 @@ class Worker(RecordType):
     access = Access(read="any worker", write=("admins",))
     is_settled = True
     fields = {
+        "assign_max_open": Number(
+            "Open tickets up to which they get tickets automatically, in all groups together; 0 for no limit.",
+            min=0,
+            max=next_owner.MAX_OPEN,
+            filter=None,
+            origin="ours",
+        ),
         "at_mention_name": Text(
             "Nickname for @mentions.", 64, unique=True, pattern=r"[A-Za-z0-9._-]*", blank_ok=True, filter=None
         ),
@@ -362,6 +369,7 @@ class Worker(RecordType):
         for reminder in tx.find(self.registry.type("reminder").table, worker_id=id):
             writing.delete("reminder", reminder[0])
         rosters.forget_worker(writing, id)
+        tx.delete(next_owner.ASSIGN_TURN, worker_id=id)
         record_owners.forget(writing, self.context, id)
 
     # -- steps ------------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from server.errors import Invalid
 
 MAX_PATTERNS = 50  # patterns of one event
 MAX_PATTERN_CHARS = 255
+LEAP_YEAR = 2028
 
 EVERY_DAY = frozenset(("daily", "day", "every day", "all days"))
 EXAMPLES = "weekdays, 'mon, wed', '1st, 15th', 'first monday of', 'last day of', 'december 25' or 2026-12-25"
@@ -37,7 +38,7 @@ def check(text: str) -> None:
     for line in patterns:
         if len(line) > MAX_PATTERN_CHARS:
             raise Invalid(f"a line of at most {MAX_PATTERN_CHARS} characters")
-        days(line, 2028, 2)  # a leap year, so that 29 February is valid
+        days(line, LEAP_YEAR, 2)
 
 
 @lru_cache(maxsize=4096)  # 12 to 40 microseconds for each line and month of a calendar
@@ -57,7 +58,13 @@ def days(line: str, year: int, month: int) -> frozenset[int]:
     weekdays = _weekdays(line)
     if weekdays:
         return frozenset(day for day in range(1, last + 1) if date(year, month, day).isoweekday() % 7 in weekdays)
-    only_day = _named(line, year, month)
+    try:
+        only_day = _named(line, year, month)
+    except Invalid:
+        if calendar.isleap(year):
+            raise
+        _named(line, LEAP_YEAR, month)  # raises unless it is 29 February
+        return frozenset()
     return frozenset((only_day.day,)) if (only_day.year, only_day.month) == (year, month) else frozenset()
 
 

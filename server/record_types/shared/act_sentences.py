@@ -36,6 +36,7 @@ RECORDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "role": ("role", ALL),
     "service_target": ("service target", ALL),
     "tag": ("tag", ALL),
+    "ticket_status": ("ticket status", ALL),
     "toolbar": ("toolbar", ("update",)),
     "webhook_listener": ("webhook", ALL),
     "worker": ("worker", ALL),
@@ -56,6 +57,10 @@ ROWS = (
     (
         "ticket.message.handed_in", "Email submitted",
         "{{actor}} submitted an email from {{sender}} for ticket {{target}} through the API",
+    ),
+    (
+        "group.tickets.queued", "Assignment of tickets started",
+        "{{actor}} started to assign tickets of the group {{target}} that had no owner: {{count}}",
     ),
     (
         "worker.login_address.asked", "Change of sign-in address requested",
@@ -120,6 +125,7 @@ ROWS = (
     ("dkim.key.deleted", "Signing key deleted", "{{actor}} deleted the key {{selector}} of {{domain}}"),
     ("tag.merged", "Tags merged", "{{actor}} merged the tag {{tag}} into {{target}}"),
     ("tag.renamed", "Tag renamed", "{{actor}} renamed the tag {{old}} to {{target}}"),
+    ("ticket_status.renamed", "Ticket status renamed", "{{actor}} renamed the ticket status {{old}} to {{target}}"),
     ("sender.changed", "Sender address changed", "{{actor}} changed the mail transport of {{target}}: {{transport}}"),
     ("setting.changed", "Setting changed", "{{actor}} changed the setting {{setting}} from {{old}} to {{new}}"),
     ("job.dropped", "Job dropped", "{{actor}} dropped job {{job}} ({{kind}}){{given}}"),

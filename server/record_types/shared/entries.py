@@ -10,10 +10,11 @@ from typing import Any
 from server.errors import NotFound
 from server.record_types.parts import DictionaryContext
 from server.record_types.shared import paths
-from server.record_types.shared.points import FORMER, OWN, PLACEHOLDER, POINTS
+from server.record_types.shared.points import FORMER, NAMED, OWN, PLACEHOLDER, POINTS, WITH
 from server.translation import shown as spoken
 
 MAX_MESSAGE_CHARS = 10_000  # characters shown; entries written by programs can be long
+_REFERENCE, _ADDRESS = re.compile(r"\A\[#[^\]]+\] (?=.)"), re.compile(r"(?<=.) <[^<> ]+@[^<> ]+>\Z")
 _RECORD = re.compile(r"ctx://([A-Za-z0-9_.]+):([0-9]{1,19})(?:/.*)?\Z", re.S)
 
 PageOf = Callable[[str, int], str]  # (context, id) -> the absolute address of the record's page, or ""
@@ -30,13 +31,25 @@ def one_line(params: Any) -> str:
     return " ".join(plain_text(params).split())
 
 
+def brief(params: Any) -> str:
+    """The entry as one line, with the name of its actor and the subject of its ticket alone.
+
+    >>> brief({"message": "{{actor}} wrote on {{target}}", "variables": {"actor": "Ana <a@b.example>",
+    ...     "target": "[#ABC-1] Boat"}})
+    'Ana wrote on Boat'
+    """
+    message, variables, urls = _parts(params)
+    short = {name: _ADDRESS.sub("", _REFERENCE.sub("", _text(value))) for name, value in variables.items()}
+    return one_line({"message": message, "variables": short, "urls": urls})
+
+
 def on_ticket(point: str, params: Any) -> str:
     """The entry as one line on the page of its ticket; the sentence need not name the ticket."""
-    activity_point = POINTS.get(point)
     message = _text(params.get("message")) if isinstance(params, Mapping) else ""
-    if activity_point is None or not activity_point.on_ticket or _current(message, params) != activity_point.pattern:
-        return one_line(params)
-    return one_line({**params, "message": activity_point.on_ticket})
+    for activity_point in filter(None, (POINTS.get(point), POINTS[NAMED])):
+        if activity_point.on_ticket and _current(message, params) == activity_point.pattern:
+            return one_line({**params, "message": activity_point.on_ticket})
+    return one_line(params)
 
 
 def variable(params: Any, name: str) -> str:
@@ -100,8 +113,13 @@ def _parts(params: Any) -> tuple[str, Mapping[str, Any], Mapping[str, Any]]:
     variables = variables if isinstance(variables, Mapping) else {}
     urls = urls if isinstance(urls, Mapping) else {}
     message = _current(_text(body.get("message")), body)
-    if message in OWN and _is_own(variables, urls):
+    variable_name, sentence = WITH.get(message, ("", ""))
+    if variable_name in variables:
+        message = sentence
+    elif message in OWN and _is_own(variables, urls):
         message = OWN[message]
+    if "way" in variables:
+        variables = {**variables, "way": spoken(_text(variables["way"]))}
     if "goal" in variables:
         variables = {**variables, "goal": _goal(_text(variables["goal"]), message)}
     return spoken(message)[:MAX_MESSAGE_CHARS], variables, urls

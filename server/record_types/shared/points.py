@@ -45,6 +45,20 @@ OWN = {
     "{{actor}} assigned ticket {{target}} to {{worker}}": "{{actor}} took ticket {{target}}",
     "{{actor}} assigned the ticket to {{worker}}": "{{actor}} took the ticket",
 }
+NAMED = "ticket.status.named"  # the sentence of every change of status that sets a name
+# {pattern: (variable, sentence of an entry with this variable)}
+WITH = {
+    "{{actor}} assigned ticket {{target}} to {{worker}}": (
+        "way",
+        "Ticket {{target}} assigned to {{worker}} ({{way}})",
+    ),
+    "{{actor}} assigned the ticket to {{worker}}": ("way", "Assigned to {{worker}} ({{way}})"),
+    "{{actor}} unassigned ticket {{target}}": (
+        "before",
+        "Ticket {{target}} went back to its group: {{before}} is not available",
+    ),
+    "{{actor}} unassigned the ticket": ("before", "Went back to the group: {{before}} is not available"),
+}
 # {activity point: sentence on the page of its ticket}
 ON_TICKET = {
     "connection.link": "{{actor}} linked the ticket with {{link_object}} {{link}}",
@@ -63,6 +77,7 @@ ON_TICKET = {
     "ticket.split.from": "{{actor}} split the ticket; the new one is {{target}}",
     "ticket.status.closed": "{{actor}} closed the ticket",
     "ticket.status.deleted": "{{actor}} deleted the ticket",
+    "ticket.status.named": "{{actor}} set the ticket to {{status_name}}",
     "ticket.status.open": "{{actor}} opened the ticket",
     "ticket.status.waiting": "{{actor}} set the ticket to waiting",
     "ticket.target.due": "{{goal}} due in {{minutes}} minutes",
@@ -197,6 +212,7 @@ FORMER = {
 }
 # Entries of the service about sign-ins, email and deletions. Others cannot write them, since people rely on them.
 RESERVED = frozenset((
+    "automation.rule.off",
     "group.acknowledgement.error", "mailbox.check.error", "outgoing_webhook.switched_off", "record.deleted",
     "ticket.answer.refused",
     "ticket.message.held", "ticket.message.inbound", "ticket.message.outbound", "ticket.message.relay",
@@ -222,6 +238,7 @@ def _points(*rows: tuple[str, str, str], is_administrative: bool = False) -> dic
 
 
 WORK = _points(
+    ("automation.rule.off", "Rule switched off", "The rule {{target}} was switched off: {{error}}"),
     ("address.email.changed", "Email address changed", "{{actor}} changed the address {{before}} to {{target}}"),
     ("calendar_event.created", "Calendar event created", "{{actor}} added the event {{event}} to {{target}}"),
     (
@@ -301,6 +318,7 @@ WORK = _points(
     ("ticket.split.from", "Ticket split from", "{{actor}} split ticket {{source}}; the new one is {{target}}"),
     ("ticket.status.closed", "Ticket closed", "{{actor}} closed ticket {{target}}"),
     ("ticket.status.deleted", "Ticket deleted", "{{actor}} deleted ticket {{target}}"),
+    ("ticket.status.named", "Status named", "{{actor}} set ticket {{target}} to {{status_name}}"),
     ("ticket.status.open", "Ticket opened", "{{actor}} opened ticket {{target}}"),
     ("ticket.status.waiting", "Ticket waiting", "{{actor}} set ticket {{target}} to waiting"),
     (

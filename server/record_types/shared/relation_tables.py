@@ -87,6 +87,13 @@ TAG_NAME = Table(
     key=("name_key",),
 )  # the names of tags, also former ones and those of merged tags, without regard to case; see tags.name_key
 
+TICKET_STATUS_NAME = Table(
+    "ticket_status_name",
+    [Column("name_key", "TEXT"), Column("ticket_status_id")],
+    key=("name_key",),
+    bumps={"ticket_statuses": ()},
+)  # the names of ticket statuses, also former ones; id 0: of a deleted one
+
 GROUP_MEMBER = Table(
     "group_member",
     [Column("group_id"), Column("worker_id"), Column("is_manager")],
@@ -125,6 +132,6 @@ CHANGE = Table(
 # event: created, updated or deleted. owner: of a deleted record, if read access depends on it.
 
 SHARED = (
-    LINK, ATTACHED, CUSTOM_VALUE, DELETED_FIELD, REMAINS, FIELDSET_USE, REQUESTER, TICKET_TAG, TAG_NAME, GROUP_MEMBER,
-    ROLE_WORKER, SNIPPET_USE, CHANGE,
+    LINK, ATTACHED, CUSTOM_VALUE, DELETED_FIELD, REMAINS, FIELDSET_USE, REQUESTER, TICKET_TAG, TAG_NAME,
+    TICKET_STATUS_NAME, GROUP_MEMBER, ROLE_WORKER, SNIPPET_USE, CHANGE,
 )  # fmt: skip

@@ -11,6 +11,7 @@ from server.translation import N_, shown
 
 PREFIX = "svc.trigger."
 MACRO = f"{PREFIX}ticket.macro"
+RULE = f"{PREFIX}ticket.event"
 WEBHOOK = f"{PREFIX}webhook.respond"
 EVERY, UNTIL, FIRST = "all", "in order, until one returns", "the first"
 NAMED = "the named one"
@@ -107,7 +108,7 @@ EVENTS: dict[str, Trigger] = {
         ("draft_",),
         {
             "draft: params": "to, cc, bcc, subject, content, format, group_id, bucket_id, owner_id, status, status_id, "
-            "ticket_reopen, file_ids, html_template_id, custom_fields",
+            "status_name, ticket_reopen, file_ids, html_template_id, custom_fields",
             "draft: content": "append, prepend, replace: each a map with text; replace takes with and regex too",
         },
         EVERY,
@@ -135,6 +136,13 @@ EVENTS: dict[str, Trigger] = {
         is_screen=True,
     ),
     "reminder.remind": Trigger(N_("When a reminder is due"), "A reminder is due.", ("reminder_",), runs=EVERY),
+    "ticket.event": Trigger(
+        N_("When something happens on a ticket (rule)"),
+        "Something happened on a ticket that rules wait for.",
+        ("ticket_", "events", "changed_fields"),
+        {"stop": "true ends the rules for the ticket", "skipped": "when or if: the rule did nothing, and why"},
+        EVERY,
+    ),
     "ticket.target": Trigger(
         N_("When a service target is missed"),
         "A service target of a ticket is about to be missed, or was missed.",
@@ -287,6 +295,9 @@ KEYS: dict[str, TriggerKey] = {
     "caller_name": TriggerKey((str,), "Which form the email comes from.", '"svc.compose"'),
     "caller_params": TriggerKey(MAP, "Additional data of the form; empty.", "[]"),
     "change_type": TriggerKey((str,), "created, updated or deleted.", '"updated"'),
+    "changed_fields": TriggerKey(
+        (list,), "What changed: status, owner, place, importance, tags, subject, org, custom.", '["status"]'
+    ),
     "client_browser_name": TriggerKey((str,), "The browser, as it identifies itself.", '"Firefox"'),
     "client_browser_platform": TriggerKey((str,), "Its platform.", '"Linux"'),
     "client_browser_version": TriggerKey((str,), "Its version.", '"128.0"'),
@@ -304,6 +315,11 @@ KEYS: dict[str, TriggerKey] = {
     "email_sender_": TriggerKey(RECORD, "The sender address; its id is 0 if unknown."),
     "email_sender_email": TriggerKey((str,), "That address.", '"ana@kite.example"'),
     "email_subject": TriggerKey((str,), "Its subject.", '"Pump"'),
+    "events": TriggerKey(
+        (list,),
+        "What happened: created, customer_wrote, worker_replied, changed, target_due, target_missed, time.",
+        '["created"]',
+    ),
     "goal": TriggerKey((str,), "response or resolution.", '"response"'),
     "inputs": TriggerKey(MAP, "Inputs from the binding or the caller.", '{"level": "7"}'),
     "is_missed": TriggerKey((int, bool), "1: it was missed; 0: it is about to be missed.", "1"),

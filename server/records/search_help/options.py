@@ -9,7 +9,16 @@ from server.record_types.shared.custom import KINDS as FIELD_KINDS
 from server.record_types.shared.custom import CustomFilter, FieldDefinition
 from server.records.search_help.caret import Typed
 from server.records.search_help.chips import inner, targeted
-from server.search.filters import BelongsTo, ChoiceFilter, ContextFilter, DeepFilter, Filter, NamedFilter, WorkerFilter
+from server.search.filters import (
+    BelongsTo,
+    ChoiceFilter,
+    ContextFilter,
+    DeepFilter,
+    Filter,
+    NamedChoiceFilter,
+    NamedFilter,
+    WorkerFilter,
+)
 from server.search.filters.date import PARTS
 from server.translation import N_, _, shown
 
@@ -221,12 +230,13 @@ def _wanted(value_filter: Filter, registry: Registry) -> Wanted | None:
     """The records to offer as values of a filter, None if it takes none."""
     each = inner(value_filter)
     by_id = targeted(value_filter)
-    target = registry.find(by_id or (each.target if each.type == "deep" else ""))
+    takes_records = each.type == "deep" or isinstance(each, NamedChoiceFilter)
+    target = registry.find(by_id or (each.target if takes_records else ""))
     if target is None:
         return None
     if by_id:
         return Wanted(target, "{}")
-    if isinstance(each, NamedFilter):
+    if isinstance(each, (NamedFilter, NamedChoiceFilter)):
         return Wanted(target, "", is_name=True)
     name = target.filter_by_name.get("name")
     has_name = name is not None and name.type == "text" and target.label_column == "name"

@@ -1,7 +1,7 @@
 """Kinds of filter, one file each: the values that `name:value` accepts, and the condition it compiles to."""
 
 from server.search.filters.by_id import ByIdFilter
-from server.search.filters.choice import ChoiceFilter
+from server.search.filters.choice import ChoiceFilter, NamedChoiceFilter
 from server.search.filters.context_filter import ContextFilter
 from server.search.filters.date import DateFilter
 from server.search.filters.deep import DeepFilter
@@ -29,7 +29,7 @@ from server.search.filters.worker_filters import WatchersFilter, WorkerFilter
 __all__ = [
     "AllWords", "AppFilter", "BelongsTo", "BelongsToContext", "ByIdFilter", "BytesFilter", "ChoiceFilter",
     "ChooserFilter", "ContextFilter", "DateFilter", "DecimalFilter", "DeepFilter", "DurationFilter", "Filter",
-    "FlagFilter", "HasMany", "HasManyThrough", "HasOne", "HiddenFilter", "LinksFilter", "Match", "NamedFilter",
-    "NumberFilter", "RareFlagFilter", "Relation", "SameRecord", "TextFilter", "TypeFilter", "UsableByFilter",
-    "UsableRecords", "WatchersFilter", "WordsFilter", "WorkerFilter",
+    "FlagFilter", "HasMany", "HasManyThrough", "HasOne", "HiddenFilter", "LinksFilter", "Match", "NamedChoiceFilter",
+    "NamedFilter", "NumberFilter", "RareFlagFilter", "Relation", "SameRecord", "TextFilter", "TypeFilter",
+    "UsableByFilter", "UsableRecords", "WatchersFilter", "WordsFilter", "WorkerFilter",
 ]  # fmt: skip

@@ -52,6 +52,12 @@ def svc_file_url(run: Rendering, id: Any) -> Any:
     return ask(run, "svc_file_url", id)
 
 
+@function("svc_fill")
+def svc_fill(run: Rendering, text: Any, ticket_id: Any, worker_id: Any = 0) -> Any:
+    """A text with placeholders as in snippets, filled in for a ticket and a worker; values are escaped for Markdown."""
+    return ask(run, "svc_fill", text, ticket_id, worker_id)
+
+
 @function("svc_has_priv")
 def svc_has_priv(run: Rendering, privilege: Any, actor_type: Any = None, actor_id: Any = None) -> Any:
     """Whether the acting worker, or the named one, has a privilege."""
@@ -68,6 +74,12 @@ def svc_record_readable(run: Rendering, type: Any, id: Any, actor_type: Any = No
 def svc_record_writeable(run: Rendering, type: Any, id: Any, actor_type: Any = None, actor_id: Any = None) -> Any:
     """Whether the acting worker, or the named one, may change a record."""
     return ask(run, "svc_record_writeable", type, id, actor_type, actor_id)
+
+
+@function("svc_snippet")
+def svc_snippet(run: Rendering, id: Any, ticket_id: Any, worker_id: Any = 0) -> Any:
+    """The text of a snippet, filled in for a ticket and a worker, like svc_fill."""
+    return ask(run, "svc_snippet", id, ticket_id, worker_id)
 
 
 @function("svc_url")

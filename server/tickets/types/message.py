@@ -30,6 +30,7 @@ from server.search.filters import (
     BelongsTo,
     BytesFilter,
     DeepFilter,
+    DurationFilter,
     FlagFilter,
     HasMany,
     HasManyThrough,
@@ -39,7 +40,8 @@ from server.search.filters import (
 )
 from server.store import blobs
 from server.store.tables import Column, Index
-from server.tickets.types.message_parts import authorship, counters, revisions, stored_headers
+from server.tickets import rule_events
+from server.tickets.types.message_parts import authorship, counters, revisions, stored_headers, waits
 from server.tickets.types.message_parts.message_expands import EXPANDS
 from server.tickets.types.message_parts.message_filters import (
     MESSAGE_TEXT,
@@ -134,6 +136,7 @@ class Message(RecordType):
         Column("is_forward"),  # sent to third parties, so not a response to the requester
         Column("is_notice"),  # written by a program, such as an absence or a receipt; does not change the ticket
         Column("from_name", "TEXT"),  # display name of the sender, made safe to show
+        *waits.COLUMNS,
         Column("html_template_id"),  # the template it is sent with
         Column("body_digest", "TEXT"),  # digest of a received body; different mails may have the same Message-ID
         Column("forwarded_from", "TEXT"),  # the author of a mail that a worker forwarded, as in a header
@@ -148,7 +151,11 @@ class Message(RecordType):
         Index(("ticket_id", "is_outgoing", "created"), "the messages of a ticket, and when the last ones were written"),
         Index(("sender_id", "created"), "the newest message of a sender"),
         Index(("worker_id", "ticket_id"), "tickets that a worker has replied to"),
-        Index(("created",), "messages in order of time"),
+        # Has what reports count, so that they read the index alone.
+        Index(
+            ("created", "is_outgoing", "worker_id", "is_first_response", "waited", "ticket_id"),
+            "messages in order of time, and the replies of workers",
+        ),
         Index(("hash_header_message_id",), "the message that a reply names, and duplicates"),
         Index(("message_id",), "the same by the id itself"),
         Index(("token",), "the message that a draft became"),
@@ -230,6 +237,7 @@ class Message(RecordType):
         ),
         WordsFilter("header.to", "Words of the To header.", MESSAGE_TEXT, "header_to"),
         FlagFilter("isAutoreply", "An automatic reply of the service.", "is_autoreply"),
+        FlagFilter("isFirstResponse", "The first reply of a worker to a ticket.", "is_first_response"),
         FlagFilter("isNotice", "Automatic email other than a failure, such as an absence notice.", "is_notice"),
         FlagFilter("isStranger", "From somebody new to the ticket.", "is_stranger"),
         NotesFilter(
@@ -250,6 +258,11 @@ class Message(RecordType):
         HiddenFilter("ticket.bucket.name", "Grouping only.", "bucket", "ticket.bucket.id"),
         TicketColumnFilter("ticket.group.id", "Group of the ticket, by id.", "group_id", "group"),
         HiddenFilter("ticket.group.name", "Grouping only.", "group", "ticket.group.id"),
+        DurationFilter(
+            "waited",
+            "How long requesters waited for a reply of a worker; 0 if nobody waited.",
+            "waited",
+        ),
         WorkerFilter("worker.id", "Worker who sent it; 0 for received email.", "worker_id"),
     )
     subtotals = Subtotals(
@@ -307,6 +320,8 @@ class Message(RecordType):
                 new["other_words"] = ""  # removed text must not stay searchable
             new.setdefault("storage_size", len(new["content"].encode("utf-8", "replace")))
         authorship.require_own(change, writing)
+        if change.is_create:
+            waits.apply(change, writing)
         if change.is_create and not new.get("token"):
             new["token"] = random_text(TOKEN_CHARS)
 
@@ -319,6 +334,8 @@ class Message(RecordType):
             revisions.store(change, writing)
         if change.is_create:
             is_answer = counters.add(change, writing)
+            if is_answer:
+                rule_events.record_message(change, writing)
             if is_answer and not change.value("is_outgoing"):
                 hold_back(writing, change.value("ticket_id"))
         elif any(change.changes(column) for column in counters.WATCHED):

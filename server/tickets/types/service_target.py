@@ -1,5 +1,5 @@
-"""Service targets: how soon tickets must get a first response and be resolved. tickets/due_times.py computes the due
-times."""
+"""Service targets: how soon tickets must get a first and a next response, and be resolved. tickets/due_times.py
+computes the due times."""
 
 from server.errors import Required
 from server.fields import Bit, CreatedAt, Id, Name, Number, UpdatedAt
@@ -12,9 +12,9 @@ MAX_MINUTES = 366 * 24 * 60
 
 
 class ServiceTarget(RecordType):
-    """The times within which tickets need a first response and a resolution, counted in the hours of a calendar; for
-    tickets of a group, from a minimum importance. If several apply, a target of the ticket's group takes precedence
-    over one for every group, then the one with the higher importance."""
+    """The times within which tickets need a first response, a next response and a resolution, counted in the hours of
+    a calendar; for tickets of a group, from a minimum importance. If several apply, a target of the ticket's group
+    takes precedence over one for every group, then the one with the higher importance."""
 
     uri = "service_target"
     aliases = ("service_targets", "service target", "service targets", "sla")
@@ -38,8 +38,14 @@ class ServiceTarget(RecordType):
         "importance_min": Number("For tickets of at least this importance, 0 to 100.", min=0, max=100),
         "is_disabled": Bit("1: it applies to no ticket."),
         "name": Name(),
+        "next_response_minutes": Number(
+            "Minutes within which a worker must reply to a later message of a requester; 0 for no target.",
+            min=0,
+            max=MAX_MINUTES,
+        ),
         "resolution_minutes": Number(
-            "Minutes within which a ticket must be closed, not counting the time it is waiting; 0 for no target.",
+            "Minutes within which a ticket must be closed, not counting the time in which its clock is paused; 0 for "
+            "no target.",
             min=0,
             max=MAX_MINUTES,
         ),
@@ -60,9 +66,9 @@ class ServiceTarget(RecordType):
 
     def prepare(self, change: Change, writing: Writing) -> None:
         """Requires at least one time."""
-        if not change.value("response_minutes") and not change.value("resolution_minutes"):
+        if not any(change.value(f"{goal}_minutes") for goal in due_times.GOALS):
             raise Required(
-                N_("a first response time or a resolution time is required"),
+                N_("a first response time, a next response time or a resolution time is required"),
                 field="response_minutes",
             )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import peewee
 
 from server.fields import Name, Text, Uint, UpdatedAt
-from server.record_types.record_type import Access, Change, Record, RecordType, Subtotals, Writing
+from server.record_types.record_type import Access, Change, Key, Record, RecordType, Subtotals, Writing
 from server.record_types.shared import record_owners
 from server.record_types.shared.relation_tables import SNIPPET_USE
 from server.record_types.traits import Comments, CustomFields, Links, Search
@@ -18,7 +18,7 @@ from server.search.conditions import ALWAYS, NEVER, Condition, equals, negated
 from server.search.filters import ContextFilter, Filter, UsableByFilter
 from server.search.filters.date import date_condition
 from server.search.filters.filter import is_null
-from server.store.tables import Index
+from server.store.tables import Column, Index
 from server.tickets.types.ticket_parts.ticket_filters import comparison
 
 if TYPE_CHECKING:
@@ -113,6 +113,17 @@ class Snippet(RecordType):
         "total_uses": Uint("How often it was used."),
         "updated_at": UpdatedAt(),
     }
+    columns = (Column("last_used_at"),)
+    keys = (
+        Key(
+            "last_used_at",
+            "timestamp",
+            "When it was last used.",
+            lambda record, shown: record["last_used_at"],
+            on_expand=True,
+            origin="ours",
+        ),
+    )
     indexes = (
         Index(("title",), "snippets by title"),
         Index(("owner__context", "owner_id"), "what somebody owns"),

@@ -40,6 +40,7 @@ from server.record_types.record_type import (
 from server.record_types.shared import paths
 from server.record_types.shared.dangling_references import redirect
 from server.record_types.shared.named_records import org_named
+from server.record_types.shared.points import NAMED
 from server.record_types.shared.relation_tables import REQUESTER, TAG_NAME, TICKET_TAG
 from server.record_types.traits import Attachments, Comments, CustomFields, Exported, Links, Search, Watchers
 from server.records import event_publishing
@@ -55,6 +56,7 @@ from server.search.filters import (
     HasMany,
     HasManyThrough,
     HasOne,
+    NamedChoiceFilter,
     NamedFilter,
     NumberFilter,
     WorkerFilter,
@@ -62,8 +64,8 @@ from server.search.filters import (
 from server.store.statements import slot
 from server.store.tables import Column, Index, table_named
 from server.store.transaction import Transaction
-from server.tickets import due_times
-from server.tickets.types.ticket_parts import before, participants, place, spam_verdict, status, tags
+from server.tickets import assignment, due_times, rule_events
+from server.tickets.types.ticket_parts import before, participants, place, spam_verdict, status, status_names, tags
 from server.tickets.types.ticket_parts.bare_words import TICKET_TEXT, MaskFilter, TicketWords
 from server.tickets.types.ticket_parts.ticket_expands import EXPANDS
 from server.tickets.types.ticket_parts.ticket_filters import InGroupsFilter, ResponsibilityFilter, WatcherCountFilter
@@ -93,6 +95,15 @@ class Ticket(RecordType):
         read="group", write=("group members",), create=("privilege",), delete=("privilege", "group members")
     )
     fields = {
+        "assign": Text(
+            "Assigns an owner: `group` by the way of its group, round robin if that is off; `round_robin` or "
+            "`fewest_open` among its members; `nobody` to leave a new ticket without one. An owner who is a member of "
+            "the group and not away stays, unless `owner_id` 0 is sent, too. If nobody is available, the ticket waits.",
+            allowed=assignment.CHOICES,
+            stored=False,
+            shown=False,
+            origin="ours",
+        ),
         "bucket": Text(
             "Bucket by name; needs `group` or `group_id` in the same request. No match is an error.",
             alternative_to="bucket_id",
@@ -207,6 +218,19 @@ class Ticket(RecordType):
             max=3,
             filter="status.id",
         ),
+        "status_name": Text(
+            "Name of a ticket status, or a former one; sets its state. Blank leaves the state without a name.",
+            alternative_to="status_name_id",
+            origin="ours",
+        ),
+        "status_name_id": Id(
+            "Ticket status with a name; sets its state. 0 for none; another state clears it.",
+            "ticket_status",
+            zero_ok=True,
+            alternatives=("status_name",),
+            nested_note="Name of its status; 0 when none.",
+            origin="ours",
+        ),
         "subject": Name("Subject line; also part of the label. Line breaks become spaces."),
         "tags": Listed(
             "Names of tags to add, as a list or separated by commas; a leading `-` removes. Unknown ones are created.",
@@ -224,7 +248,7 @@ class Ticket(RecordType):
     }
     changed_column = "changed_at"
     state = ("tags",)
-    yielding = frozenset({"tags"})
+    yielding = frozenset({"assign", "status_name", "tags"})
     columns = (
         Column("num_messages"),
         Column("num_messages_in"),
@@ -239,7 +263,7 @@ class Ticket(RecordType):
         Column("deleted_at"),
         *due_times.COLUMNS,
     )
-    tables = (spam_verdict.SPAM_LESSON, before.TICKET_BEFORE)
+    tables = (spam_verdict.SPAM_LESSON, before.TICKET_BEFORE, rule_events.RULE_EVENT)
     indexes = (
         Index(("mask",), "tickets by their reference; no two have one", unique=True),
         Index(("status_id", "created"), "newest open tickets"),
@@ -248,14 +272,43 @@ class Ticket(RecordType):
         Index(("bucket_id", "status_id", "updated"), "the tickets of a bucket"),
         Index(("owner_id", "status_id", "updated"), "a worker's tickets"),
         Index(("org_id", "status_id"), "the tickets of an organization"),
-        # Has all columns of `days`, so that tickets of some hours are counted from the index alone.
-        Index(("created", "status_id", "group_id"), "tickets in order of their age"),
-        Index(("closed", "status_id", "group_id"), "the tickets that were closed in some hours"),
+        # Have all columns of `days` and of reports, so that tickets of some hours are counted from the index alone.
+        Index(
+            (
+                "created",
+                "status_id",
+                "group_id",
+                "owner_id",
+                "org_id",
+                "first_wrote_address_id",
+                "target_id",
+                "elapsed_response_first",
+                "response_due_at",
+                "response_missed",
+                "elapsed_resolution_first",
+                "resolution_due_at",
+                "resolution_missed",
+            ),
+            "tickets in order of their age",
+        ),
+        Index(
+            (
+                "closed",
+                "status_id",
+                "group_id",
+                "owner_id",
+                "org_id",
+                "first_wrote_address_id",
+                "elapsed_resolution_first",
+            ),
+            "the tickets that were closed in some hours",
+        ),
         Index(("updated",), "tickets by last activity, whatever their status"),
         Index(("changed_at",), "tickets that programs read again since they were written"),
         # Without the status in front, SQLite would choose one of the larger indexes above.
         Index(("status_id", "deleted_at"), "tickets due to be purged", where="status_id = 3"),
         Index(("latest_message_id",), "messages.last:"),
+        Index(("status_name_id", "updated"), "the tickets with a name of a status", where="status_name_id > 0"),
         Index(("merged_into",), "the tickets merged into one", where="merged_into > 0"),
         Index(("due_at",), "tickets whose service target is due", where="due_at > 0"),
         Index(("tell_at",), "tickets of whose service target somebody is to be told", where="tell_at > 0"),
@@ -263,7 +316,8 @@ class Ticket(RecordType):
     reopening = Reopening("status_id", (status.WAITING, status.CLOSED), status.OPEN, "reopen_date")
     takes_along = (("message", "ticket_id"),)
     exported_tables = (REQUESTER, TICKET_TAG)
-    summary = ("group_id", "bucket_id", "owner_id", "status_id")
+    summary = ("group_id", "bucket_id", "owner_id", "status_id", "status_name_id")
+    summary_index = ("owner_id", "status_id")
     days = ("created", "status_id", "group_id")
     nested = (
         NestedRecord("initial_message", "message", "First message."),
@@ -280,6 +334,20 @@ class Ticket(RecordType):
             origin="ours",
         ),
         Key("last_opened_at", "timestamp", "Last time it became open.", column="last_opened_at"),
+        Key(
+            "next_response_due_at",
+            "timestamp",
+            "Deadline of its service target for the reply that a requester waits for; 0 for none.",
+            column="next_response_due_at",
+            origin="ours",
+        ),
+        Key(
+            "next_response_missed",
+            "bit",
+            "1: a reply after the first was later than its service target allows.",
+            column="next_response_missed",
+            origin="ours",
+        ),
         Key("num_messages", "number", "Messages on the ticket.", column="num_messages"),
         Key("num_messages_in", "number", "Received messages.", column="num_messages_in"),
         Key("num_messages_out", "number", "Sent messages.", column="num_messages_out"),
@@ -317,6 +385,13 @@ class Ticket(RecordType):
             "text",
             "open, waiting, closed or deleted.",
             lambda record, view: status.WORDS[record["status_id"]],
+        ),
+        Key(
+            "status_name",
+            "text",
+            "Name of its status; blank if it only has a state.",
+            lambda record, view: status_names.shown(view.tx, record),
+            origin="ours",
         ),
         Key("url", "url", "Web address of the ticket, by mask.", again="record_url"),
     )
@@ -362,8 +437,19 @@ class Ticket(RecordType):
         WorkerFilter("owner.id", "Assigned worker; 0 when nobody.", "owner_id"),
         DeepFilter("participant", "A requester matches the query.", "address", REQUESTERS),
         ByIdFilter("participant.id", "A requester by the id of the address.", "address", REQUESTERS),
+        FlagFilter(
+            "missed.nextResponse",
+            "A reply after the first was later than its service target allows.",
+            "next_response_missed",
+        ),
         FlagFilter("missed.resolution", "It was open for longer than its service target allows.", "resolution_missed"),
         FlagFilter("missed.response", "The first reply was later than its service target allows.", "response_missed"),
+        DateFilter(
+            "resolution.due", "Resolution deadline of its service target; never without one.", "resolution_due_at"
+        ),
+        DateFilter(
+            "response.due", "First response deadline of its service target; never without one.", "response_due_at"
+        ),
         ResponsibilityFilter(
             "responsibility",
             "The caller's responsibility for the bucket, 0 to 100; hides buckets of level 0.",
@@ -376,12 +462,15 @@ class Ticket(RecordType):
             "spam_training",
             {"spam": "S", "not spam": "N", "untrained": ""},
         ),
-        ChoiceFilter(
+        NamedChoiceFilter(
             "status",
-            "The first letter is enough; sets `[o,w]` and negation too.",
+            "The first letter is enough; sets `[o,w]` and negation too. Also the name of a ticket status.",
             "status_id",
             STATUSES,
             sortable=False,
+            target="ticket_status",
+            named_column="status_name_id",
+            find=status_names.found,
         ),
         NamedFilter(
             "tag",
@@ -391,6 +480,7 @@ class Ticket(RecordType):
             names=TAG_NAME,
             key=tags.name_key,
         ),
+        ChooserFilter("target.id", "Service target, by id; null without one.", "target_id", target="service_target"),
         WatcherCountFilter("watchers.count", "Number of watchers."),
         WorkerFilter(
             "worker.commented",
@@ -415,13 +505,20 @@ class Ticket(RecordType):
             "owner.id",
             "spam.training",
             "status",
+            "statusName.id",
             "subject",
             "tag",
             "watchers",
         ),
         also=("participant",),
         virtual=("group_bucket", "participant", "participant.id", "status"),
-        aliases={"bucket": "bucket.id", "group": "group.id", "org": "org.id", "owner": "owner.id"},
+        aliases={
+            "bucket": "bucket.id",
+            "group": "group.id",
+            "org": "org.id",
+            "owner": "owner.id",
+            "status_name": "statusName.id",
+        },
         older={
             "first_wrote": "firstWrote.id",
             "last_wrote": "lastWrote.id",
@@ -437,6 +534,7 @@ class Ticket(RecordType):
         Event("ticket.status.waiting", "status became waiting"),
         Event("ticket.status.closed", "status became closed"),
         Event("ticket.status.deleted", "status became deleted by an update"),
+        Event("ticket.status.named", "the status got another name in the same state"),
         Event("ticket.participant.added", "requester added"),
         Event("ticket.participant.removed", "requester removed"),
         Event("ticket.tag.added", "tags added"),
@@ -475,9 +573,11 @@ class Ticket(RecordType):
             new["org_id"] = org_named(writing, extras["org"])
         place.resolve(change, writing)
         place.check_owner(change, writing)
+        status_names.apply(change, writing)
         status.apply(change, writing.now)
         due_times.apply(change, writing)
         spam_verdict.train(change)
+        assignment.apply(change, writing)
         participants.read(change, writing)
         if "tags" in change.extras:
             tags.read(change)
@@ -491,19 +591,22 @@ class Ticket(RecordType):
             tags.write(change, writing)
         spam_verdict.count(change, writing)
         before.store(change, writing)
-        if change.is_create:
-            return
+        rule_events.record_change(change, writing)
+        assignment.follow(change, writing)
         target = self.label({"mask": change.value("mask"), "subject": change.value("subject")})
+        if change.is_create:
+            if assignment.ASSIGNED in change.extras:
+                assignment.log_owner(change, writing, target)
+            return
         if change.changes("group_id") or change.changes("bucket_id"):
             _publish_moved(change, writing)
             group = writing.label("group", change.value("group_id"))
             bucket = writing.label("bucket", change.value("bucket_id"))
             writing.log("ticket.moved", CONTEXT, change.id, {"target": target, "group": group, "bucket": bucket})
         if change.changes("owner_id"):
-            _log_owner(change, writing, target)
-        if change.changes("status_id"):
-            word = status.WORDS[change.value("status_id")]
-            writing.log(f"ticket.status.{word}", CONTEXT, change.id, {"target": target, "status": word})
+            assignment.log_owner(change, writing, target)
+        if change.changes("status_id") or change.changes("status_name_id"):
+            _log_status(change, writing, target)
 
     def after_delete(self, record: Record, writing: Writing) -> None:
         """Sets the status deleted; for a purged ticket, deletes its requesters."""
@@ -555,14 +658,13 @@ def _draw_mask(writing: Writing) -> str:
     raise Conflict(f"all masks of the pattern '{pattern}' seem to be in use; set mail_mask_pattern to a longer one")
 
 
-def _log_owner(change: Change, writing: Writing, target: str) -> None:
-    owner_id = change.value("owner_id")
-    if owner_id:
-        variables = {"target": target, "worker": writing.label("worker", owner_id)}
-        urls = {"worker": f"ctx://{contexts.WORKER}:{owner_id}"}
-        writing.log("ticket.owner.assigned", CONTEXT, change.id, variables, urls=urls)
-    else:
-        writing.log("ticket.owner.unassigned", CONTEXT, change.id, {"target": target})
+def _log_status(change: Change, writing: Writing, target: str) -> None:
+    """Logs the state and its name; a lost name without a new state is logged as the state."""
+    word = status.WORDS[change.value("status_id")]
+    name = status_names.shown(writing.tx, {"status_name_id": change.value("status_name_id")})
+    point = f"ticket.status.{word}" if change.changes("status_id") or not name else NAMED
+    names = {"status_name": name} if name else {}
+    writing.log(point, CONTEXT, change.id, {"target": target, "status": word, **names})
 
 
 def _publish_moved(change: Change, writing: Writing) -> None:

@@ -39,6 +39,7 @@ COMMON = (
     Parameter("reopen_at", "time", "When a waiting or closed ticket reopens."),
     Parameter("send_at", "time", "When to send; now when absent."),
     Parameter("status", "integer", "0 open, 1 waiting, 2 closed, 3 deleted."),
+    Parameter("status_name", "string", "Name of a ticket status; sets its state."),
     Parameter("until_answered", "boolean", "1 with send_at: turn it back into a draft if a requester writes first."),
     EXPAND,
     META,

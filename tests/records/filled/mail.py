@@ -2,7 +2,7 @@
 
 from tests.records.desk import Desk
 
-TYPES = ("ticket", "message", "address", "contact", "org", "attachment", "comment", "draft", "tag")
+TYPES = ("ticket", "message", "address", "contact", "org", "attachment", "comment", "draft", "tag", "ticket_status")
 HEADERS = (
     "Message-Id: <Pump-1@kite.example>\nFrom: Ana Kite <ana@kite.example>\nTo: help@desk.example, bob@kite.example\n"
     "Cc: carol@kite.example\nDelivered-To: box@desk.example\nIn-Reply-To: <first@kite.example>\n"
@@ -28,9 +28,10 @@ def populate(desk: Desk) -> dict[str, int]:
     made["field"] = desk.create("custom_field", name="Serial number", uri="serial", type="S", context="ticket")["id"]
     desk.create("custom_field", name="Tier", uri="tier", type="S", context="org")
     desk.update("org", made["org"], tier="gold")
+    made["ticket_status"] = desk.create("ticket_status", name="New", status="open", group_id=ids["support"])["id"]
     made["ticket"] = desk.create(
         "ticket", subject="Pump leak", group="support", org="Kite Pumps", owner_id=ids["milo"], serial="AB-12",
-        participants="ana@kite.example, bob@kite.example, help@desk.example", tags="pump",
+        participants="ana@kite.example, bob@kite.example, help@desk.example", tags="pump", status_name="New",
         links=[f"worker:{ids['olga']}", f"org:{made['org']}"],
     )["id"]  # fmt: skip
     made["tag"] = 1

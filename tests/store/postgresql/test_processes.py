@@ -1,5 +1,6 @@
 """Several processes on one database do not disturb each other."""
 
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -84,6 +85,21 @@ def test_a_counter_rises_by_each(two: Processes) -> None:
         list(pool.map(add_comment, range(24)))
     for number in range(2):
         assert two.api(number).search("comment", f"on.task:(id:{id})").ok()["total"] == 24
+
+
+def test_two_tickets_at_the_same_moment_do_not_exceed_a_capacity(two: Processes) -> None:
+    first = two.api(0)
+    group = first.create("group", name="Turns", assign_way="round_robin", assign_max_open=4).ok()["id"]
+    people = {"language": "en_US", "timezone": "UTC"}
+    workers = [
+        first.create("worker", first_name=name, email=f"{name}@larch.example", **people).ok()["id"]
+        for name in ("lena", "paul")
+    ]
+    first.update("group", group, members={"member": ",".join(map(str, workers))}).ok()
+    for _ in range(TRIES // 2):
+        two.at_once(*[lambda api: api.create("ticket", subject="Boat", group_id=group) for _ in two.servers])
+    found = two.api(1).search("ticket", f"group.id:{group}", limit=50).ok()["results"]
+    assert Counter(each["owner_id"] for each in found) == {workers[0]: 4, workers[1]: 4, 0: 4}
 
 
 @pytest.mark.parametrize("ending", ["disabled", "admin no more"])

@@ -30,6 +30,17 @@ KINDS: dict[str, tuple[str, ...]] = {
         "last_opened_at",
         "deleted_at",
         "resolution_used",
+        "resolution_since",
+        "resolution_missed",
+        "resolution_due_at",
+        "next_response_since",
+        "next_response_due_at",
+        "due_at",
+        "tell_at",
+    ),
+    "status_name_id": (
+        "resolution_used",
+        "resolution_since",
         "resolution_missed",
         "resolution_due_at",
         "due_at",
@@ -64,4 +75,4 @@ def columns_to_restore(tx: Transaction, ticket: Record, kind: str, value: str) -
     if row is None or row[at["became"]] != str(ticket[kind]) or str(ticket[kind]) == value:
         return {}
     was: dict[str, Any] = json.loads(row[at["columns"]])
-    return {name: was[name] for name in KINDS[kind]} if str(was[kind]) == value else {}
+    return {name: was[name] for name in KINDS[kind] if name in was} if str(was[kind]) == value else {}

@@ -7,6 +7,7 @@ from server.record_types.parts import Change, Writing
 from server.store.tables import Column, Table
 
 SPAM, GOOD = "S", "N"
+LIKELY_SPAM = 0.9  # a score; above it, the sender address is probably forged
 SPAM_LESSON = Table("spam_lesson", [Column("ticket_id"), Column("verdict", "TEXT")], key=("ticket_id",))
 _SCORES = {SPAM: HIGHEST, GOOD: LOWEST}
 

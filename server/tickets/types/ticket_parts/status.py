@@ -3,6 +3,7 @@
 from server.record_types.parts import Change
 
 OPEN, WAITING, CLOSED, DELETED = range(4)
+PENDING = (OPEN, WAITING)
 WORDS = ("open", "waiting", "closed", "deleted")  # index = status number
 
 

@@ -14,6 +14,7 @@ from server.record_types.traits import Exported, together
 from server.store.statements import in_list, slot
 from server.store.tables import table_named
 from server.store.transaction import Row, Transaction
+from server.tickets import rule_events
 from server.translation import about_field, lazy_gettext
 
 MAX_CHARS = 64  # of a name
@@ -73,6 +74,7 @@ def write(change: Change, writing: Writing) -> None:
         if names[adds] and not change.is_create:
             variables = {"tags": ", ".join(names[adds]), "target": writing.label("ticket", change.id)}
             writing.log(point, contexts.TICKET, change.id, variables)
+            rule_events.record(writing, change.id, rule_events.CHANGED, ["tags"])
 
 
 def move(tx: Transaction, old: int, new: int) -> None:

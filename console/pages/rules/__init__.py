@@ -1,0 +1,1 @@
+"""Settings › Rules: what happens on a ticket when."""

@@ -1,0 +1,151 @@
+"""Runs rules on a ticket, in their order, and records why each ran and what came of it."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, field
+from typing import Any
+
+from server.access.service_actor import own_context
+from server.automation import bindings
+from server.automation.automation_service import MAX_DEPTH, ServiceHost, perform
+from server.automation.engine import ENDED, RunResult
+from server.automation.rules import rule_building, rule_list
+from server.automation.rules.rule_list import Rule
+from server.automation.rules.rule_tables import RULE_RUN
+from server.context import Context, Service
+from server.contexts import AUTOMATION, TICKET
+from server.dataclass import dataclass
+from server.jobs.job_queue import JobQueue, job
+from server.people.administrators import administrators
+from server.record_types.shared.triggers import RULE
+from server.records.event_publishing import record_values
+from server.records.writing import RecordWriter
+from server.store.statements import slot
+from server.store.transaction import Transaction
+from server.template.values import truthy
+from server.translation import N_
+
+KIND = "rules"
+POINT = "automation.rule.off"
+KEPT_RUNS = 200  # runs that are stored per rule
+MAX_MESSAGE_CHARS = 500
+DONE, PROBLEM, SKIPPED, FAILED, LIMIT = "done", "problem", "skipped", "failed", "limit"
+
+
+@dataclass(slots=True)
+class TicketEvents:
+    """What happened on a ticket. depth: length of the chain of automations that caused it. is_by_machine: whether
+    automatic mail caused it."""
+
+    ticket_id: int
+    events: list[str] = field(default_factory=list)
+    fields: list[str] = field(default_factory=list)
+    depth: int = 0
+    is_by_machine: bool = False
+
+
+def add_job(ctx: Context, tx: Transaction, happened: TicketEvents, rule_ids: Sequence[int]) -> None:
+    """Adds the job that runs rules on a ticket."""
+    payload = asdict(happened) | {"rules": list(rule_ids), "depth": happened.depth + 1}
+    JobQueue.add(tx, KIND, ctx.now, payload, is_slow=True)
+    ctx.service.wake_after(tx)
+
+
+@job(KIND, N_("Runs the rules for what happened on a ticket"))
+def run_rules(service: Service, payload: dict[str, Any], now: int) -> None:
+    """Runs each rule, even if an earlier one fails; ends after one that says so.
+
+    A rule whose records no longer exist is switched off and does nothing."""
+    ctx = own_context(service, now, "UTC", depth=payload["depth"], is_by_machine=payload["is_by_machine"])
+    ticket_id, events = payload["ticket_id"], payload["events"]
+    values = values_of(ticket_id, events, payload["fields"])
+    rules, text = service.store.read(lambda tx: _rules(ctx, tx))
+    for each in bindings.handlers(text, RULE, values, ServiceHost(ctx)):
+        rule = rules.get(each.automation.id)
+        if rule is None or rule.id not in payload["rules"]:
+            continue
+        if ctx.depth > MAX_DEPTH:
+            _record(ctx, rule, ticket_id, events, LIMIT, f"after {MAX_DEPTH} automations that caused each other")
+            continue
+        problems = _problems(ctx, rule)
+        if problems:
+            switch_off(ctx, rule, problems[0])
+            continue
+        result = perform(ctx, each.automation, values | {"inputs": each.inputs})
+        _record(ctx, rule, ticket_id, events, *_outcome(result))
+        returned = result.returned if isinstance(result.returned, dict) else {}
+        if truthy(returned.get("stop")):
+            return
+
+
+def values_of(ticket_id: int, events: Sequence[str], fields: Sequence[str] = ()) -> dict[str, Any]:
+    """Returns the dictionary of a rule."""
+    return record_values("ticket", TICKET, ticket_id) | {"events": list(events), "changed_fields": list(fields)}
+
+
+def _rules(ctx: Context, tx: Transaction) -> tuple[dict[int, Rule], str]:
+    """Returns the rules by their ids, and their binding."""
+    rules = {each.id: each for each in rule_list.in_order(ctx, tx)}
+    return rules, rule_building.binding(RecordWriter(ctx, tx))[1]
+
+
+def _problems(ctx: Context, rule: Rule) -> list[str]:
+    """Returns what keeps a rule from running: records that its steps name and that no longer exist."""
+    form = rule.form
+    if form is None:
+        return []
+    read = ctx.service.store.read
+    return [problem for _field, problem in read(lambda tx: rule_building.missing(form, RecordWriter(ctx, tx)))]
+
+
+def _outcome(result: RunResult) -> tuple[str, str]:
+    """Returns state and message of a run."""
+    if result.state not in ENDED:
+        return FAILED, result.message
+    errors = [each.message for each in result.log if each.level <= 4]
+    if errors:
+        return PROBLEM, errors[0]
+    returned = result.returned if isinstance(result.returned, dict) else {}
+    return (SKIPPED, str(returned["skipped"])) if returned.get("skipped") else (DONE, "")
+
+
+def _record(ctx: Context, rule: Rule, ticket_id: int, events: Sequence[str], state: str, message: str) -> None:
+    table: Any = RULE_RUN.sql
+
+    def write(tx: Transaction) -> None:
+        if tx.get(ctx.service.registry.type("ticket").table, ticket_id) is None:
+            return
+        row = {
+            "automation_id": rule.id,
+            "ticket_id": ticket_id,
+            "at": ctx.now,
+            "events": ",".join(events),
+            "state": state,
+            "message": message[:MAX_MESSAGE_CHARS],
+        }
+        tx.insert(RULE_RUN, row)
+        oldest = tx.value(
+            lambda: (
+                table.select(table.id)
+                .where(table.automation_id == slot(0))
+                .order_by(table.id.desc())
+                .limit(1)
+                .offset(KEPT_RUNS)
+            ),
+            (rule.id,),
+        )
+        if oldest:
+            tx.run(lambda: table.delete().where(table.automation_id == slot(0), table.id <= slot(1)), (rule.id, oldest))
+
+    ctx.service.store.write(write)
+
+
+def switch_off(ctx: Context, rule: Rule, problem: str) -> None:
+    """Switches off a rule that cannot run, and notifies administrators why."""
+
+    def write(tx: Transaction) -> None:
+        writing = RecordWriter(ctx, tx)
+        rule_list.switch_in(writing, rule, is_on=False)
+        variables = {"target": rule.title, "error": problem[:MAX_MESSAGE_CHARS]}
+        writing.log(POINT, AUTOMATION, rule.id, variables, also_notify=administrators(writing.tx))
+
+    ctx.service.store.write(write)

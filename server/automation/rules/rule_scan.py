@@ -1,0 +1,163 @@
+"""Finds the rules for what happened on tickets, and for time that has passed, and adds a job per ticket.
+
+Events are read behind a cursor, many at once: one search per rule and batch, which names the tickets. So rules cost a
+write nothing but the row of its event."""
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from server.access.service_actor import own_context
+from server.automation.rules import rule_list, rule_runs
+from server.automation.rules.rule_list import Rule, TicketMatcher
+from server.automation.rules.rule_runs import TicketEvents
+from server.automation.rules.rule_tables import RULE_CURSOR, RULE_DONE
+from server.context import Context, Service
+from server.errors import BadQuery
+from server.jobs.scheduler import periodic
+from server.rules.rule_form import SINCE, TIME
+from server.store.statements import slot
+from server.store.store_local import StoreLocal
+from server.store.tables import table_named
+from server.store.transaction import Transaction
+from server.tickets.rule_events import IS_WOKEN, RULE_EVENT
+from server.translation import N_
+
+BATCH = 500  # events that are read at once
+MAX_BATCHES = 20  # batches of one scan; the next scan does the rest
+MAX_TIMED = 100  # tickets that a rule by time handles in a minute
+SHARE = 100  # a rule by time is searched again after this many times as long as its search took
+KEPT_EVENTS = 20_000  # events that stay for the question why a rule did nothing
+NEXT_SEARCH: StoreLocal[dict[int, float]] = StoreLocal()  # monotonic time of the next search by rule
+
+
+@periodic(N_("rules"), N_("Finds the rules for what happened on tickets, and for time that has passed."))
+def find_rules(service: Service, now: int) -> int | None:
+    """Adds jobs for the rules of new events, and of tickets whose time has passed. Returns when it should run again."""
+    IS_WOKEN.set(service.store, False)
+    ctx = own_context(service, now)
+    for _ in range(MAX_BATCHES):
+        cursor, rows = service.store.read(_new_events)
+        if not rows:
+            break
+        _handle(ctx, cursor, rows)
+    else:
+        return now
+    _find_timed(ctx)
+    return now + 1 if IS_WOKEN.get(service.store) else None
+
+
+def _new_events(tx: Transaction) -> tuple[int, list[tuple[Any, ...]]]:
+    cursor = _cursor(tx)
+    table: Any = RULE_EVENT.sql
+    rows = tx.rows(
+        lambda: table.select(*RULE_EVENT.all_columns).where(table.id > slot(0)).order_by(table.id).limit(BATCH),
+        (cursor,),
+    )
+    return cursor, rows
+
+
+def _cursor(tx: Transaction) -> int:
+    position: Any = RULE_CURSOR.sql
+    return int(tx.value(lambda: position.select(position.event_id)) or 0)
+
+
+def _handle(ctx: Context, cursor: int, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Finds the rules for a batch of events; adds their jobs and moves the cursor in one transaction."""
+    happened = _grouped(rows)
+    rules = ctx.service.store.read(lambda tx: rule_list.in_order(ctx, tx))
+    found = _matched(ctx, [each for each in rules if not each.is_off], happened)
+    last = int(rows[-1][0])
+    position: Any = RULE_CURSOR.sql
+
+    def write(tx: Transaction) -> None:
+        if _cursor(tx) != cursor:
+            return  # another process handled them
+        for ticket, rule_ids in found:
+            rule_runs.add_job(ctx, tx, ticket, rule_ids)
+        if not tx.run(lambda: position.update({position.event_id: slot(0)}), (last,)):
+            tx.insert(RULE_CURSOR, {"event_id": last})
+        table: Any = RULE_EVENT.sql
+        tx.run(lambda: table.delete().where(table.id <= slot(0)), (last - KEPT_EVENTS,))
+
+    ctx.service.store.write(write)
+
+
+def _grouped(rows: Sequence[tuple[Any, ...]]) -> list[TicketEvents]:
+    """Returns the events by ticket and by the length of the chain that caused them, in order."""
+    groups: dict[tuple[int, int], TicketEvents] = {}
+    for _id, ticket_id, event, fields, depth, is_by_machine, _at in rows:
+        group = groups.setdefault((ticket_id, depth), TicketEvents(ticket_id, depth=depth))
+        group.events += [event] if event not in group.events else []
+        group.fields += [each for each in fields.split(",") if each and each not in group.fields]
+        group.is_by_machine = group.is_by_machine or bool(is_by_machine)
+    return list(groups.values())
+
+
+def _matched(
+    ctx: Context, rules: Sequence[Rule], happened: Sequence[TicketEvents]
+) -> list[tuple[TicketEvents, list[int]]]:
+    """Returns the rules for each ticket, in their order. A rule whose query is no longer valid is switched off."""
+    alike: dict[tuple[tuple[str, ...], tuple[str, ...]], list[TicketEvents]] = {}
+    for each in happened:
+        alike.setdefault((tuple(each.events), tuple(each.fields)), []).append(each)
+    matched: dict[int, tuple[TicketEvents, list[int]]] = {}
+
+    def read(tx: Transaction) -> list[tuple[Rule, str]]:
+        matcher, wrong = TicketMatcher(ctx, tx), []
+        matched.clear()
+        for rule in rules:
+            form = rule.form
+            heard = [key for key in alike if form is None or form.listens_to(*key)]
+            tickets = happened if len(heard) == len(alike) else [each for key in heard for each in alike[key]]
+            if not tickets:
+                continue
+            ids = tuple(each.ticket_id for each in tickets)
+            try:
+                fitting = matcher.matching(form.query, ids) if form is not None and form.query else set(ids)
+            except BadQuery as error:
+                wrong.append((rule, error.message))
+                continue
+            for each in tickets if fitting else ():
+                if each.ticket_id in fitting:
+                    matched.setdefault(id(each), (each, []))[1].append(rule.id)
+        return wrong
+
+    for rule, problem in ctx.service.store.read(read):
+        rule_runs.switch_off(ctx, rule, problem)
+    return list(matched.values())
+
+
+def _find_timed(ctx: Context) -> None:
+    """Adds jobs for the tickets whose time has passed, for each rule by time whose search may run."""
+    next_search = NEXT_SEARCH.made(ctx.service.store, dict)
+    for rule in ctx.service.store.read(lambda tx: rule_list.in_order(ctx, tx)):
+        if rule.is_off or rule.form is None or TIME not in rule.form.when:
+            continue
+        began = time.monotonic()
+        if next_search.get(rule.id, 0) > began:
+            continue
+        try:
+            ids = ctx.service.store.read(lambda tx, rule=rule: _due(ctx, tx, rule))  # type: ignore[misc]
+        except BadQuery as error:
+            rule_runs.switch_off(ctx, rule, error.message)
+            continue
+        next_search[rule.id] = time.monotonic() + (time.monotonic() - began) * SHARE
+        if ids:
+            ctx.service.store.write(lambda tx, rule=rule, ids=ids: _claim(ctx, tx, rule, ids))  # type: ignore[misc]
+
+
+def _due(ctx: Context, tx: Transaction, rule: Rule) -> list[int]:
+    assert rule.form is not None
+    return rule_list.undone_search(ctx, tx, rule, rule.form).ids(MAX_TIMED)
+
+
+def _claim(ctx: Context, tx: Transaction, rule: Rule, ids: Sequence[int]) -> None:
+    """Marks tickets as handled by a rule for the time that has passed, and adds their jobs."""
+    assert rule.form is not None
+    column = SINCE[rule.form.since][2]
+    ticket: Any = table_named("ticket")
+    for id in ids:
+        at = tx.value(lambda: ticket.select(getattr(ticket.c, column)).where(ticket.c.id == slot(0)), (id,))
+        tx.put(RULE_DONE, {"automation_id": rule.id, "ticket_id": id, "at": int(at or 0)})
+        rule_runs.add_job(ctx, tx, TicketEvents(id, [TIME]), [rule.id])

@@ -1,0 +1,6 @@
+"""Reports: how the desk performed in a range of days, as tables of figures that each name the search for their records.
+
+ranges.py   the days of a report, those before, and the steps of its time axis
+figures.py  counts and response times of searches, by the values of a field
+tables.py   the tables of figures that each report consists of
+report.py   runs a report, and writes it as a dictionary"""

@@ -1,0 +1,139 @@
+"""Names under the states of a ticket, such as "Waiting for supplier" under waiting, and the names by which they are
+found.
+
+A script that knows only the four states sees no difference: a name sets its state, and another state clears the
+name."""
+
+import re
+from collections.abc import Mapping
+
+from server.dataclass import dataclass
+from server.errors import Invalid, nearest
+from server.record_types.parts import Change, Record, Writing
+from server.record_types.shared.relation_tables import TICKET_STATUS_NAME
+from server.store.store_local import VersionedLocal
+from server.store.tables import table_named
+from server.store.transaction import Transaction
+from server.tickets.types.ticket_parts import status
+from server.tickets.types.ticket_parts.tags import name_key
+from server.translation import about_field, lazy_gettext
+
+VERSION = "ticket_statuses"
+MAX_CHARS = 64  # of a name
+COLUMN = "status_name_id"
+RUNS, PAUSED = CLOCKS = ("runs", "paused")  # what clocks of service targets do; "" for what they do in the state
+_SPACES = re.compile(r"\s+")
+_REFUSED = re.compile(r'[,:"\x00-\x1f\x7f]')
+
+
+@dataclass(frozen=True, slots=True)
+class NamedStatus:
+    """A name under a state. group_id: of the group that uses it, 0 for every group. clock: one of CLOCKS."""
+
+    id: int
+    name: str
+    status_id: int
+    group_id: int
+    color: str
+    position: int
+    clock: str
+
+
+@dataclass(frozen=True, slots=True)
+class StatusNames:
+    """All names: by id, in order, and the ids by all current and former names, 0 for a deleted one."""
+
+    by_id: Mapping[int, NamedStatus]
+    by_key: Mapping[str, int]
+
+
+# Saves a statement for each read of tickets that have a name.
+_CACHE: VersionedLocal[StatusNames] = VersionedLocal()
+
+
+def read(tx: Transaction) -> StatusNames:
+    """Returns all names, cached until one changes."""
+    version = tx.version(VERSION)
+    names = None if tx.can_write else _CACHE.get(tx.store, version)
+    if names is None:
+        names = _read(tx)
+        if not tx.can_write:  # a rollback would free this version number for other data
+            _CACHE.set(tx.store, version, names)
+    return names
+
+
+def _read(tx: Transaction) -> StatusNames:
+    table = table_named("ticket_status")
+    names = ("id", "name", "status_id", "group_id", "color", "position", "clock")
+    rows = tx.rows(lambda: table.select(*(getattr(table.c, name) for name in names)))
+    listed = sorted((NamedStatus(*row) for row in rows), key=lambda each: (each.status_id, each.position, each.id))
+    return StatusNames({each.id: each for each in listed}, dict(tx.find(TICKET_STATUS_NAME)))
+
+
+def found(tx: Transaction, name: str) -> int | None:
+    """Returns the id of the status with this name or former name, 0 for a deleted one, None for an unknown name."""
+    return read(tx).by_key.get(name_key(name))
+
+
+def shown(tx: Transaction, ticket: Record) -> str:
+    """Returns the name of the ticket's status, "" if it has none."""
+    named = read(tx).by_id.get(ticket[COLUMN]) if ticket[COLUMN] else None
+    return named.name if named is not None else ""
+
+
+def checked_name(text: str) -> str:
+    """Returns a name with single spaces. Raises Invalid."""
+    name = _SPACES.sub(" ", text).strip()
+    is_state = any(name_key(name) in (word, word[0], str(number)) for number, word in enumerate(status.WORDS))
+    if not name or _REFUSED.search(name) or is_state:
+        problem = lazy_gettext(
+            "'{value}' cannot be the name of a status: use no commas, colons and double quotes, and none of the words "
+            "open, waiting, closed and deleted alone, nor their first letters",
+            value=name[:MAX_CHARS],
+        )
+        raise Invalid(about_field("name", problem), field="name")
+    return name
+
+
+def named(tx: Transaction, name: str) -> NamedStatus | None:
+    """Returns the status with this name or former name, None for a deleted one. Raises Invalid for an unknown name."""
+    names = read(tx)
+    id = names.by_key.get(name_key(name))
+    if id is None:
+        known = [each.name for each in names.by_id.values()]
+        problem = lazy_gettext(
+            "there is no status '{value}'{nearest}", value=name[:MAX_CHARS], nearest=nearest(name, known)
+        )
+        raise Invalid(about_field("status_name", problem), field="status_name")
+    return names.by_id.get(id)
+
+
+def require_state(named: NamedStatus, status_id: int) -> None:
+    """Raises Invalid if a name belongs to another state."""
+    if named.status_id != status_id:
+        problem = lazy_gettext(
+            "'{value}' is a name of {status}, not of {other}",
+            value=named.name,
+            status=status.WORDS[named.status_id],
+            other=status.WORDS[status_id],
+        )
+        raise Invalid(about_field("status_name", problem), field="status_name")
+
+
+def apply(change: Change, writing: Writing) -> None:
+    """Sets the state of a new name, or clears the name with a new state. Raises Invalid for an unknown name, and for
+    one of another state than the submitted one."""
+    new, extras = change.new, change.extras
+    if "status_name" in extras and COLUMN not in new:
+        name = extras["status_name"]
+        status_of_name = named(writing.tx, name) if name.strip() else None
+        new[COLUMN] = status_of_name.id if status_of_name is not None else 0
+    id = new.get(COLUMN)
+    if id:
+        status_of_id = read(writing.tx).by_id.get(id)
+        if status_of_id is None:  # deleted since the value was stored
+            new[COLUMN] = 0
+        else:
+            require_state(status_of_id, new.setdefault("status_id", status_of_id.status_id))
+    elif id is None and change.changes("status_id") and change.was(COLUMN):
+        new[COLUMN] = 0

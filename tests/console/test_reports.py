@@ -1,0 +1,69 @@
+"""Reports in the console: pages, files, rights, and the request of the API that returns the same."""
+
+import csv
+import io
+import re
+from html import unescape
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from tests.console.visitor import Visitor
+from tests.service import Api
+
+REPORTS = ("", "/groups", "/workers", "/tags", "/customers", "/hours", "/targets")
+
+
+@pytest.mark.parametrize("report", REPORTS)
+def test_each_report_is_shown_with_and_without_records(signed_in: Visitor, nora: Api, report: str) -> None:
+    nora.create("ticket", subject="Reported", group_id=nora.ids["support"]).ok()
+    page = signed_in.get(f"/reports{report}")
+    assert page.status_code == 200 and "Traceback" not in page.text
+    empty = signed_in.get(f"/reports{report}?q=subject:nothing-has-this")
+    assert empty.status_code == 200 and "nothing-has-this" in empty.text
+
+
+def test_the_number_of_a_tile_leads_to_as_many_tickets(signed_in: Visitor, nora: Api) -> None:
+    for number in range(3):
+        nora.create("ticket", subject=f"Counted tile {number}", group_id=nora.ids["support"]).ok()
+    page = signed_in.get('/reports?q=subject:"Counted tile*"').text
+    tile = re.search(
+        r'<a href="(/search/ticket[^"]*)">\s*<span class="label">.*?Created</span><span\s+class="count">3<', page
+    )
+    assert tile is not None
+    query = parse_qs(urlsplit(unescape(tile[1])).query)["q"][0]
+    assert nora.search("ticket", query).ok().json["total"] == 3
+
+
+def test_a_table_is_a_file_with_the_figures_of_the_api(signed_in: Visitor, nora: Api) -> None:
+    nora.create("ticket", subject="Filed figure", group_id=nora.ids["support"]).ok()
+    answer = signed_in.get('/reports/groups?q=subject:"Filed figure"&format=csv&table=groups')
+    assert "attachment" in answer.headers["Content-Disposition"]
+    [row] = csv.DictReader(io.StringIO(answer.content.decode("utf-8-sig")))
+    assert (row["label"], row["created"], row["created_before"]) == ("Support", "1", "0")
+    report = nora.get("/rest/reports/groups.json", q='subject:"Filed figure"').ok().json
+    figure = report["tables"]["groups"]["rows"][0]["figures"]["created"]
+    assert (figure["value"], figure["before"], figure["of"]) == (1, 0, "ticket")
+    assert nora.search("ticket", figure["query"]).ok().json["total"] == 1
+    assert signed_in.get("/reports/groups?format=csv&table=nothing").status_code == 404
+    assert signed_in.get("/reports/groups?format=xml&table=groups").status_code == 404
+
+
+def test_what_is_wrong_is_said_at_its_field(signed_in: Visitor) -> None:
+    for query, id in (
+        ("q=nothing:here", "q-error"),
+        ("range=custom&from=2026-03-02&to=2026-03-01", "to-error"),
+        ("range=custom&from=never&to=2026-03-01", "from-error"),
+        ("timezone=Nowhere", "timezone-error"),
+        ("range=sometimes", "range-error"),
+    ):
+        page = signed_in.get(f"/reports?{query}")
+        assert page.status_code == 422 and f'id="{id}"' in page.text, query
+
+
+def test_only_those_who_lead_see_reports(nora: Api) -> None:
+    visitor = Visitor(nora.url)
+    visitor.sign_in("milo@desk.example")
+    assert 'href="/reports"' not in visitor.get("/").text
+    assert visitor.get("/reports").status_code == 403
+    assert nora.people["milo"].get("/rest/reports/overview.json").status == 403

@@ -1,0 +1,156 @@
+"""Reports: each figure names the search that finds exactly its records, and managers see their groups only."""
+
+from dataclasses import replace
+from datetime import date, datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from server.context import Context
+from server.errors import BadQuery, Forbidden, Invalid, NotFound
+from server.queries.reports import report
+from server.queries.reports.ranges import PRESETS, DayRange, find_range
+from server.queries.reports.report import Report, ReportRequest
+from server.queries.reports.tables import REPORTS, ReportTable
+from server.records import records
+from tests.records.desk import NOW, Desk
+
+DAY, HOUR = 86_400, 3_600
+TODAY = date(2026, 11, 18)  # of NOW in UTC
+
+
+def figures(table: ReportTable, label: str = "") -> dict[str, int | None]:
+    """Returns the figures of the row with this label, of the only row without one."""
+    row = next(each for each in table.rows if not label or each.label == label)
+    return {column.key: cell.value for column, cell in zip(table.columns, row.cells, strict=True)}
+
+
+def run(ctx: Context, name: str, **more: Any) -> dict[str, ReportTable]:
+    return {each.name: each for each in report.run(ctx, ReportRequest(name, **more)).tables}
+
+
+@pytest.fixture
+def people(desk: Desk) -> dict[str, int]:
+    """Two groups with tickets, replies and closed tickets of several days, one of them in the range before."""
+    people = desk.people()
+    people["sales"] = desk.create("group", name="Sales")["id"]
+    for group in ("support", "sales"):
+        desk.update("group", people[group], members={"member": f"{people['nora']},{people['olga']}"})
+    customer = desk.create("address", email="ines@quill.example")["id"]
+    own = desk.create("address", email="support@desk.example")["id"]
+    for number, (days, hour, group, owner) in enumerate(
+        ((0, 1, "support", "nora"), (1, 9, "support", "olga"), (3, 9, "sales", "olga"), (40, 9, "support", "nora"))
+    ):
+        at = NOW - days * DAY - hour * HOUR
+        ticket = desk.create(
+            "ticket", subject=f"Pallet {number}", group_id=people[group], owner_id=0, created=at, tags=f"t{number % 2}"
+        )
+        desk.create(
+            "message", ticket_id=ticket["id"], sender_id=customer, content="?", headers="Subject: ?", created=at
+        )
+        reply = {
+            "is_outgoing": 1,
+            "worker_id": people[owner],
+            "sender_id": own,
+            "headers": "Subject: !",
+            "content": "!",
+        }
+        for minutes in (number + 1, number + 50):
+            desk.create("message", ticket_id=ticket["id"], created=at + 60 * minutes, **reply)
+        desk.update("ticket", ticket["id"], owner_id=people[owner], closed=at + 2 * HOUR)
+    return people
+
+
+@pytest.mark.parametrize("name", REPORTS)
+@pytest.mark.parametrize("q", ["", "tag:t1 OR tag:t0"])
+def test_each_count_is_that_of_its_search(desk: Desk, people: dict[str, int], name: str, q: str) -> None:
+    nora, olga = desk.context(people["nora"]), desk.context(people["olga"])
+    manager = replace(olga, actor=replace(olga.actor, manages=frozenset((people["support"],))))
+    for ctx, zone in ((desk.context(), "UTC"), (nora, "Asia/Kolkata"), (manager, "America/New_York")):
+        shown = report.run(ctx, ReportRequest(name, "90-days", timezone=zone, q=q))
+        compared = 0
+        for table in shown.tables:
+            for row in table.rows:
+                for column, cell in zip(table.columns, row.cells, strict=True):
+                    if column.kind == "count" and cell.query:
+                        assert records.count(ctx, cell.uri, cell.query) == cell.value, (table.name, column, cell)
+                        compared += 1
+        assert compared or name == "targets"
+
+
+def test_the_overview_compares_with_the_range_before(desk: Desk, people: dict[str, int]) -> None:
+    tables = run(desk.context(), "overview")
+    [row] = tables["all"].rows
+    cells = dict(zip((each.key for each in tables["all"].columns), row.cells, strict=True))
+    assert (cells["created"].value, cells["created"].before) == (3, 1)
+    assert (cells["received"].value, cells["replies"].value) == (3, 6)
+    assert (cells["first_response_median"].value, cells["first_response_90"].value) == (120, 180)
+    assert cells["next_response_median"].value is None  # nobody wrote again
+    assert cells["closed"].value == 3 and cells["resolution_median"].value is None  # no status was changed
+    assert sum(row.cells[0].value or 0 for row in tables["tickets"].rows) == 3
+    assert len(tables["tickets"].rows) == 30
+    alone = run(desk.context(), "overview", is_compared=False)["all"].rows[0].cells
+    assert alone[0].before is None and alone[0].value == 3
+
+
+def test_workers_have_what_they_own_and_what_they_sent(desk: Desk, people: dict[str, int]) -> None:
+    table = run(desk.context(), "workers")["workers"]
+    olga = next(each.label for each in table.rows if each.key == people["olga"])
+    expected = {"assigned": 2, "replied": 2, "closed": 2, "first_response_median": 120, "first_response_90": 180}
+    assert figures(table, olga) | expected == figures(table, olga)
+
+
+def test_days_and_hours_are_those_of_the_zone(desk: Desk, people: dict[str, int]) -> None:
+    at = NOW - HOUR
+    for zone in ("UTC", "Asia/Kolkata", "Pacific/Auckland"):
+        local = datetime.fromtimestamp(at, ZoneInfo(zone))
+        heat = run(desk.context(), "hours", timezone=zone)["created"]
+        assert (figures(heat, f"{local:%A}")[f"{local:%H}"] or 0) >= 1
+
+
+def test_managers_see_their_groups_only_and_others_nothing(desk: Desk, people: dict[str, int]) -> None:
+    olga = desk.context(people["olga"])
+    manages = replace(olga, actor=replace(olga.actor, is_admin=False, manages=frozenset((people["support"],))))
+    assert figures(run(manages, "overview")["all"])["created"] == 2
+    assert [each.key for each in run(manages, "groups")["groups"].rows] == [people["support"]]
+    assert figures(run(manages, "overview", q="NOT tag:t9 OR tag:t9")["all"])["created"] == 2
+    with pytest.raises(Forbidden):
+        run(replace(manages, actor=replace(manages.actor, manages=frozenset())), "overview")
+
+
+def test_ranges_are_compared_with_their_like() -> None:
+    def days(name: str) -> list[str]:
+        return [f"{each.first} {each.last}" for each in find_range(TODAY, name, "", "")]
+
+    assert days("30-days") == ["2026-10-20 2026-11-18", "2026-09-20 2026-10-19"]
+    assert days("last-week") == ["2026-11-09 2026-11-15", "2026-11-02 2026-11-08"]
+    assert days("this-month") == ["2026-11-01 2026-11-18", "2026-10-01 2026-10-18"]
+    assert days("last-quarter") == ["2026-07-01 2026-09-30", "2026-04-01 2026-06-30"]
+    assert days("last-year") == ["2025-01-01 2025-12-31", "2024-01-01 2024-12-31"]
+    assert all(find_range(TODAY, each, "", "")[0].days >= 1 for each in PRESETS)
+    custom, before = find_range(TODAY, "custom", "2026-03-01", "2026-03-10")
+    assert (custom.days, before) == (10, DayRange(date(2026, 2, 19), date(2026, 2, 28)))
+
+
+@pytest.mark.parametrize(
+    ("request_", "error"),
+    [
+        (ReportRequest("nothing"), NotFound),
+        (ReportRequest("overview", "sometimes"), Invalid),
+        (ReportRequest("overview", "custom", "2026-03-02", "2026-03-01"), Invalid),
+        (ReportRequest("overview", "custom", "x", "2026-03-01"), Invalid),
+        (ReportRequest("overview", "custom", "0001-01-01", "2026-03-01"), Invalid),
+        (ReportRequest("overview", timezone="Nowhere/Land"), Invalid),
+        (ReportRequest("overview", q="nothing:here"), BadQuery),
+        (ReportRequest("overview", q=") OR (status:open"), BadQuery),
+    ],
+)
+def test_a_request_that_is_wrong_is_refused(desk: Desk, request_: ReportRequest, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        report.run(desk.context(), request_)
+
+
+def test_a_report_is_empty_without_records(desk: Desk) -> None:
+    shown: list[Report] = [report.run(desk.context(), ReportRequest(each)) for each in REPORTS]
+    assert all(not table.rows for each in shown for table in each.tables if table.chart in ("rows", "heat"))
