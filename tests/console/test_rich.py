@@ -63,6 +63,7 @@ OTHER = [
     '[a](https://x.example "title")',
     "[a][b]\n\n[b]: https://x.example",
     "    code",
+    "[x](javascript:now) and [y](/files/1)",
     "&amp;",
     "a\n| a | b |\n|---|---|",
     "+ a\n\n    more",
