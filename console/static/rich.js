@@ -188,8 +188,16 @@ export function enrich(form, changed, attach) {
       select(words);
     } else caret(behind);
   }
+  const PLACE = "\ue000"; // stands for Markdown that rich text does not have, and with which the message is Markdown
   function put(markdown) {
-    putBlocks(fromMarkdown(markdown));
+    if (isRich(markdown)) return putBlocks(fromMarkdown(markdown));
+    putBlocks([{ type: "p", runs: [{ text: PLACE, marks: [] }] }]);
+    const at = text.value.indexOf(PLACE);
+    text.value = text.value.replace(PLACE, () => markdown);
+    choose(true);
+    text.focus();
+    text.setSelectionRange(at + markdown.length, at + markdown.length);
+    changed();
   }
   const literal = (plain) => plain.replace(/\r\n?/g, "\n").split(/\n{2,}/).map((part) => ({
     type: "p",
@@ -455,7 +463,7 @@ export function enrich(form, changed, attach) {
     choose(editor.hidden);
     (editor.hidden ? text : editor).focus();
   });
-  text.labels[0].addEventListener("click", () => editor.hidden || editor.focus());
+  for (const each of [text.labels[0], ...all(`a[href="#${text.id}"]`)]) each.addEventListener("click", () => editor.hidden || setTimeout(() => editor.focus()));
   // Words that are there already are gone on with, before the signature; above what is quoted one begins.
   editor.addEventListener("focus", () => {
     if (place) return;

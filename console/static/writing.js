@@ -103,7 +103,7 @@ function write(form) {
       if (!event.dataTransfer?.types.includes("Files")) return;
       event.preventDefault();
       place.classList.toggle("drops", name === "dragover");
-      if (name === "drop") attachAll(event.dataTransfer.files, Boolean(event.target.closest(".field")));
+      if (name === "drop") attachAll(event.dataTransfer.files, Boolean(event.target.closest(".both")));
     });
   }
   const tools = form.querySelector("[data-tools]");

@@ -84,3 +84,20 @@ def test_a_picture_is_inserted_only_when_there_is_nothing_else(
     expected = re.escape(by_script).replace("FILE", r"http://[^)]*/files/\d+")
     expect(answer.locator("#content")).to_have_value(re.compile(f"^{expected}$"))
     expect(answer.locator("[data-attached] li")).to_have_count(0)
+
+
+DROP = """(place, picture) => {
+  const data = new DataTransfer();
+  const bytes = Uint8Array.from(atob(picture), each => each.charCodeAt(0));
+  data.items.add(new File([bytes, "drop"], "valve.png", { type: "image/png" }));
+  place.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
+}"""
+
+
+def test_a_picture_is_inserted_where_it_is_dropped_on_the_message_and_attached_elsewhere(answer: Page) -> None:
+    answer.locator(".toolbar").evaluate(DROP, PICTURE)
+    expect(answer.locator("[data-attached]")).to_contain_text("valve.png")
+    expect(answer.locator("#content")).to_have_value("")
+    answer.locator("#content").evaluate(DROP, PICTURE)
+    expect(answer.locator("#content")).to_have_value(re.compile(r"^!\[valve\]\(http.*/files/\d+\)$"))
+    expect(answer.locator("[data-attached] li")).to_have_count(1)

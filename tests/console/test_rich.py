@@ -63,6 +63,7 @@ OTHER = [
     '[a](https://x.example "title")',
     "[a][b]\n\n[b]: https://x.example",
     "    code",
+    "[x](javascript:now) and [y](/files/1)",
     "&amp;",
     "a\n| a | b |\n|---|---|",
     "+ a\n\n    more",
@@ -232,6 +233,24 @@ def test_input_methods_compose_words(editor: Locator) -> None:
     expect(page.locator("#content")).to_have_value("日本\n\nשלום")
     found = editor.locator("p").nth(1).evaluate("each => getComputedStyle(each).unicodeBidi")
     assert found == "plaintext"
+
+
+def test_a_snippet_is_inserted_at_the_caret_and_one_with_other_markdown_leaves_rich_text(
+    editor: Locator, nora: Api
+) -> None:
+    for title, content in (("Rich greeting", "**Hello**\n\n- one"), ("Rich heading", "# Pump")):
+        nora.create("snippet", title=title, content=content, owner__context="app", owner_id=0).ok()
+    page, stored = editor.page, editor.page.locator("#content")
+    page.reload()
+    editor.focus()
+    for name in ("greet", "headi"):
+        page.keyboard.type(f":{name}")
+        expect(page.locator("#content-rich-words [role=option]")).to_have_count(1)
+        page.keyboard.press("Enter")
+        expect(stored).to_have_value(re.compile(r"- one"))
+    expect(stored).to_be_visible()
+    expect(stored).to_have_value("**Hello**\n\n- one\n\n# Pump")
+    expect(page.get_by_text("Markdown that rich text does not have")).to_be_visible()
 
 
 PASTED = {
