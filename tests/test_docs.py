@@ -132,6 +132,9 @@ INTERNAL = {
         records.search_help.chips.MAX_CHARS records.search_help.chips.MAX_CHIPS
         records.search_help.query_help.MAX_LABELS records.search_help.options.MAX_NAMES
         records.search_help.options.MAX_RECORDS records.search_suggestions.MAX_NAME_WORDS
+        console.pages.rules.rule_editor.MAX_SHOWN console.pages.rules.rule_editor.MAX_STEPS
+        automation.rules.rule_list.MAX_RUNS automation.rules.rule_list.MAX_WHY_NOT
+        automation.rules.rule_scan.MAX_BATCHES automation.rules.rule_runs.MAX_MESSAGE_CHARS
         packages.results.MAX_STORED console.pages.packages.MAX_PAST console.pages.roles.MAX_MEMBERS
     """,
     "how many names are looked through for one like a wrong one": """

@@ -48,6 +48,7 @@ class StepForm:
     def __init__(self, visit: Visit, form: Form, kinds: Sequence[StepKind] = KINDS) -> None:
         self.visit, self.form, self.kinds = visit, form, kinds
         self.is_pressed = False
+        self.focused = -1  # place of the step that a button was pressed for
         self._steps: list[dict[str, str]] = []
         self._choices: dict[str, Any] = {}
 
@@ -81,6 +82,8 @@ class StepForm:
             values.insert(target, values.pop(place))
         elif verb == "move" and max(place, target) < len(values):  # by dragging
             values.insert(target, values.pop(place))
+        if self.is_pressed:
+            self.focused = {"add": len(values) - 1, "remove": min(place, len(values) - 1)}.get(verb, target)
         return self.fill(values)
 
     def values(self) -> list[dict[str, str]]:
@@ -161,7 +164,7 @@ class StepForm:
         return [
             ("open", pgettext("status", "Open")),
             ("waiting", _("Waiting")),
-            ("closed", pgettext("status", "Closed")),
+            ("closed", _("Closed")),
         ]
 
     def _ticket_fields(self) -> list[Option]:

@@ -89,7 +89,6 @@ def rail(visit: Visit) -> Rail:
     team = [
         navigation.TASKS,
         *([navigation.ARTICLES] if lists.has_articles else []),
-        *([navigation.REPORTS] if navigation.may_open(visit.actor, navigation.REPORTS) else []),
         navigation.SETTINGS,
     ]
     sections = (

@@ -244,10 +244,13 @@ def bar_heights(values: Sequence[int]) -> list[tuple[int, float]]:
 
 def trouble(visit: Visit, path: str) -> tuple[str, str]:
     """Returns the state and the problem of an entry in the rail or the settings, "" and "" without a problem."""
-    judged = visit.verdict.about(MARKED[path]) if path in MARKED else None
-    if judged is None or judged.state == "ok":
+    part = MARKED.get(path)
+    if part is None:
         return "", ""
-    return judged.state, "; ".join(each.found for each in judged.wrong) if MARKED[path] else judged.text
+    judged = visit.verdict.about(part) if part else visit.recent_verdict
+    if judged.state == "ok":
+        return "", ""
+    return judged.state, "; ".join(each.found for each in judged.wrong) if part else judged.text
 
 
 def unread(visit: Visit) -> int:

@@ -45,7 +45,13 @@ START = NavigationItem("/", N_("Start"), N_("home overview"), icon="home", key="
 PEOPLE = NavigationItem("/search/contact", N_("People"), N_("contacts customers requesters"), icon="user", key="u")
 ORGANIZATIONS = NavigationItem("/search/org", N_("Organizations"), N_("companies accounts"), icon="building", key="o")
 REPORTS = NavigationItem(
-    "/reports", N_("Reports"), N_("statistics figures charts performance"), icon="chart", key="v", who="lead"
+    "/reports",
+    N_("Reports"),
+    N_("statistics figures charts performance"),
+    icon="chart",
+    key="v",
+    who="lead",
+    for_leads=True,
 )
 TASKS = NavigationItem("/search/task", N_("Tasks"), N_("to do due"), icon="task", key="t")
 ARTICLES = NavigationItem("/search/kb_article", N_("Help articles"), N_("knowledge base"), icon="help")
@@ -360,7 +366,7 @@ def is_lead(actor: Actor) -> bool:
 
 
 def led_by(actor: Actor) -> list[NavigationItem]:
-    """The pages of the settings in the rail of a lead; none for other workers."""
+    """The pages that only the rail of a lead has; none for other workers."""
     return [each for each in open_to(actor) if each.for_leads] if is_lead(actor) else []
 
 

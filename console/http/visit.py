@@ -165,6 +165,13 @@ class Visit:
         return verdict.current(self.service, self.now)
 
     @property
+    def recent_verdict(self) -> Verdict:
+        """The same, at most a few seconds old outside of the settings: its state and text, not its findings."""
+        is_admin = self.session is not None and self.session.actor.is_admin
+        is_fresh = self.path == "/" or self.path.startswith(("/admin", "/settings", "/setup"))
+        return verdict.recent(self.service, self.now) if is_admin and not is_fresh else self.verdict
+
+    @property
     def is_in_the_clear(self) -> bool:
         """Whether the connection can be overheard, of which every page warns administrators."""
         is_admin = self.session is not None and self.session.actor.is_admin

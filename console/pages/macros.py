@@ -182,6 +182,7 @@ class MacroEditor:
             )
         except HelpdeskError as error:
             self.then.refuse(error)
+            form.values["version"] = str(error.details.get("version", form.get("version")))
             return None
         name = form.text("name")
         visit.flash(_("{name} saved.", name=name) if self.stored is not None else _("{name} created.", name=name))

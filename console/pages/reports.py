@@ -1,7 +1,7 @@
 """Reports: how the desk performed in a range of days, as charts, and as tables that lead to the counted records."""
 
 from collections.abc import Iterator
-from datetime import date
+from datetime import date, datetime
 from functools import cached_property
 from typing import Any
 
@@ -20,7 +20,7 @@ from console.pages.start_figures import Tile
 from server.errors import BadDataQuery, BadQuery, Invalid, NotFound
 from server.queries.reports import emails, report
 from server.queries.reports.emails import WEEKDAYS
-from server.queries.reports.ranges import CUSTOM, DEFAULT, PRESETS, DayRange
+from server.queries.reports.ranges import CUSTOM, DEFAULT, PRESETS, DayRange, find_range
 from server.queries.reports.report import Report, ReportRequest
 from server.queries.reports.tables import (
     MEDIAN,
@@ -56,6 +56,10 @@ class ReportPage:
         text = visit.query.text
         values = {each: text(each, "") for each in FIELDS}
         values["range"] = values["range"] or (CUSTOM if values["from"] or values["to"] else DEFAULT)
+        if values["range"] == CUSTOM and not values["from"] and not values["to"]:  # chosen before its days
+            today = datetime.fromtimestamp(visit.now, visit.ctx.tz).date()
+            days, _before = find_range(today, DEFAULT)
+            values |= {"from": days.first.isoformat(), "to": days.last.isoformat()}
         self.is_compared = values["compare"] != "0"
         self.form = Form.from_values(values | {"compare": "1" if self.is_compared else "0"})
         self.request = ReportRequest(
@@ -103,6 +107,12 @@ class ReportPage:
             return []
         chips = QueryHelp(self.visit.ctx, self.visit.service.registry.type("ticket")).chips(q)
         return [(each, self.path(q=each.without)) for each in chips]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was counted, now or before."""
+        tables = self.report.tables if self.report is not None else []
+        return not any(cell.value or cell.before for table in tables for row in table.rows for cell in row.cells)
 
     def days(self, shown_range: DayRange) -> str:
         """A range in words."""

@@ -37,6 +37,11 @@ def owner_column(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
     return ui.name(label)
 
 
+def _last_used(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
+    """Blank for one that was last used before times were stored."""
+    return ui.when(visit, row["last_used_at"]) if row["last_used_at"] or not row["total_uses"] else ""
+
+
 OWNER = ListColumn("owner", N_("Available to"), owner_column, expand="owner_")
 LIST = declare(
     Worklist(
@@ -53,13 +58,7 @@ LIST = declare(
                 "totalUses",
                 "number",
             ),
-            ListColumn(
-                "last_used_at",
-                N_("Last used"),
-                lambda visit, row, more: ui.when(visit, row["last_used_at"]),
-                expand="last_used_at",
-                is_time=True,
-            ),
+            ListColumn("last_used_at", N_("Last used"), _last_used, expand="last_used_at", is_time=True),
         ),
         sort="title",
         changes="worker",
@@ -77,7 +76,7 @@ FORM = RecordForm(
     (
         Control("title", N_("Name"), N_("You find it by its name in a reply: type : and the first letters.")),
         Control("owner", N_("Available to"), is_drawn=True),
-        Control("context", N_("Use"), is_drawn=True),
+        Control("context", N_("Can be inserted"), is_drawn=True),
         Control("content", N_("Text"), kind="area", is_drawn=True),
     ),
 )
@@ -176,8 +175,7 @@ def delete(visit: Visit) -> PageResponse:
 @page("POST", f"{BASE}/{{id}}/restore")
 def restore(visit: Visit) -> PageResponse:
     """Restores a snippet that the worker has deleted. Raises NotFound, Forbidden."""
-    snippet = snippets.restore(visit.ctx, visit.id)
-    visit.flash(_("{name} restored.", name=snippet["title"]))
+    visit.flash(_("{name} restored.", name=snippets.restore(visit.ctx, visit.id)))
     return see(BASE)
 
 

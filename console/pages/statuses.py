@@ -24,8 +24,8 @@ CLOCK = Control(
     N_("Clock of service targets"),
     options=(
         ("", N_("As its state: runs while open, paused while waiting")),
-        (status_names.RUNS, N_("Runs")),
-        (status_names.PAUSED, N_("Is paused")),
+        (status_names.RUNS, N_("Always runs")),
+        (status_names.PAUSED, N_("Always paused")),
     ),
 )
 NAME = Control("name", N_("Name"), N_("Saved searches and automations still find a status by its former name."))

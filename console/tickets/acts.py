@@ -47,7 +47,7 @@ PROPERTIES: dict[str, tuple[Words, tuple[str, ...]]] = {
     "subject": (N_("Subject"), ("subject",)),
 }
 UNSENT = {"status_name_id": "0"}  # of forms that were opened before an upgrade
-COLUMNS = {"spam_training", *(column for _label, columns in PROPERTIES.values() for column in columns)}
+COLUMNS = {"spam_training", "tag_names", *(column for _label, columns in PROPERTIES.values() for column in columns)}
 DID = {"open": "open", "closed": "close", "deleted": "delete"}  # {status: the act that sets it}
 
 

@@ -26,7 +26,7 @@ from server.markup.readable_text import text_of_html
 from server.people import preferences
 from server.record_types.shared import paths
 from server.records import records, stored_files
-from server.tickets import preview, reply_drafts, snippets, unseen
+from server.tickets import preview, reply_drafts, snippets, ticket_statuses, unseen
 from server.tickets.reply_drafts import ReplyDraft
 from server.tickets.sending_changes import changed_by_sending, put_back
 from server.translation import _
@@ -248,7 +248,7 @@ def _compose(visit: Visit, written: ReplyForm) -> PageResponse:
         written=written,
         here=COMPOSE,
         sample=sample,
-        answer_statuses=reply_form.statuses(visit),
+        answer_statuses=reply_form.statuses(ticket_statuses.of_group(visit.ctx, 0)),
         send_buttons=send_buttons(visit, written.kind),
     )
 

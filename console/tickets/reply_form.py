@@ -2,6 +2,7 @@
 
 The options of its fields are read only where the form is shown (reply_choices.py)."""
 
+from collections.abc import Sequence
 from dataclasses import field, replace
 from typing import Any
 
@@ -17,11 +18,12 @@ from server.people import form_drafts
 from server.record_types.shared.sending_addresses import UNTIL_ANSWERED
 from server.records import records, sheet, stored_files
 from server.records.sheet import File, Sheet
-from server.tickets import reply_drafts, reply_start, ticket_statuses
+from server.tickets import reply_drafts, reply_start
 from server.tickets.conversation import Entry
 from server.tickets.outgoing_identity import UNKNOWN
 from server.tickets.reply_drafts import ReplyDraft
 from server.tickets.reply_start import SIGNATURE, ReplyStart
+from server.tickets.types.ticket_parts.status_names import NamedStatus
 from server.translation import N_, N_pgettext, Words, _
 from server.web.form_data import Upload
 
@@ -51,9 +53,8 @@ STATUSES: tuple[tuple[str, Words], ...] = (
 )
 
 
-def statuses(visit: Visit, group_id: int = 0) -> list[Option]:
-    """Returns the statuses to choose from, each state with the names of the group below it: `1`, `1.On order`."""
-    names = ticket_statuses.of_group(visit.ctx, group_id)
+def statuses(names: Sequence[NamedStatus]) -> list[Option]:
+    """Returns the statuses to choose from, each state with its names below it: `1`, `1.On order`."""
     options: list[Option] = []
     for state, label in STATUSES:
         options.append((state, label))

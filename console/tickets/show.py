@@ -76,7 +76,6 @@ def render_ticket(visit: Visit, ticket: Sheet, form: ReplyForm | None = None) ->
         badge=inbox.STATUS_BADGES[keys["status"]],
         **_status_names(visit, keys),
         written=written,
-        answer_statuses=reply_form.statuses(visit, keys["group_id"]),
         send_buttons=send_buttons(visit, written.kind) if written is not None else [],
         # Only callers who may change the ticket get macros, as for the reply.
         macros=macros.usable(visit.ctx, ticket.id) if written is not None else [],
@@ -112,12 +111,14 @@ def render_ticket(visit: Visit, ticket: Sheet, form: ReplyForm | None = None) ->
 
 
 def _status_names(visit: Visit, ticket: Ticket) -> dict[str, Any]:
-    """Returns the name of the status, None for none, and the names to choose from for each state."""
+    """Returns the name of the status, None for none, and the names to choose from: for each state, and after a
+    reply."""
     named = {each.id: each for each in ticket_statuses.all_of(visit.ctx)}
     group_id, own = ticket["group_id"], ticket["status_name_id"]
     offered = [each for each in named.values() if each.group_id in (0, group_id) or each.id == own]
     return {
         "status_name": named.get(own),
+        "answer_statuses": reply_form.statuses(offered),
         "status_names": [[each for each in offered if each.status_id == state] for state in range(len(WORDS))],
     }
 
@@ -161,7 +162,7 @@ def render_reply_form(visit: Visit, ticket: Sheet) -> PageResponse:
         found=ticket,
         written=written,
         here=paths.ticket(ticket.keys["mask"]),
-        answer_statuses=reply_form.statuses(visit, ticket.keys["group_id"]),
+        answer_statuses=reply_form.statuses(ticket_statuses.of_group(visit.ctx, ticket.keys["group_id"])),
         send_buttons=send_buttons(visit, written.kind),
     )
 

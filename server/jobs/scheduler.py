@@ -5,7 +5,7 @@ finds work which may take long adds a job for it."""
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import Executor, Future, wait
 
 from server import clock, log
@@ -204,9 +204,10 @@ class Scheduler:
                 scan_at = scanned + SCAN_SECONDS
                 self._guarded("renew", lambda: self._renew(clock.now()))
                 self._scan_all(clock.now())
+            elif due := {name for name, at in self._wanted.items() if at <= clock.now()}:
+                self._scan_all(clock.now(), due)
             self._guarded("claim", self._start_jobs)
-            was_woken = self._wake.wait(self._pause(scan_at))
-            if was_woken or any(at <= clock.now() for at in self._wanted.values()):
+            if self._wake.wait(self._pause(scan_at)):
                 scan_at = min(scan_at, scanned + LEAST_SECONDS)
 
     def _pause(self, scan_at: float) -> float:
@@ -224,10 +225,13 @@ class Scheduler:
             seconds = min(seconds, max(min(due) - clock.now(), LEAST_SECONDS))
         return max(seconds, 0)
 
-    def _scan_all(self, now: int) -> None:
+    def _scan_all(self, now: int, names: Collection[str] | None = None) -> None:
+        """Runs scans, all by default."""
         off = self._switched_off() | (_deleting if self.clock.holds else set())
         leads = processes.leads(self._service)
         for name, scan in _scans.items():
+            if names is not None and name not in names:
+                continue
             self._wanted.pop(name, None)
             if name in off or not (leads or name in _everywhere):
                 continue

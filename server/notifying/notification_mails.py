@@ -27,6 +27,7 @@ from server.records.reading import RecordReader
 from server.store.statements import slot
 from server.store.transaction import Transaction
 from server.tickets import requesters
+from server.tickets.types.ticket_parts import status_names
 from server.tickets.writers import writer_name
 from server.translation import N_, Catalog, _, ngettext, speaking, spoken
 
@@ -259,7 +260,7 @@ class _Letters:
     def _facts(self, ticket: Record) -> str:
         reader = self._reader
         owner = reader.label("worker", ticket["owner_id"]) if ticket["owner_id"] else _("nobody")
-        status = _(STATUSES[ticket["status_id"]])
+        status = status_names.shown(reader.tx, ticket) or _(STATUSES[ticket["status_id"]])
         place = reader.label("group", ticket["group_id"])
         if ticket["bucket_id"]:
             place = f"{place}, {reader.label('bucket', ticket['bucket_id'])}"

@@ -41,7 +41,7 @@ AWAY, MANAGER, NOT_TODAY, NOT_ACTIVE, FULL, FULL_IN_GROUP = (
 )
 HOURS_VERSION = "service_targets"  # rises with every change of a calendar
 BEHIND_DAYS, AHEAD_DAYS = 1, 21  # the loaded range of calendars around today
-RENEW_DAYS = 7  # the loaded range is renewed when it ends this soon
+RENEW_DAYS = 7  # the loaded range is renewed after this time
 _OPEN = 0  # status of tickets
 
 ASSIGN_TURN = Table(
@@ -216,15 +216,14 @@ def _hours(tx: Transaction, now: int, calendar_id: int) -> Ranges | None:
     """Returns the available time of a calendar around today; None if there is no such calendar."""
     version = tx.version(HOURS_VERSION)
     known = _HOURS.get(tx.store, version) or {}
-    until, ranges = known.get(calendar_id, (0, None))
-    if until - RENEW_DAYS * DAY_SECONDS > now:
+    loaded_at, ranges = known.get(calendar_id, (0, None))
+    if -BEHIND_DAYS * DAY_SECONDS < now - loaded_at < RENEW_DAYS * DAY_SECONDS:
         return ranges
-    until = now + AHEAD_DAYS * DAY_SECONDS
     calendar = _calendar(tx, calendar_id)
     if calendar is not None:
-        events = occurrences(tx, [calendar], now - BEHIND_DAYS * DAY_SECONDS, until, UTC)
-        ranges = free(events[calendar_id])
-    loaded = {**known, calendar_id: (until, ranges)}
+        since, until = now - BEHIND_DAYS * DAY_SECONDS, now + AHEAD_DAYS * DAY_SECONDS
+        ranges = free(occurrences(tx, [calendar], since, until, UTC)[calendar_id])
+    loaded = {**known, calendar_id: (now, ranges)}
     if tx.can_write:  # a rollback would free this version number for other data
         tx.after_commit(lambda: _HOURS.set(tx.store, version, loaded))
     else:

@@ -1,11 +1,12 @@
-"""The form of a rule: when it runs, if which conditions hold, and what it then does. Becomes a script and a policy.
+"""Forms of rules: their events, conditions and steps, and the script and policy that follow.
 
 A form is a map: `title`, `when` (names of EVENTS), `fields` (of `changed`), `since`, `amount` and `unit` (of `time`),
-`match` (all or any), `conditions` (queries of tickets), `steps` (see steps.py) and `stops`."""
+`match` (all or any), `conditions` (queries of tickets), `zone` (of their times), `steps` (see steps.py) and `stops`."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from server import times
 from server.dataclass import dataclass
 from server.digits import is_whole
 from server.errors import BadQuery, Invalid, Mistakes, Required, nearest
@@ -46,7 +47,7 @@ UNITS: dict[str, tuple[Words, int]] = {
     "hours": (N_("hours"), 3600),
     "days": (N_("days"), 86400),
 }
-KEYS = ("title", "when", "fields", "since", "amount", "unit", "match", "conditions", "steps", "stops")
+KEYS = ("title", "when", "fields", "since", "amount", "unit", "match", "conditions", "zone", "steps", "stops")
 MAX_TITLE_CHARS = 100
 MAX_CONDITIONS = 10  # queries of one rule
 MAX_CONDITION_CHARS = 1_000  # per query
@@ -66,6 +67,7 @@ class RuleForm:
     unit: str
     matches_any: bool
     conditions: tuple[str, ...]
+    zone: str
     steps: tuple[dict[str, str], ...]
     stops: bool
 
@@ -90,12 +92,13 @@ class RuleForm:
             "unit": self.unit,
             "match": "any" if self.matches_any else "all",
             "conditions": list(self.conditions),
+            "zone": self.zone,
             "steps": list(self.steps),
             "stops": int(self.stops),
         }
 
     def listens_to(self, events: Sequence[str], fields: Sequence[str]) -> bool:
-        """Returns whether it runs after one of these events. fields: those that changed."""
+        """Returns whether it runs after one of these events. fields: names of changed fields."""
         if not set(self.when).isdisjoint(set(events) - {CHANGED}):
             return True
         changed = CHANGED in events and CHANGED in self.when
@@ -129,6 +132,9 @@ def read(values: Any) -> RuleForm:
     if match not in ("all", "any"):
         mistakes.add(Invalid(_("choose all or any"), field="match"))
     conditions = _conditions(values.get("conditions") or [], mistakes)
+    zone = str(values.get("zone") or "UTC")
+    with mistakes.collect():
+        _require_zone(zone)
     checked: list[dict[str, str]] = []
     try:
         checked = steps.read(values.get("steps") or [])
@@ -145,9 +151,18 @@ def read(values: Any) -> RuleForm:
         unit=unit,
         matches_any=match == "any",
         conditions=conditions,
+        zone=zone,
         steps=tuple(checked),
         stops=stops,
     )
+
+
+def _require_zone(name: str) -> None:
+    """Requires the name of a time zone. Raises Invalid."""
+    try:
+        times.zone(name)
+    except Invalid as error:
+        raise Invalid(error.message, field="zone") from None
 
 
 def _list(value: Any) -> list[Any]:
@@ -159,19 +174,19 @@ def mistakes_in(mistakes: Mistakes, field: str) -> bool:
     return any(each.details.get("field") == field for each in mistakes.errors)
 
 
-def _choices(values: Any, name: str, known: Mapping[str, Any], mistakes: Mistakes) -> tuple[str, ...]:
+def _choices(values: Any, name: str, options: Mapping[str, Any], mistakes: Mistakes) -> tuple[str, ...]:
     chosen = [str(each) for each in _list(values.get(name))]
     for each in chosen:
-        if each not in known:
-            mistakes.add(Invalid(f"{name}: '{each[:80]}' is unknown{nearest(each, known)}", field=name))
-    return tuple(each for each in known if each in chosen)
+        if each not in options:
+            mistakes.add(Invalid(f"{name}: '{each[:80]}' is unknown{nearest(each, options)}", field=name))
+    return tuple(each for each in options if each in chosen)
 
 
-def _choice(values: Any, name: str, known: Mapping[str, Any], mistakes: Mistakes) -> str:
+def _choice(values: Any, name: str, options: Mapping[str, Any], mistakes: Mistakes) -> str:
     text = str(values.get(name) or "")
-    if text not in known:
+    if text not in options:
         mistakes.add(Invalid(_("choose one from the list"), field=name))
-        return next(iter(known))
+        return next(iter(options))
     return text
 
 
@@ -194,8 +209,9 @@ def _conditions(values: Any, mistakes: Mistakes) -> tuple[str, ...]:
             if len(text) > MAX_CONDITION_CHARS:
                 raise Invalid(_("at most {count} characters", count=MAX_CONDITION_CHARS), field=field)
             query = query_of(parse_group(text))
-            if query.sort or query.limit or not query.root.children:
-                raise Invalid(_("a condition has filters or words, without sort: and limit:"), field=field)
+            if query.sort or query.limit or query.page or query.timezone or not query.root.children:
+                problem = _("a condition has filters or words, without sort:, limit:, page: and set.timezone:")
+                raise Invalid(problem, field=field)
         except BadQuery as error:
             mistakes.add(Invalid(error.message, field=field, **_position(error)))
         except Invalid as error:
@@ -255,7 +271,7 @@ def policy_of(form: RuleForm) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """What a step sets. aspect: of the ticket. value: "" for one that differs from run to run."""
+    """A change by a step. aspect: of the ticket. value: "" for one that differs from run to run."""
 
     aspect: str
     value: str = ""
@@ -300,7 +316,7 @@ def find_circle(form: RuleForm, others: Sequence[RuleForm]) -> list[str]:
     A circle ends by itself if each aspect is set to one value only, because a value that stays is no change."""
     rules = [form, *others]
     paths: list[list[RuleForm]] = [[form]]
-    seen: set[int] = set()
+    visited: set[int] = set()
     while paths:
         path = paths.pop(0)
         sets = {each.aspect for each in assignments(path[-1])}
@@ -310,8 +326,8 @@ def find_circle(form: RuleForm, others: Sequence[RuleForm]) -> list[str]:
             if each is form:
                 if _goes_on(path):
                     return [*(one.title for one in path), form.title]
-            elif id(each) not in seen:
-                seen.add(id(each))
+            elif id(each) not in visited:
+                visited.add(id(each))
                 paths.append([*path, each])
     return []
 
@@ -323,4 +339,4 @@ def _goes_on(path: Sequence[RuleForm]) -> bool:
     for each in set[Assignment]().union(*map(assignments, path)):
         if each.aspect in heard:
             values.setdefault(each.aspect, set()).add(each.value)
-    return any(len(found) > 1 or "" in found for found in values.values())
+    return any(len(each) > 1 or "" in each for each in values.values())

@@ -94,7 +94,7 @@ def _take(step: Step, number: int) -> Tree:
 
 
 def _next_owner(way: str) -> Callable[[Step, int], Tree]:
-    """Assigns to whoever is next in the group of the ticket. way: of the command ticket.assign."""
+    """Returns the builder of an assignment. way: input of the command ticket.assign."""
 
     def build(step: Step, number: int) -> Tree:
         return _command("ticket.assign", "Assign", number, {"ticket_id@key": "ticket_id", "way": way})
@@ -426,7 +426,7 @@ def _read_part(part: StepPart, value: Any, field: str) -> str:
 
 
 def _problem(part: StepPart, text: str) -> str:
-    """Returns the mistake in a text, "" if there is none."""
+    """Returns the mistake in a text, "" for a correct one."""
     if part.kind == "bit":
         return "" if text in ("0", "1") else _("takes 0 or 1")
     if part.kind == "number":
@@ -450,20 +450,20 @@ def _problem(part: StepPart, text: str) -> str:
 
 def references(steps: Sequence[Step]) -> list[NamedRecord]:
     """Returns the records that checked steps name."""
-    named = []
+    records = []
     for place, step in enumerate(steps):
         for part in kind_of(step).parts:
             text = step.get(part.name, "")
             if text and part.kind in RECORDS:
-                named.append(NamedRecord(place, part.name, RECORDS[part.kind], int(text)))
+                records.append(NamedRecord(place, part.name, RECORDS[part.kind], int(text)))
             elif text and part.kind == "place":
                 uri, _colon, id = text.partition(":")
-                named.append(NamedRecord(place, part.name, uri, int(id)))
+                records.append(NamedRecord(place, part.name, uri, int(id)))
             elif part.kind == "status" and is_whole(text):
-                named.append(NamedRecord(place, part.name, "ticket_status", int(text)))
+                records.append(NamedRecord(place, part.name, "ticket_status", int(text)))
             elif part.kind == "custom field" and text.startswith("custom_"):
-                named.append(NamedRecord(place, part.name, "custom_field", int(text.removeprefix("custom_"))))
-    return named
+                records.append(NamedRecord(place, part.name, "custom_field", int(text.removeprefix("custom_"))))
+    return records
 
 
 def commands(steps: Iterable[Step]) -> Tree:

@@ -30,6 +30,7 @@ AGAIN_SECONDS = 15  # until waiting tickets are tried again
 def assign_waiting(service: Service, now: int) -> int | None:
     """Assigns waiting tickets, the oldest first, and returns when to try again."""
     ctx = own_context(service, now)
+    service.store.read(lambda tx: _load_hours(tx, now))
     group_ids = service.store.read(_groups_in_queue)
     times = [_assign_in_group(ctx, id) for id in group_ids]
     return min((at for at in times if at is not None), default=None)
@@ -84,6 +85,18 @@ def _unowned_ids(tx: Transaction, group_id: int) -> list[int]:
         (group_id,),
     )
     return [row[0] for row in rows]
+
+
+def _load_hours(tx: Transaction, now: int) -> None:
+    """Loads the hours of groups into the cache, so that no write has to."""
+    group = table_named("group")
+    rows = tx.rows(
+        lambda: group.select(group.c.assign_calendar_id).where(
+            group.c.assign_way != OFF, group.c.assign_calendar_id > 0
+        )
+    )
+    for row in rows:
+        next_owner.hours_begin(tx, now, {"assign_calendar_id": row[0]})
 
 
 def _groups_in_queue(tx: Transaction) -> list[int]:

@@ -13,7 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any
 
+from server import log
 from server.dataclass import dataclass
+from server.errors import Invalid
 from server.record_types.calendars import availability
 from server.record_types.calendars.availability import Ranges
 from server.record_types.calendars.calendar_rows import occurrences
@@ -27,6 +29,7 @@ from server.tickets.types.ticket_parts import status_names
 from server.tickets.types.ticket_parts.status import OPEN, PENDING
 from server.times import zone
 
+LOG = log.get("tickets")
 VERSION = "service_targets"
 BEHIND_DAYS, AHEAD_DAYS = 40, 140  # the loaded range of calendars around today
 RENEW_DAYS = 7  # the loaded range is renewed after this time
@@ -314,6 +317,10 @@ def _with_all_hours(events: list[Occurrence], since: int, until: int) -> list[Oc
 
 
 def _events(reading: Reading, ids: set[int], since: int, until: int) -> dict[int, list[Occurrence]]:
-    """Returns {calendar id: its events}."""
+    """Returns {calendar id: its events}; {} if there are too many, which must not prevent writes of tickets."""
     calendars = [each for id in sorted(ids - {0}) if (each := reading.record("calendar", id)) is not None]
-    return occurrences(reading.tx, calendars, since, until, zone("UTC")) if calendars else {}
+    try:
+        return occurrences(reading.tx, calendars, since, until, zone("UTC")) if calendars else {}
+    except Invalid as error:
+        LOG.warning("service_targets.calendars", reason=error.message)
+        return {}

@@ -10,7 +10,7 @@ from server.record_types.parts import Change, Writing
 from server.records.event_publishing import VERSION, bound
 from server.store.database import Store
 from server.store.statements import slot
-from server.store.store_local import StoreLocal, VersionedLocal
+from server.store.store_local import VersionedLocal
 from server.store.tables import Column, Table, table_named
 from server.store.transaction import Transaction
 
@@ -29,7 +29,6 @@ RULE_EVENT = Table(
     is_log=True,
 )  # event: created, customer_wrote and so on. fields: what changed, separated by commas
 LISTENING: VersionedLocal[frozenset[str]] = VersionedLocal()  # events that rules wait for; "*" for all
-IS_WOKEN: StoreLocal[bool] = StoreLocal()  # whether the scan will run for a row that was written
 # Columns whose change a rule can wait for, by the name of the change.
 COLUMNS = {
     "status_id": "status",
@@ -55,9 +54,6 @@ def record(writing: Writing, ticket_id: int, event: str, fields: Iterable[str] =
         return
     tx.memo[key] = True
     tx.append(_row, (ticket_id, event, text, ctx.depth, int(ctx.is_by_machine), writing.now))
-    if not IS_WOKEN.get(tx.store):
-        IS_WOKEN.set(tx.store, True)
-        ctx.service.wake_after(tx)
 
 
 def record_change(change: Change, writing: Writing) -> None:

@@ -1,14 +1,12 @@
 """Inserts snippets: fills their placeholders for a record and the caller, and counts the uses. Restores deleted
 snippets."""
 
-import json
-from contextlib import suppress
 from typing import Any
 
 from server.context import Context
-from server.errors import Conflict, Invalid, NotFound, Required, TooLarge
+from server.errors import Conflict, Invalid, NotFound, Required
 from server.outbox.content import WORKER_NAMES, Placeholders
-from server.people import form_drafts
+from server.people import undoable_deletions
 from server.record_types.record_type import Record
 from server.record_types.shared.points import PLACEHOLDER
 from server.record_types.shared.relation_tables import SNIPPET_USE
@@ -20,7 +18,7 @@ from server.records.writing import RecordWriter
 from server.store.statements import slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction
-from server.translation import N_, _, about_field, lazy_gettext
+from server.translation import N_, about_field, lazy_gettext
 
 URI = "snippet"
 HOUR = 3600
@@ -116,40 +114,31 @@ def require_free_name(ctx: Context, title: str, owner: tuple[str, int], id: int 
 def delete(ctx: Context, id: int) -> bool:
     """Deletes a snippet. Returns whether the worker can restore it. Raises NotFound, Forbidden."""
     fields = records.editable(ctx, URI, id)
-    records.delete(ctx, URI, id)
-    with suppress(TooLarge):
-        form_drafts.save(ctx, _deleted_key(id), [("fields", json.dumps(fields))])
-        return True
-    return False
+
+    def write(tx: Transaction) -> bool:
+        records.delete(ctx, URI, id)
+        return undoable_deletions.store(ctx, tx, URI, id, fields)
+
+    return ctx.service.store.write(write)
 
 
-def restore(ctx: Context, id: int) -> dict[str, Any]:
-    """Creates a snippet again that the worker has deleted, with its id, so that macros find it. Raises NotFound,
-    Forbidden, Conflict if it is there."""
-    draft = form_drafts.load(ctx, _deleted_key(id))
-    if draft is None:
-        raise NotFound(_("There is nothing to restore."), type=URI, id=id)
-    stored = json.loads(draft.text("fields"))
-    snippet = ctx.service.registry.type(URI)
-    sent = {
-        name: value
-        for name, value in stored.items()
-        if (name.startswith("custom_") and value) or (name in snippet.fields and name != "id")
-    }
+def restore(ctx: Context, id: int) -> str:
+    """Creates a snippet again that the worker has deleted, with its id, so that macros find it; returns its title.
+    Raises NotFound, Forbidden."""
 
-    def write(tx: Transaction) -> None:
+    def write(tx: Transaction) -> str:
         writing = RecordWriter(ctx, tx)
-        if writing.record(URI, id) is not None:
-            raise Conflict(_("The snippet is there already."))
+        snippet = writing.registry.type(URI)
+        stored = undoable_deletions.take(ctx, tx, URI, id)
+        sent = {
+            name: value
+            for name, value in stored.items()
+            if (name.startswith("custom_") and value) or (name in snippet.fields and name != "id")
+        }
         writing.create_sent(snippet, sent, id)
+        return str(stored["title"])
 
-    ctx.service.store.write(write)
-    form_drafts.drop(ctx, _deleted_key(id))
-    return dict(stored)
-
-
-def _deleted_key(id: int) -> str:
-    return f"deleted:{URI}:{id}"
+    return ctx.service.store.write(write)
 
 
 # -- inserting ---------------------------------------------------------------------------------------------------------

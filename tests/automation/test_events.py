@@ -233,6 +233,23 @@ def test_a_mail_may_be_changed_before_it_is_sent(post: Told) -> None:
     assert content.split() == ["Jelly", "Bye"]
 
 
+def test_an_automation_names_the_status_after_a_mail_or_sets_another_state(post: Told) -> None:
+    api = post.api
+    for name in ("On order", "On its way"):
+        api.create("ticket_status", name=name, status="waiting").ok()
+    script = "start:\n  return:\n    draft:\n      params:\n        {}\n"
+    made = compose(post).ok().json
+    reply = {"message_id": made["latest_message_id"], "content": "Hello again", "status_name": "On order"}
+    for change, state in (
+        ("status_name: On its way", ("waiting", "On its way")),
+        ("status: closed", ("closed", "")),
+        ("subject: Checked", ("waiting", "On order")),
+    ):
+        with post.bound("mail.send", script.format(change)):
+            replied = api.reply(**reply).ok()
+        assert (replied["status"], replied["status_name"]) == state, change
+
+
 def test_an_owner_changed_during_an_automation_stays(post: Told) -> None:
     api = post.api
     script = (

@@ -156,6 +156,10 @@ class Lively:
             id = f"<{number}@customer.example>"
             reply = "In-Reply-To: <0@customer.example>\n" if number >= tickets else ""
             self.nora.parse(f"{head}Subject: {subject}\nMessage-ID: {id}\n{reply}\nMessage {number}.\n".encode()).ok()
+        for key, title in (("rule", "VIP first"), ("other_rule", "Late payers wait")):
+            steps = [{"kind": "importance", "importance": "90"}, {"kind": "note", "text": "{{subject}}"}]
+            form = {"title": title, "when": ["created"], "conditions": ["tag:vip"], "steps": steps}
+            self._make(key, "automation", extension_id="svc.trigger.ticket.event", form=json.dumps(form))
         first = self.nora.found("ticket", "sort:id")[0]
         self.texts["mask"] = self.nora.record("ticket", first).ok()["mask"]
         self.nora.create("comment", comment="They called twice.", target__context="ticket", target_id=first).ok()

@@ -21,7 +21,7 @@ IDS = {
     "/files": "file", "/notifications": "notification", "/records/{type}": "worker0",
     "/admin/targets": "target", "/admin/tags": "tag", "/admin/statuses": "status", "/records/contact": "contact",
     "/records/calendar": "calendar",
-    "/snippets": "snippet", "/-/snippets/preview": "snippet", "/macros": "macro",
+    "/snippets": "snippet", "/-/snippets/preview": "snippet", "/macros": "macro", "/admin/rules": "rule",
     "/reminders": "reminder", "/records/org": "org",
     "/messages": "html_message", "/drafts": "draft", "/-/articles": "article",
     "/automations": "automation", "/automations/webhooks": "webhook", "/automations/webhooks/deliveries": "delivery",

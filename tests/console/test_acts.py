@@ -30,7 +30,7 @@ FAR = 4_000_000_000  # Unix seconds; no job of these tests is due before
 EXCEPTIONS = {
     "it writes nothing": (
         "/-/time", "/-/check/script", "/-/check/policy", "/-/check/binding", "/-/check/scopes", "/-/check/callbacks",
-        "/api/{name}", "/admin/packages/look", "/-/snippets/{id}",
+        "/api/{name}", "/admin/packages/look", "/-/snippets/{id}", "/-/snippets/preview",
     ),
     "it keeps or drops what one typed, or how the console looks to oneself": (
         "/-/hint", "/-/draft", "/-/draft/drop", "/account/appearance", "/account/tickets", "/account/notifications",
@@ -43,8 +43,10 @@ EXCEPTIONS = {
     "each record has its own entry, by the operation that is done to it": (
         "/-/bulk", "/-/bulk/undo", "/-/saved-searches", "/-/saved-searches/forget",
         "/records/{type}/set", "/records/{type}/set/undo",
+        "/snippets/new", "/snippets/{id}", "/snippets/{id}/delete", "/snippets/{id}/restore",
         "/records/{type}/new", "/records/{type}/{id}/edit", "/records/{type}/{id}/delete",
         "/records/{type}/{id}/comment", "/records/task/{id}/done",
+        "/records/calendar/{id}/holidays", "/records/calendar/{id}/holidays/remove",
         "/records/contact/{id}/merge", "/records/org/{id}/merge", "/records/{type}/{id}/link",
         "/records/{type}/{id}/unlink", "/records/{type}/{id}/remind", "/reminders/{id}/drop",
         "/automations/events/{id}", "/automations/events/{id}/move", "/automations/events/{id}/add",
@@ -200,6 +202,11 @@ ACTS = [
     act("/admin/statuses/{id}", "ticket_status.changed", "ticket_status.renamed", name="On order", color="red"),
     act("/admin/statuses/{id}/move", "ticket_status.changed"),
     act("/admin/statuses/{id}/delete", "ticket_status.deleted"),
+    act("/admin/rules/new", "automation.created", page="/admin/rules/new?start=close", do="save"),
+    act("/admin/rules/{id}", "automation.changed", title="VIP customers first", do="save"),
+    act("/admin/rules/{id}/move", "automation_event.changed", path="/admin/rules/{rule}/move", to="down"),
+    act("/admin/rules/{id}/switch", "automation_event.changed", path="/admin/rules/{rule}/switch", on="0"),
+    act("/admin/rules/{id}/delete", "automation.deleted", page="/admin/rules/{other_rule}"),
     act("/admin/jobs/{id}/run", "job.run", path="/admin/jobs/{job}/run"),
     act("/admin/jobs/{id}/drop", "job.dropped", path="/admin/jobs/{idle}/drop"),
     act("/admin/packages/export", "data.exported", do="export", **{"records[]": "automation:{automation}"}),
@@ -227,6 +234,10 @@ ACTS = [
     act("/automations/outgoing/{id}/rotate", "outgoing_webhook.changed"),
     act("/automations/outgoing/{id}/delete", "outgoing_webhook.deleted"),
     act("/automations/{id}/delete", "automation.deleted"),
+    act("/macros/new", "automation.created", name="Solved", **{"steps-0-text": "It works again."}),
+    act("/macros/{id}", "automation.changed", name="Take it"),
+    act("/macros/{id}/delete", "automation.deleted", path="/macros/{macro}/delete"),
+    act("/macros/{id}/restore", "automation.created", path="/macros/{macro}/restore"),
     act("/admin/backups", "backup.made"),
     act("/admin/backups/{name}/verify", "backup.verified"),
 ]  # fmt: skip

@@ -126,6 +126,7 @@ LISTS = {
     "/admin/people/rosters": NOTHING, "/admin/jobs/timers": NOTHING, "/automations": NOTHING,
     "/automations/log": f"message:*{NOTHING}*", "/automations/webhooks": NOTHING, "/search/worker": NOTHING,
     "/automations/outgoing": NOTHING, "/drafts": NOTHING, "/snippets": NOTHING,
+    "/reports": NOTHING, "/reports/workers": NOTHING,
 }  # fmt: skip
 
 

@@ -77,7 +77,7 @@ def undo(visitor: Visitor, path: str) -> None:
 def test_a_macro_of_the_menu_changes_the_ticket_and_is_undone(
     signed_in: Visitor, nora: Api, ticket: dict[str, Any]
 ) -> None:
-    assert ">Macros<" not in signed_in.get(ticket["page"]).text
+    assert ">Macros…</a>" not in signed_in.get(ticket["page"]).text
     before = state(nora, ticket)
     id = made(nora, CLOSE, "Close as done")
     menu = signed_in.get(ticket["page"]).text

@@ -52,13 +52,13 @@ def test_the_rail_begins_with_the_lists_of_the_worker(milo: Visitor) -> None:
 
 def test_the_rail_of_a_lead_has_what_they_manage(signed_in: Visitor, milo: Visitor, nora: Api) -> None:
     page = signed_in.get("/admin/targets").text
-    assert rail(page)["Manage"] == ["Workers", "Snippets", "Macros", "Rules", "Service targets"]
+    assert rail(page)["Manage"] == ["Reports", "Workers", "Snippets", "Macros", "Rules", "Service targets"]
     assert current(page) == ["/admin/targets"]
     assert current(signed_in.get("/admin/people/groups").text) == ["/settings"]
     assert "Manage" not in rail(milo.get("/account").text)
     group = nora.create("group", name="Led").ok()["id"]
     nora.update("group", group, members={"manager": str(nora.ids["milo"])}).ok()
-    assert rail(milo.get("/account").text)["Manage"] == ["Rosters", "Snippets", "Macros"]
+    assert rail(milo.get("/account").text)["Manage"] == ["Reports", "Rosters", "Snippets", "Macros"]
     nora.remove("group", group).ok()
 
 

@@ -61,9 +61,25 @@ def test_what_is_wrong_is_said_at_its_field(signed_in: Visitor) -> None:
         assert page.status_code == 422 and f'id="{id}"' in page.text, query
 
 
+def test_a_custom_range_begins_with_the_last_days(signed_in: Visitor) -> None:
+    page = signed_in.get("/reports?range=custom&from=&to=")
+    assert page.status_code == 200 and re.search(r'name="from"[^>]* value="\d{4}-\d\d-\d\d"', page.text)
+
+
 def test_only_those_who_lead_see_reports(nora: Api) -> None:
     visitor = Visitor(nora.url)
     visitor.sign_in("milo@desk.example")
     assert 'href="/reports"' not in visitor.get("/").text
     assert visitor.get("/reports").status_code == 403
     assert nora.people["milo"].get("/rest/reports/overview.json").status == 403
+
+
+def test_a_report_is_subscribed_to_and_ended(signed_in: Visitor) -> None:
+    page = "/reports/hours"
+    assert '<option value="0" selected>' in signed_in.get(page).text
+    signed_in.send(f"{page}/email", {"weekday": "1"}, page=page)
+    chosen = signed_in.get(page).text
+    assert "You get this report each Monday." in chosen and '<option value="1" selected>' in chosen
+    signed_in.send(f"{page}/email", {"weekday": "0"}, page=page)
+    assert "You no longer get this report by email." in signed_in.get(page).text
+    assert signed_in.send("/reports/nothing/email", {"weekday": "1"}, page=page).status_code == 422

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from console.pages.rules import rule_templates
 from tests.console.visitor import Visitor, loaded, text_of, value
 from tests.service import Api
 
@@ -143,6 +144,15 @@ def test_a_new_rule_starts_from_a_template(signed_in: Visitor) -> None:
     page = signed_in.get(f"{BASE}/new?start=remind").text
     assert value(page, "title") == "Remind the owner"
     assert value(page, "conditions-0") == "status:open owner.id:any messages.last:(isOutgoing:no)"
+
+
+@pytest.mark.parametrize("template", rule_templates.TEMPLATES, ids=lambda each: each.key)
+def test_the_conditions_of_templates_can_be_searched(signed_in: Visitor, template: rule_templates.RuleTemplate) -> None:
+    conditions = template.form["conditions"]
+    more = {"match": template.form.get("match", "all"), "when[]": template.form["when"], "do": "match"}
+    more |= {name: template.form[name] for name in ("since", "amount", "unit") if name in template.form}
+    page = signed_in.send(f"{BASE}/new", form(template.key, *conditions) | more)
+    assert "match now" in text_of(page.text) or "matches now" in text_of(page.text)
 
 
 def test_a_rule_says_why_it_ran(signed_in: Visitor, nora: Api, word: str) -> None:

@@ -110,8 +110,9 @@ def test_a_deleted_snippet_is_restored_with_its_id_and_uses(
 
 def test_the_preview_fills_in_a_ticket(signed_in: Visitor, visitor: Visitor, nora: Api, word: str) -> None:
     ticket = nora.create("ticket", subject=f"Pump {word}", group_id=nora.ids["private"]).ok()
-    page = signed_in.get(f"{PAGE}/new").text
-    assert f'<option value="{ticket["id"]}"' in page
+    own_ticket = {"subject": "Hose", "group_id": nora.ids["support"], "owner_id": nora.ids["nora"]}
+    offered = nora.create("ticket", **own_ticket).ok()["id"]
+    assert f'<option value="{offered}"' in signed_in.get(f"{PAGE}/new").text
     sent = {"content": "**{{subject}}** {{nothing}} <script>x</script>", "context": "ticket", "ticket": ticket["id"]}
     shown = signed_in.send("/-/snippets/preview", sent, page=f"{PAGE}/new")
     assert f"<strong>Pump {word}</strong>" in shown.text and "<script>" not in shown.text

@@ -112,6 +112,12 @@ def test_a_customers_message_reaches_the_owner_with_its_text(team: Team) -> None
     assert told["Auto-Submitted"] == "auto-generated"
 
 
+def test_an_email_about_a_ticket_says_the_name_of_its_status(team: Team) -> None:
+    team.desk.create("ticket_status", name="In progress", status="open")
+    team.desk.update("ticket", team.ticket, status_name="In progress")
+    assert "Status: In progress. Owner: Milo Test" in words(team.customer_writes("It leaks again."))
+
+
 def test_notifications_read_in_time_are_not_mailed(team: Team) -> None:
     team.desk.update("ticket", team.ticket, owner_id=0)
     team.settle()

@@ -60,6 +60,18 @@ def test_any_condition_suffices_if_the_rule_says_so(desk: Post) -> None:
     assert [importance(desk, each) for each in tickets] == [90, 90, 50]
 
 
+def test_days_and_times_in_conditions_are_those_of_the_zone_of_the_rule(desk: Post) -> None:
+    berlin, utc = (
+        rule(desk, zone, ["created"], [{"kind": "note", "text": zone}], 'created:(times:"16:00-16:30")', zone=zone)
+        for zone in ("Europe/Berlin", "UTC")
+    )
+    desk.ticket_id()  # at 15:04 UTC
+    desk.run_due()
+    assert [[each.state for each in runs(desk, id)] for id in (berlin, utc)] == [["done"], []]
+    with pytest.raises(Invalid, match=r"set\.timezone"):
+        rule(desk, "Zone", ["created"], HOT, "set.timezone:UTC created:today")
+
+
 def test_rules_hear_replies_and_changed_fields(desk: Post) -> None:
     wrote = rule(desk, "Wrote", ["customer_wrote"], HOT)
     replied = rule(desk, "Replied", ["worker_replied"], HOT)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from server.errors import Forbidden, HelpdeskError, Required
-from server.record_types.calendars import availability
+from server.record_types.calendars import availability, calendar_rows
 from server.records import records
 from server.records.records import SearchRequest
 from server.tickets import target_alerts, target_clocks, undo
@@ -107,6 +107,12 @@ def test_a_holiday_does_not_count(desk: Post) -> None:
 
 def test_a_calendar_without_hours_counts_every_hour(desk: Post) -> None:
     promises = Promises(desk, desk.create("calendar", name="Empty", timezone="UTC", **OF_ALL))
+    assert promises.due(promises.ticket()) == (240, 600, 240)
+
+
+def test_too_many_events_of_a_calendar_count_every_hour(desk: Post, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calendar_rows, "MAX_RECURRING", 0)
+    promises = Promises(desk, calendar(desk))
     assert promises.due(promises.ticket()) == (240, 600, 240)
 
 

@@ -121,14 +121,14 @@ def test_managers_see_their_groups_only_and_others_nothing(desk: Desk, people: d
 
 def test_ranges_are_compared_with_their_like() -> None:
     def days(name: str) -> list[str]:
-        return [f"{each.first} {each.last}" for each in find_range(TODAY, name, "", "")]
+        return [f"{each.first} {each.last}" for each in find_range(TODAY, name)]
 
     assert days("30-days") == ["2026-10-20 2026-11-18", "2026-09-20 2026-10-19"]
     assert days("last-week") == ["2026-11-09 2026-11-15", "2026-11-02 2026-11-08"]
     assert days("this-month") == ["2026-11-01 2026-11-18", "2026-10-01 2026-10-18"]
     assert days("last-quarter") == ["2026-07-01 2026-09-30", "2026-04-01 2026-06-30"]
     assert days("last-year") == ["2025-01-01 2025-12-31", "2024-01-01 2024-12-31"]
-    assert all(find_range(TODAY, each, "", "")[0].days >= 1 for each in PRESETS)
+    assert all(find_range(TODAY, each)[0].days >= 1 for each in PRESETS)
     custom, before = find_range(TODAY, "custom", "2026-03-01", "2026-03-10")
     assert (custom.days, before) == (10, DayRange(date(2026, 2, 19), date(2026, 2, 28)))
 

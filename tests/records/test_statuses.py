@@ -5,7 +5,8 @@ import pytest
 from server import tickets
 from server.errors import BadQuery, Conflict, Forbidden, Invalid
 from server.records import records
-from server.tickets import ticket_statuses, undo, unmerge
+from server.tickets import reopening, ticket_statuses, undo, unmerge
+from tests.records.desk import NOW
 
 
 @pytest.fixture
@@ -33,6 +34,15 @@ def test_a_name_sets_its_state_and_another_state_clears_it(desk, ticket, supplie
     desk.update("ticket", ticket, status_name_id=supplier)
     desk.update("ticket", ticket, status_name="")
     assert state(desk, ticket) == ("waiting", "")
+
+
+def test_a_deleted_and_a_reopened_ticket_lose_their_names(desk, ids, ticket, supplier):
+    other = desk.create("ticket", subject="Hose", group_id=ids["support"], status_name_id=supplier)["id"]
+    desk.update("ticket", ticket, status_name_id=supplier, reopen_date=NOW - 1)
+    desk.delete("ticket", other)
+    reopening.reopen_due(desk.service, NOW)
+    assert (state(desk, ticket), state(desk, other)) == (("open", ""), ("deleted", ""))
+    assert desk.found("ticket", 'status:"Waiting for supplier"') == []
 
 
 def test_a_name_of_another_state_is_an_error(desk, ticket, supplier):

@@ -1,4 +1,4 @@
-"""The form of a rule: when, if, then; which tickets match now, and what it would do with one."""
+"""The form of a rule, with the tickets that match now and a trial on one of them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,10 +7,11 @@ from console.forms.step_form import StepForm
 from console.html.form import Form, sentence
 from console.html.ui import Option
 from console.http.visit import Visit
+from server.access.service_actor import own_context
 from server.automation import automation_service, examples
 from server.automation.engine import RunResult
 from server.automation.rules import rule_list, rule_runs
-from server.automation.rules.rule_list import Rule
+from server.automation.rules.rule_list import TicketRule
 from server.dataclass import dataclass
 from server.errors import BadQuery, HelpdeskError
 from server.record_types.shared.triggers import RULE
@@ -21,7 +22,7 @@ from server.rules.rule_form import CHANGED, EVENTS, FIELDS, MAX_CONDITIONS, SINC
 from server.tickets import masks
 from server.translation import N_, Words, _, ngettext, shown
 
-LINES = ("title", "since", "amount", "unit", "match", "stops", "ticket", "conditions", "sure")
+LINES = ("title", "zone", "since", "amount", "unit", "match", "stops", "ticket", "conditions", "sure")
 SEVERAL = ("when", "fields")
 LABELS: dict[str, Words] = {
     "title": N_("Name"),
@@ -32,6 +33,7 @@ LABELS: dict[str, Words] = {
     "unit": N_("Unit"),
     "match": N_("Conditions"),
     "steps": N_("Then"),
+    "zone": N_("Time zone"),
     "ticket": N_("Ticket"),
 }
 MAX_SHOWN = 10  # matching tickets that the page lists
@@ -50,7 +52,7 @@ class Matching:
 
 @dataclass(frozen=True, slots=True)
 class TrialStep:
-    """A part of a trial. kind: of its badge. text: what it was. why: its reason."""
+    """A line of a trial. kind, badge: of its state. text: the condition or step. why: the reason."""
 
     kind: str
     badge: str
@@ -61,12 +63,13 @@ class TrialStep:
 class RuleEditor:
     """The form of a rule in one request. rule: the stored one, None for a new one."""
 
-    def __init__(self, visit: Visit, rule: Rule | None, values: Mapping[str, Any]) -> None:
+    def __init__(self, visit: Visit, rule: TicketRule | None, values: Mapping[str, Any]) -> None:
         self.visit, self.rule = visit, rule
         self.form = Form(
             {name: str(values.get(name) or FIRST.get(name, "")) for name in LINES if name != "conditions"},
             {name: list(values.get(name) or ()) for name in SEVERAL},
         )
+        self.form.values["zone"] = self.form.get("zone") or visit.actor.timezone or "UTC"
         self._fill_conditions(list(values.get("conditions") or [""]))
         self.then = StepForm(visit, self.form).fill(values.get("steps") or [])
         self.matching: Matching | None = None
@@ -104,7 +107,7 @@ class RuleEditor:
 
     def values(self) -> dict[str, Any]:
         """The form as server/rules/rule_form.py reads it."""
-        lines = {name: self.form.text(name) for name in ("title", "since", "amount", "unit", "match", "stops")}
+        lines = {name: self.form.text(name) for name in ("title", "zone", "since", "amount", "unit", "match", "stops")}
         conditions = [self.form.text(f"conditions-{place}") for place in self.places]
         conditions = list(filter(None, conditions))
         self._fill_conditions(conditions or [""])
@@ -190,7 +193,7 @@ class RuleEditor:
         except HelpdeskError as error:
             self._refuse_query(form, error)
             return
-        self.trial = [self._told_when(form), *self._told_conditions(form, holds)]
+        self.trial = [self._show_when(form), *self._show_conditions(form, holds)]
         is_met = any(holds.values()) if form.matches_any else all(holds.values())
         if form.conditions and not is_met:
             self.trial.append(TrialStep("muted", _("ends"), _("The rule does nothing with this ticket.")))
@@ -198,34 +201,35 @@ class RuleEditor:
         script = automation_service.Script(
             rule_form.script_of(form), rule_form.policy_of(form), self.rule.name if self.rule else "", RULE
         )
+        ctx = own_context(self.visit.service, self.visit.now, form.zone)
         values = rule_runs.values_of(ticket_id, form.when, form.fields or list(FIELDS))
-        self.trial += self._told_steps(form, examples.simulate(self.visit.ctx, script, values, traced=MAX_STEPS))
+        self.trial += self._show_steps(form, examples.simulate(ctx, script, values, traced=MAX_STEPS))
 
-    def _told_when(self, form: RuleForm) -> TrialStep:
+    def _show_when(self, form: RuleForm) -> TrialStep:
         events = ", ".join(shown(EVENTS[each]) for each in form.when)
         return TrialStep("info", _("When"), events, _("Assumed for this trial."))
 
-    def _told_conditions(self, form: RuleForm, holds: Mapping[str, bool]) -> list[TrialStep]:
+    def _show_conditions(self, form: RuleForm, holds: Mapping[str, bool]) -> list[TrialStep]:
         return [
             TrialStep("ok" if holds[query] else "warn", _("holds") if holds[query] else _("does not hold"), query)
             for query in form.conditions
         ]
 
-    def _told_steps(self, form: RuleForm, result: RunResult) -> list[TrialStep]:
-        """What each step would do: errors by the commands whose names have its number."""
-        told = []
+    def _show_steps(self, form: RuleForm, result: RunResult) -> list[TrialStep]:
+        """Returns a line per step, with the errors of the commands whose names have its number."""
+        lines = []
         for number, step in enumerate(form.steps, 1):
             label = f"{number}. {shown(steps.kind_of(step).label)}"
             own = [each for each in result.trace if each.path.rpartition("_")[2].partition(":")[0] == str(number)]
             errors = [each.error for each in own if each.error]
             logged = [each.message for each in result.log if each.message.startswith(f"{number}. ")]
             if errors or logged:
-                told.append(TrialStep("err", _("fails"), label, (errors or logged)[0]))
+                lines.append(TrialStep("err", _("fails"), label, (errors or logged)[0]))
             elif own:
-                told.append(TrialStep("ok", _("would be done"), label))
+                lines.append(TrialStep("ok", _("would be done"), label))
             else:
-                told.append(TrialStep("muted", _("not reached"), label, result.message))
-        return told
+                lines.append(TrialStep("muted", _("not reached"), label, result.message))
+        return lines
 
     # -- its page ------------------------------------------------------------------------------------------------------
 
@@ -252,7 +256,7 @@ class RuleEditor:
 
 
 def summary(form: RuleForm) -> str:
-    """When a rule runs and what it does, in one line."""
+    """Returns the events, conditions and steps of a rule in one line."""
     events = ", ".join(shown(EVENTS[each]) for each in form.when)
     if CHANGED in form.when and form.fields:
         events += f" ({', '.join(shown(FIELDS[each]) for each in form.fields)})"

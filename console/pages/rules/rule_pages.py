@@ -88,7 +88,7 @@ def _shown(visit: Visit, editor: RuleEditor) -> PageResponse:
     rule = editor.rule
     runs = rule_list.runs(visit.ctx, rule.id) if rule is not None else []
     missed = rule_list.why_not(visit.ctx, rule) if rule is not None else []
-    ids = sorted({*(each.ticket_id for each in runs), *(each.ticket_id for each in missed)})
+    ids = sorted({each.ticket_id for each in runs} | {each.ticket_id for each in missed})
     request = SearchRequest(f"id:[{','.join(map(str, ids))}]", len(ids), expand=LABEL)
     tickets = records.search(visit.ctx, "ticket", request)["results"] if ids else []
     return render(

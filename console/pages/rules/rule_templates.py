@@ -44,7 +44,7 @@ TEMPLATES = (
         {
             "when": ["created"],
             "match": "any",
-            "conditions": ["created:(days:sat,sun)", "created:(times:00:00-08:59)", "created:(times:17:00-23:59)"],
+            "conditions": ["created:(days:sat,sun)", 'created:(times:"00:00-08:59")', 'created:(times:"17:00-23:59")'],
             "steps": [
                 {
                     "kind": "reply",

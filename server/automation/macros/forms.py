@@ -8,7 +8,6 @@ import hashlib
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -17,12 +16,13 @@ from server.automation.host import Script
 from server.automation.macros import listing, macro_result
 from server.automation.macros.listing import MAX_LABEL_CHARS, Macro
 from server.automation.macros.macro_result import MacroResult
+from server.automation.versions import TEXTS
 from server.context import Context
 from server.contexts import APP, GROUP, WORKER, short_context
 from server.dataclass import dataclass
 from server.digits import is_whole
-from server.errors import Conflict, Forbidden, Invalid, Mistakes, NotFound, Required, TooLarge
-from server.people import form_drafts
+from server.errors import Conflict, Forbidden, Invalid, Mistakes, NotFound, Required
+from server.people import undoable_deletions
 from server.record_types.record_type import Record
 from server.record_types.shared import record_owners
 from server.record_types.shared.secrets import random_text
@@ -34,6 +34,7 @@ from server.rules import steps as rule_steps
 from server.rules.steps import KINDS, MACRO_KINDS, NamedRecord, Step, StepKind, Tree
 from server.store.statements import in_list, slot
 from server.store.transaction import Transaction
+from server.tickets import assignment
 from server.translation import Words, _, about_field, lazy_gettext, shown
 
 URI = "automation"
@@ -197,6 +198,9 @@ _CHANGES = {
     "take": lambda step: {"owner_id": "me"},
     "assign": lambda step: {"owner_id": step["worker_id"]},
     "unassign": lambda step: {"owner_id": "0"},
+    "group_way": lambda step: {assignment.FIELD: "group"},
+    "turn": lambda step: {assignment.FIELD: "round_robin"},
+    "fewest_open": lambda step: {assignment.FIELD: "fewest_open"},
     "move": _place,
     "status": lambda step: {"status_name_id" if is_whole(step["status"]) else "status": step["status"]},
     "wait": lambda step: {"status": "waiting", "reopen_at@raw": step["until"]},
@@ -212,6 +216,9 @@ def _add(changes: Tree, more: Tree) -> None:
     """Adds changes: tags and links to those that are there, while a later status or owner replaces the earlier one."""
     if more.keys() & {"status", "status_name_id"}:
         for name in ("status", "status_name_id", "reopen_at@raw"):
+            changes.pop(name, None)
+    if more.keys() & {"owner_id", assignment.FIELD}:
+        for name in ("owner_id", assignment.FIELD):
             changes.pop(name, None)
     for name, value in more.items():
         if name == "tags@raw" and name in changes:
@@ -350,7 +357,8 @@ def save(
         if id:
             before = _managed(writing, id)
             if version and before["version"] != version:
-                raise Conflict(_("Somebody saved this macro while you were editing. Save again to replace it."))
+                text = _("Somebody saved this macro while you were editing. Save again to replace it.")
+                raise Conflict(text, version=before["version"])
             script_writer.update_sent(automation, id, fields)
             new_id = id
         else:
@@ -365,43 +373,30 @@ def save(
 def delete(ctx: Context, id: int) -> bool:
     """Deletes a macro that the worker manages. Returns whether they can restore it. Raises NotFound, Forbidden."""
 
-    def write(tx: Transaction) -> Record:
-        record = _managed(RecordWriter(ctx, tx), id)
+    def write(tx: Transaction) -> bool:
+        record = _managed(RecordReader(ctx, tx), id)
         writing = _script_writer(ctx, tx)
         writing.delete_sent(writing.registry.type(URI), id)
-        return record
+        return undoable_deletions.store(ctx, tx, URI, id, {name: record[name] for name in (*TEXTS, "form", *HIDDEN)})
 
-    record = ctx.service.store.write(write)
-    kept = {name: record[name] for name in (*HIDDEN, "name", "description", "script", "policy_kata", "form")}
-    with suppress(TooLarge):
-        form_drafts.save(ctx, _deleted_key(id), [("fields", json.dumps(kept))])
-        return True
-    return False
+    return ctx.service.store.write(write)
 
 
 def restore(ctx: Context, id: int) -> str:
-    """Creates a macro again that the worker has deleted, with its id; returns its label. Raises NotFound, Forbidden,
-    Conflict if it is there."""
-    draft = form_drafts.load(ctx, _deleted_key(id))
-    if draft is None:
-        raise NotFound(_("There is nothing to restore."), type=URI, id=id)
-    kept = json.loads(draft.text("fields"))
-    owner = (str(kept["available_context"]), int(kept["available_id"]))
+    """Creates a macro again that the worker has deleted, with its id; returns its label. Raises NotFound, Forbidden."""
 
-    def write(tx: Transaction) -> None:
+    def write(tx: Transaction) -> str:
+        stored = undoable_deletions.take(ctx, tx, URI, id)
+        owner = (str(stored["available_context"]), int(stored["available_id"]))
+        if not _may_manage(ctx, tx, owner, _stored_steps(stored["form"] or {}, stored["script"])):
+            raise Forbidden(_("You can no longer manage this macro."))
         writing = _script_writer(ctx, tx)
         automation = writing.registry.type(URI)
-        if not _may_manage(ctx, tx, owner, _stored_steps(kept["form"], kept["script"])):
-            raise Forbidden(_("You can no longer manage this macro."))
-        if writing.record(URI, id) is not None:
-            raise Conflict(_("The macro is there already."))
-        texts = {name: value for name, value in kept.items() if name not in HIDDEN}
-        writing.create_sent(automation, {"extension_id": MACRO, **texts}, id)
-        tx.set(automation.table, id, {name: kept[name] for name in HIDDEN})
+        writing.create_sent(automation, {name: value for name, value in stored.items() if name not in HIDDEN}, id)
+        tx.set(automation.table, id, {name: stored[name] for name in HIDDEN})
+        return listing.of_row(_macro_record(RecordReader(ctx, tx), id)).label
 
-    ctx.service.store.write(write)
-    form_drafts.drop(ctx, _deleted_key(id))
-    return str(kept["description"]).partition("\n")[0]
+    return ctx.service.store.write(write)
 
 
 def count_use(tx: Transaction, automation: Any, id: int, now: int) -> None:
@@ -532,10 +527,6 @@ def _stored_steps(form: Mapping[str, Any], script: str) -> list[dict[str, str]]:
 
 def _digest(script: str) -> str:
     return hashlib.blake2b(script.encode(), digest_size=16).hexdigest()
-
-
-def _deleted_key(id: int) -> str:
-    return f"deleted:macro:{id}"
 
 
 def _slug(label: str) -> str:

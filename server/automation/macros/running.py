@@ -16,14 +16,25 @@ from server.errors import Forbidden, Invalid, ScriptError, TimedOut
 from server.outbox.delivery import Delivery
 from server.records import comments, records
 from server.records.writing import RecordWriter
-from server.tickets import answered, properties
+from server.tickets import answered, assignment, properties
 from server.tickets import reply as reply_on
 
 MAX_SECONDS = 30.0  # limit for the script, whatever its policy says: a worker waits
 POINT = "ticket.macro"
-# Columns that are restored to undo a macro, and the fields whose change this reverts.
-UNDONE = ("status_id", "status_name_id", "reopen_date", "owner_id", "bucket_id", "org_id", "importance", "subject")
-UNDOABLE = frozenset((*UNDONE, "status", "status_name", "reopen_at", "group_id"))
+# Fields that are restored to undo a macro, and the fields whose change this reverts.
+TAGS = "tag_names"
+UNDONE = (
+    "status_id",
+    "status_name_id",
+    "reopen_date",
+    "owner_id",
+    "bucket_id",
+    "org_id",
+    "importance",
+    "subject",
+    TAGS,
+)
+UNDOABLE = frozenset((*UNDONE, "status", "status_name", "reopen_at", "group_id", "tags", assignment.FIELD))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +80,21 @@ def run(
 
 
 def _state(ctx: Context, ticket_id: int) -> dict[str, str]:
-    """Returns the columns to restore; {} for a ticket that the worker may no longer read."""
+    """Returns the fields to restore; {} for a ticket that the worker may no longer read."""
     try:
-        ticket = records.retrieve(ctx, "ticket", ticket_id)
+        ticket = records.retrieve(ctx, "ticket", ticket_id, "tags")
     except Forbidden:
         return {}
-    return {name: str(ticket[name] or 0 if name != "subject" else ticket[name]) for name in UNDONE}
+    values = ticket | {TAGS: ", ".join(ticket["tags"])}
+    return {name: str(values[name] or (0 if name not in ("subject", TAGS) else "")) for name in UNDONE}
 
 
 def _differing(was: dict[str, str], now: dict[str, str]) -> dict[str, str]:
-    return {name: text for name, text in was.items() if name in now and text != now[name]}
+    differing = {name: text for name, text in was.items() if name in now and text != now[name]}
+    if TAGS in differing:
+        before, after = ({each for each in text[TAGS].split(", ") if each} for text in (was, now))
+        differing[TAGS] = ", ".join([*(f"-{name}" for name in sorted(after - before)), *sorted(before - after)])
+    return differing
 
 
 def _require_inputs(macro: Macro, values: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""What follows from the form of a rule when its automation is written: script, policy, name, and the binding."""
+"""Derives script, policy, name and binding of a rule from its form when the automation is written."""
 
 import re
 from collections.abc import Sequence
@@ -42,12 +42,12 @@ def build(change: Change, writing: Writing) -> None:
     change.new["description"] = form.title
     if change.is_create and not change.new.get("name"):
         word = _OTHER.sub("-", form.title.lower()).strip("-")[:NAME_CHARS] or random_text(10)
-        taken = writing.find("automation", name=f"rule.{word}") is not None
-        change.new["name"] = f"rule.{word}" + (f".{random_text(6)}" if taken else "")
+        is_used = writing.find("automation", name=f"rule.{word}") is not None
+        change.new["name"] = f"rule.{word}" + (f".{random_text(6)}" if is_used else "")
 
 
 def _require(form: RuleForm, change: Change, writing: Writing) -> None:
-    """Requires that a form can run: valid queries, records that exist, a title of its own, and no circle of rules."""
+    """Requires valid queries, records that exist, a title that no other rule has, and no circle of rules."""
     mistakes = Mistakes()
     for place, query in enumerate(form.conditions):
         with mistakes.collect():
@@ -145,8 +145,8 @@ def entry_of(text: str, automation: str) -> str:
         parsed = entries(text)
     except KataSyntax:
         return ""
-    named = (name for name, each in parsed.items() if automation_of(each[2]) == automation.lower())
-    return next(named, "")
+    names = (name for name, each in parsed.items() if automation_of(each[2]) == automation.lower())
+    return next(names, "")
 
 
 def automation_of(tree: Tree) -> str:

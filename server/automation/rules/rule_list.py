@@ -1,4 +1,4 @@
-"""The rules in their order: on and off, moved, what they would match now, why they ran and why not."""
+"""Lists rules in their order, switches and moves them, and finds matching tickets, runs and missed events."""
 
 import dataclasses
 import functools
@@ -7,6 +7,7 @@ from typing import Any
 
 import peewee
 
+from server import times
 from server.automation import binding_edits
 from server.automation.bindings import entries
 from server.automation.bound_automations import FIELD, is_off
@@ -40,7 +41,7 @@ OFF_LINE = "  disabled@bool: yes\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class TicketRule:
     """A rule. name: of its automation. form: None for one that was edited as a script. is_bound: whether it has a place
     in the order."""
 
@@ -77,10 +78,10 @@ class WhyNot:
     failing: tuple[str, ...]
 
 
-RULES: VersionedLocal[tuple[Rule, ...]] = VersionedLocal()
+RULES: VersionedLocal[tuple[TicketRule, ...]] = VersionedLocal()
 
 
-def in_order(ctx: Context, tx: Transaction) -> tuple[Rule, ...]:
+def in_order(ctx: Context, tx: Transaction) -> tuple[TicketRule, ...]:
     """Returns all rules in their order, those without a place last; cached by version."""
     version = tx.version("automations")
     cached = RULES.get(tx.store, version)
@@ -96,7 +97,7 @@ def in_order(ctx: Context, tx: Transaction) -> tuple[Rule, ...]:
     return rules
 
 
-def _ordered(records: Sequence[Record], text: str) -> list[Rule]:
+def _ordered(records: Sequence[Record], text: str) -> list[TicketRule]:
     by_name = {record["name"].lower(): record for record in records}
     rules = []
     try:
@@ -110,18 +111,18 @@ def _ordered(records: Sequence[Record], text: str) -> list[Rule]:
     return rules + [_rule(each, is_off=True, is_bound=False) for each in by_name.values()]
 
 
-def _rule(record: Record, *, is_off: bool, is_bound: bool) -> Rule:
+def _rule(record: Record, *, is_off: bool, is_bound: bool) -> TicketRule:
     title, form = rule_building.title_of(record), rule_building.form_of(record)
-    return Rule(record["id"], record["name"], title, form, is_off, is_bound)
+    return TicketRule(record["id"], record["name"], title, form, is_off, is_bound)
 
 
-def list_rules(ctx: Context) -> tuple[Rule, ...]:
+def list_rules(ctx: Context) -> tuple[TicketRule, ...]:
     """Returns all rules in their order. Raises AdminOnly."""
     ctx.require_admin(DOING)
     return ctx.service.store.read(lambda tx: in_order(ctx, tx))
 
 
-def find(ctx: Context, id: int) -> Rule:
+def find(ctx: Context, id: int) -> TicketRule:
     """Returns a rule. Raises AdminOnly, NotFound."""
     rule = next((each for each in list_rules(ctx) if each.id == id), None)
     if rule is None:
@@ -135,7 +136,7 @@ def switch(ctx: Context, id: int, *, is_on: bool) -> None:
     ctx.service.store.write(lambda tx: switch_in(RecordWriter(ctx, tx), rule, is_on=is_on))
 
 
-def switch_in(writing: RecordWriter, rule: Rule, *, is_on: bool) -> None:
+def switch_in(writing: RecordWriter, rule: TicketRule, *, is_on: bool) -> None:
     """Switches a rule on or off, inside a write."""
     holder, text = rule_building.binding(writing)
     key = rule_building.entry_of(text, rule.name)
@@ -215,10 +216,9 @@ def matches_all(ctx: Context, form: RuleForm) -> bool:
 
 
 def compiled_search(ctx: Context, tx: Transaction, form: RuleForm) -> CompiledSearch:
-    """Returns the search for the tickets that meet the conditions of a form, and whose time has passed; those that are
-    not deleted. Raises BadQuery."""
+    """Returns the search for tickets that meet the conditions of a form and whose time has passed. Raises BadQuery."""
     tickets = ctx.service.registry.type("ticket")
-    scope = RecordReader(ctx, tx).scope(everything=True)
+    scope = RecordReader(ctx, tx).scope(everything=True).in_zone(times.zone(form.zone))
     text = f"status:!deleted ({form.query})" if form.query else "status:!deleted"
     compiled = search(tickets, query_of(parse_group(text)), scope)
     if not form.seconds:
@@ -228,7 +228,7 @@ def compiled_search(ctx: Context, tx: Transaction, form: RuleForm) -> CompiledSe
     return dataclasses.replace(compiled, condition=all_of([*due, compiled.condition]))
 
 
-def undone_search(ctx: Context, tx: Transaction, rule: Rule, form: RuleForm) -> CompiledSearch:
+def undone_search(ctx: Context, tx: Transaction, rule: TicketRule, form: RuleForm) -> CompiledSearch:
     """Returns the search for the tickets that a rule by time has not handled yet. Raises BadQuery."""
     compiled = compiled_search(ctx, tx, form)
     ticket: Any = compiled.record_type.table.sql
@@ -251,11 +251,12 @@ class TicketMatcher:
     def __init__(self, ctx: Context, tx: Transaction) -> None:
         self._tickets, self._scope = ctx.service.registry.type("ticket"), RecordReader(ctx, tx).scope(everything=True)
 
-    def matching(self, query: str, ids: tuple[int, ...]) -> set[int]:
-        """Returns those tickets that a query matches. Raises BadQuery."""
-        own = compile_group(self._tickets, _parsed(query), self._scope)
-        condition = begun_by_fewer(self._tickets, all_of([_among(ids), own]), self._scope)
-        return set(CompiledSearch(self._tickets, condition, (), self._scope).ids(len(ids)))
+    def matching(self, query: str, ids: tuple[int, ...], zone: str) -> set[int]:
+        """Returns those tickets that a query matches. zone: of times in the query. Raises BadQuery."""
+        scope = self._scope.in_zone(times.zone(zone))
+        own = compile_group(self._tickets, _parsed(query), scope)
+        condition = begun_by_fewer(self._tickets, all_of([_among(ids), own]), scope)
+        return set(CompiledSearch(self._tickets, condition, (), scope).ids(len(ids)))
 
 
 @functools.lru_cache(maxsize=512)  # parsing takes 60 microseconds, for each rule and second
@@ -305,7 +306,7 @@ def last_runs(ctx: Context) -> dict[int, tuple[int, int]]:
     return {id: (count, at) for id, count, at in rows}
 
 
-def why_not(ctx: Context, rule: Rule) -> list[WhyNot]:
+def why_not(ctx: Context, rule: TicketRule) -> list[WhyNot]:
     """Returns the newest events of tickets after which a rule with a form did nothing.
 
     Runs one statement for the events and one per condition. Raises AdminOnly."""
@@ -320,7 +321,7 @@ def why_not(ctx: Context, rule: Rule) -> list[WhyNot]:
         if not ids:
             return []
         matcher = TicketMatcher(ctx, tx)
-        holding = {query: matcher.matching(query, ids) for query in form.conditions}
+        holding = {query: matcher.matching(query, ids, form.zone) for query in form.conditions}
         result = []
         for ticket_id, event, _fields, at in recent:
             failing = tuple(query for query in form.conditions if ticket_id not in holding[query])
@@ -348,6 +349,6 @@ def holds(ctx: Context, form: RuleForm, ticket_id: int) -> Mapping[str, bool]:
 
     def read(tx: Transaction) -> dict[str, bool]:
         matcher = TicketMatcher(ctx, tx)
-        return {query: bool(matcher.matching(query, (ticket_id,))) for query in form.conditions}
+        return {query: bool(matcher.matching(query, (ticket_id,), form.zone)) for query in form.conditions}
 
     return ctx.service.store.read(read)

@@ -8,12 +8,14 @@ from server.access.service_actor import own_context
 from server.automation import bindings
 from server.automation.automation_service import MAX_DEPTH, ServiceHost, perform
 from server.automation.engine import ENDED, RunResult
+from server.automation.host import LogEntry
 from server.automation.rules import rule_building, rule_list
-from server.automation.rules.rule_list import Rule
+from server.automation.rules.rule_list import TicketRule
 from server.automation.rules.rule_tables import RULE_RUN
 from server.context import Context, Service
 from server.contexts import AUTOMATION, TICKET
 from server.dataclass import dataclass
+from server.errors import HelpdeskError
 from server.jobs.job_queue import JobQueue, job
 from server.people.administrators import administrators
 from server.record_types.shared.triggers import RULE
@@ -22,6 +24,7 @@ from server.records.writing import RecordWriter
 from server.store.statements import slot
 from server.store.transaction import Transaction
 from server.template.values import truthy
+from server.tickets.rule_events import EVENT
 from server.translation import N_
 
 KIND = "rules"
@@ -55,11 +58,17 @@ def run_rules(service: Service, payload: dict[str, Any], now: int) -> None:
     """Runs each rule, even if an earlier one fails; ends after one that says so.
 
     A rule whose records no longer exist is switched off and does nothing."""
-    ctx = own_context(service, now, "UTC", depth=payload["depth"], is_by_machine=payload["is_by_machine"])
+    ctx = _context(service, payload, now, "UTC")
     ticket_id, events = payload["ticket_id"], payload["events"]
     values = values_of(ticket_id, events, payload["fields"])
     rules, text = service.store.read(lambda tx: _rules(ctx, tx))
-    for each in bindings.handlers(text, RULE, values, ServiceHost(ctx)):
+    try:
+        handlers = list(bindings.handlers(text, RULE, values, ServiceHost(ctx)))
+    except HelpdeskError as error:
+        message = f"{EVENT}: its binding fails: {error.message}"
+        service.store.write(lambda tx: ServiceHost(ctx).log(tx, "", [LogEntry(3, "", message)]))
+        return
+    for each in handlers:
         rule = rules.get(each.automation.id)
         if rule is None or rule.id not in payload["rules"]:
             continue
@@ -70,11 +79,16 @@ def run_rules(service: Service, payload: dict[str, Any], now: int) -> None:
         if problems:
             switch_off(ctx, rule, problems[0])
             continue
-        result = perform(ctx, each.automation, values | {"inputs": each.inputs})
+        zone = rule.form.zone if rule.form is not None else "UTC"
+        result = perform(_context(service, payload, now, zone), each.automation, values | {"inputs": each.inputs})
         _record(ctx, rule, ticket_id, events, *_outcome(result))
         returned = result.returned if isinstance(result.returned, dict) else {}
         if truthy(returned.get("stop")):
             return
+
+
+def _context(service: Service, payload: dict[str, Any], now: int, zone: str) -> Context:
+    return own_context(service, now, zone, depth=payload["depth"], is_by_machine=payload["is_by_machine"])
 
 
 def values_of(ticket_id: int, events: Sequence[str], fields: Sequence[str] = ()) -> dict[str, Any]:
@@ -82,13 +96,13 @@ def values_of(ticket_id: int, events: Sequence[str], fields: Sequence[str] = ())
     return record_values("ticket", TICKET, ticket_id) | {"events": list(events), "changed_fields": list(fields)}
 
 
-def _rules(ctx: Context, tx: Transaction) -> tuple[dict[int, Rule], str]:
+def _rules(ctx: Context, tx: Transaction) -> tuple[dict[int, TicketRule], str]:
     """Returns the rules by their ids, and their binding."""
     rules = {each.id: each for each in rule_list.in_order(ctx, tx)}
     return rules, rule_building.binding(RecordWriter(ctx, tx))[1]
 
 
-def _problems(ctx: Context, rule: Rule) -> list[str]:
+def _problems(ctx: Context, rule: TicketRule) -> list[str]:
     """Returns what keeps a rule from running: records that its steps name and that no longer exist."""
     form = rule.form
     if form is None:
@@ -108,7 +122,7 @@ def _outcome(result: RunResult) -> tuple[str, str]:
     return (SKIPPED, str(returned["skipped"])) if returned.get("skipped") else (DONE, "")
 
 
-def _record(ctx: Context, rule: Rule, ticket_id: int, events: Sequence[str], state: str, message: str) -> None:
+def _record(ctx: Context, rule: TicketRule, ticket_id: int, events: Sequence[str], state: str, message: str) -> None:
     table: Any = RULE_RUN.sql
 
     def write(tx: Transaction) -> None:
@@ -139,7 +153,7 @@ def _record(ctx: Context, rule: Rule, ticket_id: int, events: Sequence[str], sta
     ctx.service.store.write(write)
 
 
-def switch_off(ctx: Context, rule: Rule, problem: str) -> None:
+def switch_off(ctx: Context, rule: TicketRule, problem: str) -> None:
     """Switches off a rule that cannot run, and notifies administrators why."""
 
     def write(tx: Transaction) -> None:

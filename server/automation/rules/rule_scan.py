@@ -9,7 +9,7 @@ from typing import Any
 
 from server.access.service_actor import own_context
 from server.automation.rules import rule_list, rule_runs
-from server.automation.rules.rule_list import Rule, TicketMatcher
+from server.automation.rules.rule_list import TicketMatcher, TicketRule
 from server.automation.rules.rule_runs import TicketEvents
 from server.automation.rules.rule_tables import RULE_CURSOR, RULE_DONE
 from server.context import Context, Service
@@ -20,21 +20,22 @@ from server.store.statements import slot
 from server.store.store_local import StoreLocal
 from server.store.tables import table_named
 from server.store.transaction import Transaction
-from server.tickets.rule_events import IS_WOKEN, RULE_EVENT
+from server.tickets.rule_events import RULE_EVENT
 from server.translation import N_
 
 BATCH = 500  # events that are read at once
 MAX_BATCHES = 20  # batches of one scan; the next scan does the rest
 MAX_TIMED = 100  # tickets that a rule by time handles in a minute
-SHARE = 100  # a rule by time is searched again after this many times as long as its search took
+TIMED_SECONDS = 60  # a rule by time is searched again after this time
+SHARE = 100  # or this many times as long as the search took, if that is longer
 KEPT_EVENTS = 20_000  # events that stay for the question why a rule did nothing
 NEXT_SEARCH: StoreLocal[dict[int, float]] = StoreLocal()  # monotonic time of the next search by rule
 
 
 @periodic(N_("rules"), N_("Finds the rules for what happened on tickets, and for time that has passed."))
 def find_rules(service: Service, now: int) -> int | None:
-    """Adds jobs for the rules of new events, and of tickets whose time has passed. Returns when it should run again."""
-    IS_WOKEN.set(service.store, False)
+    """Adds jobs for the rules of new events, and of tickets whose time has passed. Runs each second if there are
+    rules."""
     ctx = own_context(service, now)
     for _ in range(MAX_BATCHES):
         cursor, rows = service.store.read(_new_events)
@@ -43,8 +44,9 @@ def find_rules(service: Service, now: int) -> int | None:
         _handle(ctx, cursor, rows)
     else:
         return now
-    _find_timed(ctx)
-    return now + 1 if IS_WOKEN.get(service.store) else None
+    rules = service.store.read(lambda tx: rule_list.in_order(ctx, tx))
+    _find_timed(ctx, rules)
+    return None if all(each.is_off for each in rules) else now + 1
 
 
 def _new_events(tx: Transaction) -> tuple[int, list[tuple[Any, ...]]]:
@@ -66,14 +68,14 @@ def _handle(ctx: Context, cursor: int, rows: Sequence[tuple[Any, ...]]) -> None:
     """Finds the rules for a batch of events; adds their jobs and moves the cursor in one transaction."""
     happened = _grouped(rows)
     rules = ctx.service.store.read(lambda tx: rule_list.in_order(ctx, tx))
-    found = _matched(ctx, [each for each in rules if not each.is_off], happened)
+    matched = _matched(ctx, [each for each in rules if not each.is_off], happened)
     last = int(rows[-1][0])
     position: Any = RULE_CURSOR.sql
 
     def write(tx: Transaction) -> None:
         if _cursor(tx) != cursor:
             return  # another process handled them
-        for ticket, rule_ids in found:
+        for ticket, rule_ids in matched:
             rule_runs.add_job(ctx, tx, ticket, rule_ids)
         if not tx.run(lambda: position.update({position.event_id: slot(0)}), (last,)):
             tx.insert(RULE_CURSOR, {"event_id": last})
@@ -95,7 +97,7 @@ def _grouped(rows: Sequence[tuple[Any, ...]]) -> list[TicketEvents]:
 
 
 def _matched(
-    ctx: Context, rules: Sequence[Rule], happened: Sequence[TicketEvents]
+    ctx: Context, rules: Sequence[TicketRule], happened: Sequence[TicketEvents]
 ) -> list[tuple[TicketEvents, list[int]]]:
     """Returns the rules for each ticket, in their order. A rule whose query is no longer valid is switched off."""
     alike: dict[tuple[tuple[str, ...], tuple[str, ...]], list[TicketEvents]] = {}
@@ -103,7 +105,7 @@ def _matched(
         alike.setdefault((tuple(each.events), tuple(each.fields)), []).append(each)
     matched: dict[int, tuple[TicketEvents, list[int]]] = {}
 
-    def read(tx: Transaction) -> list[tuple[Rule, str]]:
+    def read(tx: Transaction) -> list[tuple[TicketRule, str]]:
         matcher, wrong = TicketMatcher(ctx, tx), []
         matched.clear()
         for rule in rules:
@@ -114,7 +116,7 @@ def _matched(
                 continue
             ids = tuple(each.ticket_id for each in tickets)
             try:
-                fitting = matcher.matching(form.query, ids) if form is not None and form.query else set(ids)
+                fitting = matcher.matching(form.query, ids, form.zone) if form is not None and form.query else set(ids)
             except BadQuery as error:
                 wrong.append((rule, error.message))
                 continue
@@ -128,10 +130,10 @@ def _matched(
     return list(matched.values())
 
 
-def _find_timed(ctx: Context) -> None:
+def _find_timed(ctx: Context, rules: Sequence[TicketRule]) -> None:
     """Adds jobs for the tickets whose time has passed, for each rule by time whose search may run."""
     next_search = NEXT_SEARCH.made(ctx.service.store, dict)
-    for rule in ctx.service.store.read(lambda tx: rule_list.in_order(ctx, tx)):
+    for rule in rules:
         if rule.is_off or rule.form is None or TIME not in rule.form.when:
             continue
         began = time.monotonic()
@@ -142,17 +144,18 @@ def _find_timed(ctx: Context) -> None:
         except BadQuery as error:
             rule_runs.switch_off(ctx, rule, error.message)
             continue
-        next_search[rule.id] = time.monotonic() + (time.monotonic() - began) * SHARE
+        ended = time.monotonic()
+        next_search[rule.id] = ended + max((ended - began) * SHARE, TIMED_SECONDS)
         if ids:
             ctx.service.store.write(lambda tx, rule=rule, ids=ids: _claim(ctx, tx, rule, ids))  # type: ignore[misc]
 
 
-def _due(ctx: Context, tx: Transaction, rule: Rule) -> list[int]:
+def _due(ctx: Context, tx: Transaction, rule: TicketRule) -> list[int]:
     assert rule.form is not None
     return rule_list.undone_search(ctx, tx, rule, rule.form).ids(MAX_TIMED)
 
 
-def _claim(ctx: Context, tx: Transaction, rule: Rule, ids: Sequence[int]) -> None:
+def _claim(ctx: Context, tx: Transaction, rule: TicketRule, ids: Sequence[int]) -> None:
     """Marks tickets as handled by a rule for the time that has passed, and adds their jobs."""
     assert rule.form is not None
     column = SINCE[rule.form.since][2]

@@ -8,6 +8,7 @@ from server.record_types.shared import built_in
 from server.record_types.shared.triggers import EVENTS, PREFIX
 from server.record_types.traits import Comments, CustomFields, Links, Search
 from server.store.tables import Index
+from server.tickets.rule_events import EVENT
 
 ROWS = tuple({"name": name, "extension_id": PREFIX + name, "description": each.when} for name, each in EVENTS.items())
 
@@ -50,6 +51,10 @@ class AutomationEvent(RecordType):
     bumps = {"automations": ("automations_kata",)}
     indexes = (Index(("name",), "an event by its name", unique=True),)
     subtotals = Subtotals(search=("fieldset", "links"))
+
+    def wakes(self, change: Change) -> bool:
+        """Wakes the scan of rules, which does not run while there are none."""
+        return change.value("name") == EVENT
 
     def prepare(self, change: Change, writing: Writing) -> None:
         built_in.require_same(change, "name", "extension_id")

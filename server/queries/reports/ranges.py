@@ -118,7 +118,7 @@ PRESETS: dict[str, Preset] = {
 }
 
 
-def find_range(today: date, name: str, first: str, last: str) -> tuple[DayRange, DayRange]:
+def find_range(today: date, name: str, first: str = "", last: str = "") -> tuple[DayRange, DayRange]:
     """Returns the range of a preset, or the one from `first` to `last` (2026-03-01), and the range before.
 
     Raises Invalid for an unknown preset, an invalid day, and for a range that is reversed or too long."""

@@ -63,7 +63,8 @@ def run(ctx: Context, request: ReportRequest) -> Report:
         raise NotFound(_("'{name}' is not a report{nearest}", name=name, nearest=nearest(name, REPORTS)))
     tz = _zone(request.timezone) if request.timezone else ctx.tz
     today = datetime.fromtimestamp(ctx.now, tz).date()
-    days, before = find_range(today, request.range, request.first, request.last)
+    days, preceding = find_range(today, request.range, request.first, request.last)
+    before = preceding if request.is_compared and kind.compares else None
     if ctx.steps is not None:
         raise OutOfSteps  # counting would block the event loop
 
@@ -74,13 +75,13 @@ def run(ctx: Context, request: ReportRequest) -> Report:
             reader.registry.type("ticket"), parse(request.q), scope
         )  # raises BadQuery with the position of a mistake
         figures = Figures(reader, scope, _terms(ctx.actor, request.q))
-        return kind.run(figures, days, before if request.is_compared else None)
+        return kind.run(figures, days, before)
 
     try:
         tables = ctx.service.store.read(read, seconds=MAX_SECONDS)
     except TimedOut as error:
         raise BadDataQuery(_("There is too much to count. Choose a shorter range, or a narrower search.")) from error
-    return Report(kind, days, before if request.is_compared else None, str(tz), tables)
+    return Report(kind, days, before, str(tz), tables)
 
 
 def _zone(name: str) -> tzinfo:

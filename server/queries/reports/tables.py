@@ -49,6 +49,7 @@ RESPONSES_MISSED = Measure("responses_missed", N_("Late first responses"), "crea
 RESPONSES_WITHIN = Measure(
     "responses_within", N_("First response within target"), f"created:{{span}} {_RESPONDED}", good="missed.response:no"
 )
+NEXT_MISSED = Measure("next_responses_missed", N_("Late next responses"), "created:{span} missed.nextResponse:yes")
 RESOLUTIONS_DUE = Measure("resolutions_due", N_("Resolutions with a target"), f"created:{{span}} {_RESOLVED}")
 RESOLUTIONS_MISSED = Measure("resolutions_missed", N_("Late resolutions"), "created:{span} missed.resolution:yes")
 RESOLUTIONS_WITHIN = Measure(
@@ -58,6 +59,7 @@ _TARGETS = (
     RESPONSES_DUE,
     RESPONSES_MISSED,
     RESPONSES_WITHIN,
+    NEXT_MISSED,
     RESOLUTIONS_DUE,
     RESOLUTIONS_MISSED,
     RESOLUTIONS_WITHIN,
@@ -255,6 +257,11 @@ class ReportKind:
     label: Words
     about: Words
     tables: tuple[Declared, ...]
+
+    @property
+    def compares(self) -> bool:
+        """Whether it has figures of the range before."""
+        return any(isinstance(each, ByField) for each in self.tables)
 
     def run(self, figures: Figures, shown: DayRange, before: DayRange | None) -> list[ReportTable]:
         return [each.table(figures, shown, before) for each in _flat(self.tables, figures)]

@@ -11,7 +11,8 @@ HUGE_CHANGE = 1000  # percent; larger changes come from a range before that had 
 def heading(column: ReportColumn) -> str:
     """The heading of a column."""
     label = shown(column.label)
-    return _("{what}, {share}", what=label, share=shown(column.share)) if column.share else label
+    share = shown(column.share).replace(" %", "\u00a0%")
+    return _("{what}, {share}", what=label, share=share) if share else label
 
 
 def label_text(row: ReportRow) -> str:

@@ -320,7 +320,7 @@ KEYS: dict[str, TriggerKey] = {
         "What happened: created, customer_wrote, worker_replied, changed, target_due, target_missed, time.",
         '["created"]',
     ),
-    "goal": TriggerKey((str,), "response or resolution.", '"response"'),
+    "goal": TriggerKey((str,), "response, next_response or resolution.", '"response"'),
     "inputs": TriggerKey(MAP, "Inputs from the binding or the caller.", '{"level": "7"}'),
     "is_missed": TriggerKey((int, bool), "1: it was missed; 0: it is about to be missed.", "1"),
     "is_new": TriggerKey((bool,), "Whether the record is new.", "false"),

@@ -288,6 +288,7 @@ class Ticket(RecordType):
                 "elapsed_resolution_first",
                 "resolution_due_at",
                 "resolution_missed",
+                "next_response_missed",
             ),
             "tickets in order of their age",
         ),
@@ -612,6 +613,7 @@ class Ticket(RecordType):
         """Sets the status deleted; for a purged ticket, deletes its requesters."""
         if writing.record("ticket", record["id"]) is not None:
             change = Change(self, record["id"], record, {"status_id": status.DELETED}, {}, frozenset())
+            status_names.apply(change, writing)
             status.apply(change, writing.now)
             writing.set("ticket", record["id"], change.new)
             return

@@ -1,0 +1,73 @@
+"""Records that a worker has deleted on a page with an undo, for a day. Only deletions write here, so that what is
+restored was there before."""
+
+import json
+from typing import Any
+
+import peewee
+
+from server.context import Context, Service
+from server.errors import NotFound
+from server.jobs.scheduler import periodic
+from server.store.statements import slot
+from server.store.tables import Column, Index, Table
+from server.store.transaction import Transaction
+from server.translation import N_, _
+
+MAX_RECORD_CHARS = 1024 * 1024  # of a record, as JSON; a longer one cannot be restored
+RETENTION_SECONDS = 86400
+
+UNDOABLE_DELETION = Table(
+    "undoable_deletion",
+    [
+        Column("worker_id", references="worker(id)"),
+        Column("uri", "TEXT"),
+        Column("record_id"),
+        Column("record", "TEXT"),
+        Column("deleted_at"),
+    ],
+    [Index(("deleted_at",), "those that are too old")],
+    key=("worker_id", "uri", "record_id"),
+)  # record: JSON
+
+
+def store(ctx: Context, tx: Transaction, uri: str, id: int, record: dict[str, Any]) -> bool:
+    """Stores a record that the worker deletes in this transaction. Returns whether it can be restored."""
+    text = json.dumps(record)
+    if not ctx.actor.worker_id or len(text) > MAX_RECORD_CHARS:
+        return False
+    values = {"worker_id": ctx.actor.worker_id, "uri": uri, "record_id": id, "record": text, "deleted_at": ctx.now}
+    tx.put(UNDOABLE_DELETION, values)
+    return True
+
+
+def take(ctx: Context, tx: Transaction, uri: str, id: int) -> dict[str, Any]:
+    """Removes and returns a record that the worker restores in this transaction. Raises NotFound."""
+    key = {"worker_id": ctx.actor.worker_id, "uri": uri, "record_id": id}
+    row = tx.first(UNDOABLE_DELETION, **key)
+    if row is None:
+        raise NotFound(_("There is nothing to restore."), type=uri, id=id)
+    tx.delete(UNDOABLE_DELETION, **key)
+    record: dict[str, Any] = json.loads(row[UNDOABLE_DELETION.position["record"]])
+    return record
+
+
+@periodic(N_("old deletions"), N_("Removes records that can no longer be restored."), deletes=True)
+def forget_old(service: Service, now: int) -> int | None:
+    """Removes records that are too old; returns when the next one expires."""
+    next_at = service.store.read(_next_old)
+    if next_at is None or next_at > now:
+        return next_at
+    service.store.write(
+        lambda tx: tx.run(
+            lambda: UNDOABLE_DELETION.sql.delete().where(UNDOABLE_DELETION.sql.deleted_at <= slot(0)),
+            (now - RETENTION_SECONDS,),
+        )
+    )
+    return service.store.read(_next_old)
+
+
+def _next_old(tx: Transaction) -> int | None:
+    table: Any = UNDOABLE_DELETION.sql
+    oldest = tx.value(lambda: table.select(peewee.fn.MIN(table.deleted_at)))
+    return None if oldest is None else int(oldest) + RETENTION_SECONDS
