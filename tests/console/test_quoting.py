@@ -17,7 +17,8 @@ LINE = "#original_message"
 def ticket(nora: Api, request: pytest.FixtureRequest) -> Iterator[str]:
     """A ticket of a group whose replies quote the last message."""
     nora.update("group", nora.ids["support"], quoted_history="last").ok()
-    raw = f"From: Quentin <quentin@kite.example>\nTo: support@desk.example\nSubject: Q\n\nIt leaks. {request.node.name}"
+    head = "From: Quentin <quentin@kite.example>\nTo: support@desk.example\nSubject: Quote"
+    raw = f"{head}\n\nIt leaks. {request.node.name}\n"
     yield f"/tickets/{nora.parse(raw).ok()['mask']}"
     nora.update("group", nora.ids["support"], quoted_history="none").ok()
 
