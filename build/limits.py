@@ -671,6 +671,11 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("people.form_drafts.MAX_DRAFT_FIELDS", "", "fields in a draft"),
         ("people.form_drafts.MAX_DRAFTS", "", "drafts of one worker; the oldest are deleted"),
         (
+            "people.undoable_deletions.MAX_RECORD_CHARS",
+            "characters",
+            "snippet or macro, as JSON, whose deletion can be undone, for a day",
+        ),
+        (
             "people.accepted_forms.TWIN_SECONDS", "seconds",
             "time during which a second form with the same text requires confirmation",
         ),
