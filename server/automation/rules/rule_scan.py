@@ -41,7 +41,7 @@ def find_rules(service: Service, now: int) -> int | None:
         cursor, rows = service.store.read(_new_events)
         if rows:
             _handle(ctx, cursor, rows)
-        if len(rows) < BATCH:  # what has come in meanwhile is for the next scan, with more of its kind
+        if len(rows) < BATCH:  # newer events wait for the next scan, where a search serves more of them
             break
     else:
         return now
