@@ -39,9 +39,10 @@ def find_rules(service: Service, now: int) -> int | None:
     ctx = own_context(service, now)
     for _ in range(MAX_BATCHES):
         cursor, rows = service.store.read(_new_events)
-        if not rows:
+        if rows:
+            _handle(ctx, cursor, rows)
+        if len(rows) < BATCH:  # newer events wait for the next scan, where a search serves more of them
             break
-        _handle(ctx, cursor, rows)
     else:
         return now
     rules = service.store.read(lambda tx: rule_list.in_order(ctx, tx))
