@@ -196,7 +196,7 @@ ACTS = [
     act("/admin/tags/new", "tag.created", name="valves"),
     act("/admin/tags/{id}", "tag.changed", "tag.renamed", name="pump parts", color="red"),
     act("/admin/tags/{id}/merge", "tag.merged", path="/admin/tags/{other_tag}/merge", into="pump parts"),
-    act("/admin/tags/{id}/unmerge", "tag.created"),
+    act("/admin/tags/{id}/unmerge", "tag.created", path="/admin/tags/{tag}/unmerge"),
     act("/admin/tags/{id}/delete", "tag.deleted"),
     act("/admin/statuses/new", "ticket_status.created", name="On hold"),
     act("/admin/statuses/{id}", "ticket_status.changed", "ticket_status.renamed", name="On order", color="red"),
