@@ -173,6 +173,8 @@ OUTSIDE = (
 ARGUMENT = re.compile(r"\{\w+\}")
 # Sample values of path arguments and parameters, as arguments of curl. A key with a path applies only to that endpoint.
 SAMPLES = {
+    "days": "days=25 Dec Christmas",
+    "tags/merge: source_id": "source_id=2",
     "tickets/reply: message_id": "message_id=1",
     "operations": 'operations=[{"method": "GET", "path": "workers/me"}]',
     "from": "from=Ana Costa <ana@example.com>",

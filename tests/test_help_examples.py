@@ -104,6 +104,9 @@ def test_the_request_of_each_endpoint_is_one(tmp_path_factory: pytest.TempPathFa
         nora.create("contact", first_name=name).ok()
     for number in (1, 2, 3):
         nora.parse(mail(number)).ok()
+    nora.create("calendar", name="Opening hours", owner__context="app", owner_id=0).ok()
+    for name in ("billing", "invoices"):
+        nora.create("tag", name=name).ok()
     nora.create("automation", name="first", extension_id="svc.trigger.mail.sent", script="start:\n  log: x").ok()
     nora.create("automation", name="a", extension_id="svc.trigger.webhook.respond", script=SCRIPT).ok()
     macro = {"extension_id": "svc.trigger.ticket.macro", "script": "start:\n  return:\n    note: x"}
