@@ -155,4 +155,4 @@ def test_record_types_are_grouped_with_a_description_and_filtered(signed_in: Vis
     assert len(described) == len(re.findall(r'href="/search/[a-z_]+"', page))
     filtered = signed_in.get("/records", params={"q": "canned reply"}).text.partition("<main")[2]
     visible = re.findall(r'<li data-words="[^"]*">\s*<a href="([^"]*)"', filtered)
-    assert visible == ["/snippets"]
+    assert visible == ["/search/snippet"]
