@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -18,6 +19,14 @@ TRIGGER = "svc.trigger.ticket.event"
 def word(request: pytest.FixtureRequest) -> str:
     """A word that no other test has."""
     return f"r{abs(hash(request.node.name)) % 10**9}"
+
+
+@pytest.fixture(autouse=True)
+def rules_end(nora: Api) -> Iterator[None]:
+    """Removes the rules of a test: other tests create tickets, too."""
+    yield
+    for id in nora.found("automation", f"trigger:{TRIGGER}"):
+        nora.remove("automation", id).ok()
 
 
 def created(nora: Api, title: str, **more: Any) -> int:
