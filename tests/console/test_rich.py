@@ -238,12 +238,12 @@ def test_input_methods_compose_words(editor: Locator) -> None:
 def test_a_snippet_is_inserted_at_the_caret_and_one_with_other_markdown_leaves_rich_text(
     editor: Locator, nora: Api
 ) -> None:
-    for title, content in (("Rich greeting", "**Hello**\n\n- one"), ("Rich heading", "# Pump")):
+    for title, content in (("Richgreeting", "**Hello**\n\n- one"), ("Richheading", "# Pump")):
         nora.create("snippet", title=title, content=content, owner__context="app", owner_id=0).ok()
     page, stored = editor.page, editor.page.locator("#content")
     page.reload()
     editor.focus()
-    for name in ("greet", "headi"):
+    for name in ("richg", "richh"):
         page.keyboard.type(f":{name}")
         expect(page.locator("#content-rich-words [role=option]")).to_have_count(1)
         page.keyboard.press("Enter")

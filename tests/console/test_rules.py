@@ -102,6 +102,9 @@ def test_mistakes_are_shown_at_their_fields(signed_in: Visitor, nora: Api, word:
 def test_tickets_that_match_now_are_listed(signed_in: Visitor, nora: Api, word: str) -> None:
     for number in range(2):
         nora.create("ticket", subject=f"{word} {number}", group_id=nora.ids["support"]).ok()
+    unnamed = form("", f"subject:{word}*", do="match") | {"when[]": [], "steps": "0"}
+    text = text_of(signed_in.send(f"{BASE}/new", unnamed).text)
+    assert "2 tickets match now" in text and "Please fix" not in text
     page = signed_in.send(f"{BASE}/new", form(word, f"subject:{word}*", do="match"))
     text = text_of(page.text)
     assert "2 tickets match now" in text and f"{word} 0" in text

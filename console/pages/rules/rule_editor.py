@@ -118,9 +118,9 @@ class RuleEditor:
             "steps": self.then.values(),
         }
 
-    def checked(self) -> RuleForm | None:
-        """The form without mistakes; None with mistakes, which are added to it."""
-        values = self.values()
+    def checked(self, **given: Any) -> RuleForm | None:
+        """The form without mistakes; None with mistakes, which are added to it. given: values in place of its own."""
+        values = self.values() | given
         try:
             checked = rule_form.read(values)
         except HelpdeskError as error:
@@ -152,8 +152,8 @@ class RuleEditor:
             return 0
 
     def find_matching(self) -> None:
-        """Finds the tickets that match now."""
-        form = self.checked()
+        """Finds the tickets that match now, also if there is no name, event or step yet."""
+        form = self.checked(title="-", when=self.form.several["when"] or ["created"], steps=[{"kind": "close"}])
         if form is None:
             return
         try:
