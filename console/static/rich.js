@@ -386,7 +386,19 @@ export function enrich(form, changed, attach) {
       const act = { b: () => wrap("**"), i: () => wrap("*"), k: link }[key];
       if (act) (event.preventDefault(), event.stopPropagation(), act());
     } else if (event.key === "Enter" && !isCommand && !event.shiftKey) breakLine(event);
+    else if (event.key === " ") begin(event);
   });
+  // A sign of Markdown at the beginning of a line becomes what it stands for.
+  function begin(event) {
+    const own = within("p");
+    const sign = { "-": "- ", "*": "- ", "1.": "1. ", ">": "> " }[own?.textContent];
+    if (!sign || own.closest("li, blockquote") || !range().collapsed) return;
+    event.preventDefault();
+    past.record();
+    own.replaceChildren(made("br"));
+    caret(own);
+    line(sign);
+  }
   // Enter in a cell or in code is a line, and leaves code or a quotation from an empty one.
   function breakLine(event) {
     const now = range();

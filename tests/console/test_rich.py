@@ -182,6 +182,18 @@ def test_a_message_is_written_as_rich_text(editor: Locator) -> None:
     assert violations(page) == []
 
 
+def test_a_sign_of_markdown_begins_a_list_or_a_quotation(editor: Locator) -> None:
+    page, stored = editor.page, editor.page.locator("#content")
+    editor.focus()
+    page.keyboard.type("1. one")
+    page.keyboard.press("Enter")
+    page.keyboard.type("two")
+    for _ in range(2):
+        page.keyboard.press("Enter")
+    page.keyboard.type("> said - so")
+    expect(stored).to_have_value(re.compile(r"^1\. one\n2\. two\n\n> said - so\s*$"))
+
+
 def test_undo_and_redo_reach_typing_and_formatting(editor: Locator) -> None:
     page, stored = editor.page, editor.page.locator("#content")
     page.keyboard.type("one")
