@@ -102,6 +102,8 @@ FITTING: dict[tuple[str, str], Any] = {
     ("ticket", "participants"): ("ana@kite.example, ole@kite.example", None),
     ("ticket", "participant_ids"): lambda api: (f"{made(api, 'address')},{made(api, 'address')}", None),
     ("ticket", "owner_id"): lambda api: twice(api.ids["milo"]),
+    ("ticket", "status_name"): lambda api: (api.record("ticket_status", made(api, "ticket_status"))["name"], None),
+    ("ticket_status", "status"): ("waiting", "waiting"),
     ("toolbar", "created_at"): lambda api: twice(api.record("toolbar", made(api, "toolbar"))["created_at"]),
     ("toolbar", "extension_id"): lambda api: same(api, "toolbar", "extension_id"),
     ("toolbar", "name"): lambda api: same(api, "toolbar", "name"),
