@@ -61,7 +61,10 @@ def keep(change: "Change", writing: "Writing") -> None:
 
 def _texts(value: Callable[[str], Any]) -> dict[str, str]:
     """Returns the texts of a version. value: reads a column of the automation."""
-    return {name: value(name) for name in TEXTS} | {FORM: json.dumps(value(FORM) or {}, ensure_ascii=False)}
+    form = value(FORM) or {}  # text if it does not change
+    return {name: value(name) for name in TEXTS} | {
+        FORM: form if isinstance(form, str) else json.dumps(form, ensure_ascii=False)
+    }
 
 
 def _add(

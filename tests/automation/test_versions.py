@@ -57,6 +57,7 @@ def test_the_state_from_before_versions_existed_is_stored_with_the_first_change(
     ]
     assert history.restore(desk.context(), id, 1) == 2
     assert desk.record("automation", id)["description"] == "" and numbers(desk, id) == [3, 2, 1]
+    assert history.restore(desk.context(), id, 2) == 3 and desk.record("automation", id)["description"] == "new"
 
 
 def test_all_is_deleted_with_the_automation_and_only_administrators_see_it(desk: Desk) -> None:
