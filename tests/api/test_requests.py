@@ -240,7 +240,13 @@ NEEDED = [
     for each in ENDPOINTS
     if any(one.required and not one.place for one in each.parameters)
 ]
-TYPES = {"tickets": "ticket", "calendars": "calendar", "contacts": "contact", "orgs": "org", "attachments": "attachment"}
+TYPES = {
+    "tickets": "ticket",
+    "calendars": "calendar",
+    "contacts": "contact",
+    "orgs": "org",
+    "attachments": "attachment",
+}
 
 
 @pytest.mark.parametrize("endpoint", NEEDED)

@@ -32,6 +32,7 @@ ROSTERS = "/admin/people/rosters"
 # One template for all types: the source is checked for all, a browser opens some of them.
 OF_EVERY_TYPE = re.compile(r"/search/|/records/\w+/(new|import$|\d+/(edit|delete|activity|raw))")
 SAMPLED = {"worker", "ticket", "task", "org", "address", "snippet"}
+OWN = ("/records/", "/macros/new", "/snippets/new")  # forms of records of their own
 READ_BY_ALL = "/search/reminder"  # reminders are readable by any worker, through the API as well
 LEAVING = {("POST", "/sign-out")}
 LEAVING_FORMS = {"/sign-out", "/account/sessions/0/end", "/account/sessions/end", "/setup/demo"}  # the last takes long
@@ -40,7 +41,9 @@ GETS = [each for each in routes.PAGES if each.method == "GET"]
 QUERY = ("q", "type", "kind", "set", "tag", "name", "state", "page", "group", "next", "tried", "records", "status")
 POLICY = ("default-src 'none'", "script-src 'self';", "style-src 'self';", "frame-ancestors 'none'", "base-uri 'none'")
 # Documents of mail: console/tickets/frames.py.
-FRAMES = re.compile(r"/messages/\d+/body$|/drafts/\d+/preview$|/admin/people/acknowledgements/\d+$")
+FRAMES = re.compile(
+    r"/messages/\d+/(body|quotation)$|/drafts/\d+/preview$|/admin/people/acknowledgements/\d+$|/-/snippets/preview/\d+$"
+)
 FRAME_POLICY = {
     "default-src": "'none'", "img-src": "'self' data:", "style-src": "'unsafe-inline'", "frame-ancestors": "'self'",
     "base-uri": "'none'", "form-action": "'none'",
@@ -98,7 +101,7 @@ def test_mail_is_shown_where_nothing_runs(looked: dict[str, requests.Response]) 
     """Text of strangers is shown without active content, in a separate document without rights."""
     frames = {path: page for path, page in looked.items() if FRAMES.match(path)}
     assert {path.split("/")[1] for path, page in frames.items() if page.status_code == 200} == {
-        "messages", "drafts", "admin"
+        "messages", "drafts", "admin", "-"
     }  # fmt: skip
     for path, page in frames.items():
         if page.status_code != 200:
@@ -154,7 +157,7 @@ def test_others_can_neither_see_nor_do_anything(name: str, world: World) -> None
     # That pages of administrators are closed to milo is tested in test_hostile.py.
     for page in (each for each in routes.PAGES if name == "mona" or not each.access.endswith("admin")):
         for path in world.paths(page):
-            if (page.method, path) in LEAVING or (page.method == "POST" and path.startswith("/records/")):
+            if (page.method, path) in LEAVING or (page.method == "POST" and path.startswith(OWN)):
                 continue  # they may create their own records there; for others see test_record_form.py
             if page.method == "POST" and path.startswith("/tickets/") and hidden not in path:
                 continue  # these they may change; see test_tickets.py
