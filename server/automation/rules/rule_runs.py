@@ -21,11 +21,12 @@ from server.people.administrators import administrators
 from server.record_types.shared.triggers import RULE
 from server.records.event_publishing import record_values
 from server.records.writing import RecordWriter
+from server.rules import steps
 from server.store.statements import slot
 from server.store.transaction import Transaction
 from server.template.values import truthy
 from server.tickets.rule_events import EVENT
-from server.translation import N_
+from server.translation import N_, shown
 
 KIND = "rules"
 POINT = "automation.rule.off"
@@ -63,7 +64,9 @@ def run_rules(service: Service, payload: dict[str, Any], now: int) -> None:
     values = values_of(ticket_id, events, payload["fields"])
     rules, text = service.store.read(lambda tx: _rules(ctx, tx))
     try:
-        handlers = list(bindings.handlers(text, RULE, values, ServiceHost(ctx)))
+        names = {rules[id].name.lower() for id in payload["rules"] if id in rules}
+        only = {name for name, each in bindings.entries(text).items() if rule_building.automation_of(each[2]) in names}
+        handlers = list(bindings.handlers(text, RULE, values, ServiceHost(ctx), only))
     except HelpdeskError as error:
         message = f"{EVENT}: its binding fails: {error.message}"
         service.store.write(lambda tx: ServiceHost(ctx).log(tx, "", [LogEntry(3, "", message)]))
@@ -75,9 +78,9 @@ def run_rules(service: Service, payload: dict[str, Any], now: int) -> None:
         if ctx.depth > MAX_DEPTH:
             _record(ctx, rule, ticket_id, events, LIMIT, f"after {MAX_DEPTH} automations that caused each other")
             continue
-        problems = _problems(ctx, rule)
-        if problems:
-            switch_off(ctx, rule, problems[0])
+        lost = problems(ctx, rule)
+        if lost:
+            switch_off(ctx, rule, lost[0])
             continue
         zone = rule.form.zone if rule.form is not None else "UTC"
         result = perform(_context(service, payload, now, zone), each.automation, values | {"inputs": each.inputs})
@@ -102,13 +105,17 @@ def _rules(ctx: Context, tx: Transaction) -> tuple[dict[int, TicketRule], str]:
     return rules, rule_building.binding(RecordWriter(ctx, tx))[1]
 
 
-def _problems(ctx: Context, rule: TicketRule) -> list[str]:
-    """Returns what keeps a rule from running: records that its steps name and that no longer exist."""
+def problems(ctx: Context, rule: TicketRule) -> list[str]:
+    """Returns what keeps a rule from running: its steps that name a record that no longer exists, and the record."""
     form = rule.form
     if form is None:
         return []
-    read = ctx.service.store.read
-    return [problem for _field, problem in read(lambda tx: rule_building.missing(form, RecordWriter(ctx, tx)))]
+    found = ctx.service.store.read(lambda tx: rule_building.missing(form, RecordWriter(ctx, tx)))
+    places = [int(field.split(".")[1]) for field, _problem in found]
+    return [
+        f"{place + 1}. {shown(steps.kind_of(form.steps[place]).label)}: {problem}"
+        for place, (_field, problem) in zip(places, found, strict=True)
+    ]
 
 
 def _outcome(result: RunResult) -> tuple[str, str]:
