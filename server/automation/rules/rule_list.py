@@ -192,7 +192,7 @@ def lost_records(ctx: Context, rule: TicketRule) -> list[tuple[str, str]]:
     form = rule.form
     if form is None:
         return []
-    return ctx.service.store.read(lambda tx: rule_building.missing(form, RecordWriter(ctx, tx)))
+    return ctx.service.store.read(lambda tx: rule_building.missing(form, RecordReader(ctx, tx)))
 
 
 # -- what would match -------------------------------------------------------------------------------------------------

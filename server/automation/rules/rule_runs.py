@@ -20,6 +20,7 @@ from server.jobs.job_queue import JobQueue, job
 from server.people.administrators import administrators
 from server.record_types.shared.triggers import RULE
 from server.records.event_publishing import record_values
+from server.records.reading import RecordReader
 from server.records.writing import RecordWriter
 from server.rules import steps
 from server.store.statements import slot
@@ -102,7 +103,7 @@ def values_of(ticket_id: int, events: Sequence[str], fields: Sequence[str] = ())
 def _rules(ctx: Context, tx: Transaction) -> tuple[dict[int, TicketRule], str]:
     """Returns the rules by their ids, and their binding."""
     rules = {each.id: each for each in rule_list.in_order(ctx, tx)}
-    return rules, rule_building.binding(RecordWriter(ctx, tx))[1]
+    return rules, rule_building.binding(RecordReader(ctx, tx))[1]
 
 
 def problems(ctx: Context, rule: TicketRule) -> list[str]:
@@ -110,7 +111,7 @@ def problems(ctx: Context, rule: TicketRule) -> list[str]:
     form = rule.form
     if form is None:
         return []
-    found = ctx.service.store.read(lambda tx: rule_building.missing(form, RecordWriter(ctx, tx)))
+    found = ctx.service.store.read(lambda tx: rule_building.missing(form, RecordReader(ctx, tx)))
     places = [int(field.split(".")[1]) for field, _problem in found]
     return [
         f"{place + 1}. {shown(steps.kind_of(form.steps[place]).label)}: {problem}"
