@@ -3,7 +3,7 @@
 An entry is `automation/<name>:` with `uri`, `inputs`, and `disabled` or `enabled`."""
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from server import template
@@ -87,17 +87,23 @@ def problems(text: str) -> list[tuple[int, str]]:
         return [(int(str(error.details.get("line", 1))), reason(error))]
 
 
-def handlers(text: str, trigger: str, values: dict[str, Any], host: Host) -> Iterator[Handler]:
+def handlers(
+    text: str, trigger: str, values: dict[str, Any], host: Host, only: Collection[str] | None = None
+) -> Iterator[Handler]:
     """Returns the enabled automations of a binding in order, without missing ones and those with another trigger.
 
-    Raises KataSyntax for a binding that cannot be parsed or evaluated."""
-    for each in binding_candidates(text, trigger, values, host):
+    only: the names of the entries to consider; None for all. Raises KataSyntax for a binding that cannot be parsed or
+    evaluated."""
+    for each in binding_candidates(text, trigger, values, host, only):
         if each.handler is not None:
             yield each.handler
 
 
-def binding_candidates(text: str, trigger: str, values: dict[str, Any], host: Host) -> Iterator[BindingCandidate]:
-    """Returns every entry of a binding in order, and whether it runs. Raises KataSyntax."""
+def binding_candidates(
+    text: str, trigger: str, values: dict[str, Any], host: Host, only: Collection[str] | None = None
+) -> Iterator[BindingCandidate]:
+    """Returns every entry of a binding, or `only` those of these names, in order, and whether it runs. Raises
+    KataSyntax."""
     dictionary = values if isinstance(values, Dictionary) else Dictionary(values, host.load)
     around, budget = Surroundings(zone=host.zone, host=host.functions()), Budget()
 
@@ -108,6 +114,8 @@ def binding_candidates(text: str, trigger: str, values: dict[str, Any], host: Ho
 
     evaluator = Generic(Environment(values=dictionary, render=render))
     for name, (key, line, tree) in entries(text).items():
+        if only is not None and name not in only:
+            continue
         disabling = _disabling(tree, evaluator, key)
         if disabling:
             yield BindingCandidate(key, line, reason=f"its `{disabling}` is true", is_off=True)

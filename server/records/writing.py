@@ -9,7 +9,7 @@ from typing import Any
 from server.context import Context
 from server.record_types import traits
 from server.record_types.record_type import Change, Record, RecordType
-from server.record_types.shared import checks
+from server.record_types.shared import checks, deletions
 from server.record_types.shared.relation_tables import REMAINS
 from server.record_types.traits.links import UNLINKED
 from server.records import activity, administrative_acts, changes, event_publishing, sent_values
@@ -215,6 +215,7 @@ class RecordWriter(RecordReader):
             tx.add(REMAINS, {"context": context, "record_id": id})
             self.wake()
         record_type.after_delete(record, self)
+        deletions.run_functions(self, record_type.uri, id)
         event_publishing.changed(self, "deleted", record_type, id, was)
 
     def clear(self, context: str, id: int) -> bool:

@@ -25,6 +25,7 @@ _BLANKS = re.compile(r"[\f\v]")
 FIELD_NAMES = frozenset(("org_id", "subject"))  # fields of tickets that are set besides custom fields
 STATUSES = ("open", "waiting", "closed")  # besides names of statuses, by their ids
 RECORDS = {"group": "group", "macro": "automation", "snippet": "snippet", "worker": "worker"}  # part kind: record type
+NAMED = frozenset((*RECORDS.values(), "bucket", "custom_field", "ticket_status"))  # types of the records of steps
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from statistics import median
 from typing import Any
 from urllib.request import urlopen
 
-from tests.bench import keeping, outgoing, pages, report, runs, signing, soak, streaming, usable
+from tests.bench import keeping, outgoing, pages, report, rules, runs, signing, soak, streaming, usable
 from tests.bench.load import Measured, Plan
 from tests.bench.process import ROOT, Server
 from tests.bench.scenarios import ASKING, NOTING, SCENARIOS, Desk, Scenario, webhook
@@ -38,6 +38,7 @@ SIGNING = "signing"  # the same: responses to others while many sign in
 STREAMING = "streams"  # the same: requests next to streams
 INBOXES = "inboxes"  # the same: requests next to the open inboxes of many workers
 OUTGOING = "outgoing"  # the same: tickets composed next to outgoing webhooks
+RULES = "rules"  # the same: tickets that arrive with rules
 NONE = "none"  # measures no scenario
 OTHERS = 4  # clients whose requests are measured in the meantime
 
@@ -90,7 +91,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m tests.bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    names = [*(scenario.name for scenario in SCENARIOS), PAGES, USABLE, SIGNING, STREAMING, INBOXES, OUTGOING]
+    names = [*(scenario.name for scenario in SCENARIOS), PAGES, USABLE, SIGNING, STREAMING, INBOXES, OUTGOING, RULES]
     parser.add_argument("--tickets", type=numbers, default=[1000, 100_000], metavar="N,N", help="1000,100000")
     parser.add_argument("--clients", type=numbers, default=[1, 16], metavar="N,N", help="1,16")
     parser.add_argument("--scenarios", type=lambda text: text.split(","), default=names, help=",".join([*names, NONE]))
@@ -214,6 +215,9 @@ def measure_others(desk: Desk, server: Server, asked: argparse.Namespace) -> boo
         STREAMING: lambda: iter(streaming.lines(desk, run_half)),
         INBOXES: lambda: iter(streaming.inbox_lines(desk, run_half)),
         OUTGOING: lambda: outgoing.lines(desk, run_half, asked.seconds),
+        RULES: lambda: rules.lines(
+            desk, server, lambda requests: half(server, requests, streaming.CLIENTS, asked.seconds)
+        ),
     }
     done = [printed(name, lines()) for name, lines in measurements.items() if name in asked.scenarios]
     return all(done)

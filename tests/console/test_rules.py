@@ -99,6 +99,17 @@ def test_mistakes_are_shown_at_their_fields(signed_in: Visitor, nora: Api, word:
     assert "Choose when it runs" in text_of(page.text)
 
 
+def test_a_step_whose_group_was_deleted_says_so(signed_in: Visitor, nora: Api, word: str) -> None:
+    group = nora.create("group", name=word).ok()["id"]
+    two = form(word, "status:open") | {"steps": "2", "steps-1-kind": "move", "steps-1-place": f"group:{group}"}
+    assert signed_in.send(f"{BASE}/new", two).headers["Location"] == BASE
+    nora.delete(f"/rest/records/group/{group}.json").ok()
+    [id] = nora.found("automation", f'name:"rule.{word}"')
+    page = signed_in.get(f"{BASE}/{id}").text
+    assert "2. Move to a group or bucket, To: The group with the ID" in text_of(page)
+    assert 'id="steps-1-place-error"' in page
+
+
 def test_tickets_that_match_now_are_listed(signed_in: Visitor, nora: Api, word: str) -> None:
     for number in range(2):
         nora.create("ticket", subject=f"{word} {number}", group_id=nora.ids["support"]).ok()

@@ -161,7 +161,23 @@ def test_mistakes_are_found_at_their_fields(desk: Post) -> None:
     assert fields == ["conditions.0", "steps.0.place", "title"]
 
 
-def test_a_rule_whose_group_was_deleted_is_switched_off_and_does_nothing(desk: Post) -> None:
+def test_a_rule_is_switched_off_once_a_record_that_it_names_is_deleted(desk: Post) -> None:
+    group, worker = desk.create("group", name="Short-lived"), desk.milo
+    moves = rule(desk, "Move", ["created"], [*HOT, {"kind": "move", "place": f"group:{group}"}])
+    runs_macro = [{"kind": "macro", "macro_id": (gone := macro(desk)), "worker_id": str(desk.nora)}]
+    macros = rule(desk, "Macro", ["created"], runs_macro)
+    stays = rule(desk, "Stay", ["created"], [{"kind": "assign", "worker_id": str(worker)}])
+    ctx = desk.context(desk.nora)
+    for uri, id in (("group", group), ("automation", int(gone))):
+        records.delete(ctx, uri, id)
+    desk.run_due()
+    assert [rule_list.find(ctx, each).is_off for each in (moves, macros, stays)] == [True, True, False]
+    found = records.search(ctx, "notification", SearchRequest("activity:automation.rule.off"))
+    assert any("2. Move to a group or bucket: " in each["message"] for each in found["results"])
+    assert rule_list.lost_records(ctx, rule_list.find(ctx, moves))[0][0] == "steps.1.place"
+
+
+def test_a_rule_whose_group_was_deleted_does_nothing(desk: Post) -> None:
     group = desk.create("group", name="Short-lived")
     steps = [{"kind": "importance", "importance": "90"}, {"kind": "move", "place": f"group:{group}"}]
     id = rule(desk, "Move", ["created"], steps)

@@ -76,6 +76,12 @@ class RuleEditor:
         self.trial: list[TrialStep] | None = None
         self.asks = False
 
+    def find_lost(self) -> None:
+        """Adds a mistake for each record that its steps name and that no longer exists."""
+        if self.rule is not None:
+            for field, problem in rule_list.lost_records(self.visit.ctx, self.rule):
+                self.form.fail(field.replace(".", "-"), sentence(problem))
+
     # -- the submitted form --------------------------------------------------------------------------------------------
 
     def read(self) -> "RuleEditor":

@@ -59,7 +59,9 @@ def create(visit: Visit) -> PageResponse:
 def show(visit: Visit) -> PageResponse:
     """The form of a rule, and its runs."""
     rule = rule_list.find(visit.ctx, visit.id)
-    return _shown(visit, RuleEditor(visit, rule, rule.form.values if rule.form is not None else {}))
+    editor = RuleEditor(visit, rule, rule.form.values if rule.form is not None else {})
+    editor.find_lost()
+    return _shown(visit, editor)
 
 
 @page("POST", f"{BASE}/{{id}}", "admin", form_bytes=FORM_BYTES)

@@ -10,7 +10,7 @@ from server.automation.bound_automations import FIELD, tree_text
 from server.automation.commands.functions import automation_name
 from server.errors import BadQuery, Invalid, KataSyntax, Mistakes
 from server.kata.kata_parser import Tree
-from server.record_types.parts import Change, Record, Writing
+from server.record_types.parts import Change, Reading, Record, Writing
 from server.record_types.shared.secrets import random_text
 from server.record_types.shared.triggers import RULE
 from server.records.reading import RecordReader
@@ -80,13 +80,13 @@ def require_query(writing: Writing, query: str, field: str) -> None:
         raise Invalid(error.message, field=field, position=error.details.get("position", 0)) from None
 
 
-def missing(form: RuleForm, writing: Writing) -> list[tuple[str, str]]:
+def missing(form: RuleForm, reading: Reading) -> list[tuple[str, str]]:
     """Returns (field, problem) of each record that the steps name and that does not exist."""
     problems = []
     for each in steps.references(form.steps):
-        record = writing.record(each.uri, each.id)
+        record = reading.record(each.uri, each.id)
         if record is None or (each.uri == "automation" and not record["script"]):
-            label = writing.registry.type(each.uri).label_names[0].lower()
+            label = reading.registry.type(each.uri).label_names[0].lower()
             problem = _("the {record} with the ID {id} no longer exists; choose another one", record=label, id=each.id)
             problems.append((f"steps.{each.place}.{each.part}", problem))
     return problems
@@ -154,9 +154,9 @@ def automation_of(tree: Tree) -> str:
     return automation_name(tree_text(tree, "uri")).lower()
 
 
-def binding(writing: Writing) -> tuple[int, str]:
+def binding(reading: Reading) -> tuple[int, str]:
     """Returns the id and the text of the binding of rules."""
-    event: Any = writing.find("automation_event", name=EVENT)
+    event: Any = reading.find("automation_event", name=EVENT)
     return event["id"], str(event[FIELD])
 
 

@@ -185,6 +185,16 @@ def move(ctx: Context, id: int, steps: int) -> None:
     ctx.service.store.write(write)
 
 
+def lost_records(ctx: Context, rule: TicketRule) -> list[tuple[str, str]]:
+    """Returns (field of the form, problem) of each record that the steps of a rule name and that no longer exists.
+    Raises AdminOnly."""
+    ctx.require_admin(DOING)
+    form = rule.form
+    if form is None:
+        return []
+    return ctx.service.store.read(lambda tx: rule_building.missing(form, RecordReader(ctx, tx)))
+
+
 # -- what would match -------------------------------------------------------------------------------------------------
 
 

@@ -20,12 +20,14 @@ from server.jobs.job_queue import JobQueue, job
 from server.people.administrators import administrators
 from server.record_types.shared.triggers import RULE
 from server.records.event_publishing import record_values
+from server.records.reading import RecordReader
 from server.records.writing import RecordWriter
+from server.rules import steps
 from server.store.statements import slot
 from server.store.transaction import Transaction
 from server.template.values import truthy
 from server.tickets.rule_events import EVENT
-from server.translation import N_
+from server.translation import N_, shown
 
 KIND = "rules"
 POINT = "automation.rule.off"
@@ -63,7 +65,9 @@ def run_rules(service: Service, payload: dict[str, Any], now: int) -> None:
     values = values_of(ticket_id, events, payload["fields"])
     rules, text = service.store.read(lambda tx: _rules(ctx, tx))
     try:
-        handlers = list(bindings.handlers(text, RULE, values, ServiceHost(ctx)))
+        names = {rules[id].name.lower() for id in payload["rules"] if id in rules}
+        only = {name for name, each in bindings.entries(text).items() if rule_building.automation_of(each[2]) in names}
+        handlers = list(bindings.handlers(text, RULE, values, ServiceHost(ctx), only))
     except HelpdeskError as error:
         message = f"{EVENT}: its binding fails: {error.message}"
         service.store.write(lambda tx: ServiceHost(ctx).log(tx, "", [LogEntry(3, "", message)]))
@@ -75,9 +79,9 @@ def run_rules(service: Service, payload: dict[str, Any], now: int) -> None:
         if ctx.depth > MAX_DEPTH:
             _record(ctx, rule, ticket_id, events, LIMIT, f"after {MAX_DEPTH} automations that caused each other")
             continue
-        problems = _problems(ctx, rule)
-        if problems:
-            switch_off(ctx, rule, problems[0])
+        lost = problems(ctx, rule)
+        if lost:
+            switch_off(ctx, rule, lost[0])
             continue
         zone = rule.form.zone if rule.form is not None else "UTC"
         result = perform(_context(service, payload, now, zone), each.automation, values | {"inputs": each.inputs})
@@ -99,16 +103,20 @@ def values_of(ticket_id: int, events: Sequence[str], fields: Sequence[str] = ())
 def _rules(ctx: Context, tx: Transaction) -> tuple[dict[int, TicketRule], str]:
     """Returns the rules by their ids, and their binding."""
     rules = {each.id: each for each in rule_list.in_order(ctx, tx)}
-    return rules, rule_building.binding(RecordWriter(ctx, tx))[1]
+    return rules, rule_building.binding(RecordReader(ctx, tx))[1]
 
 
-def _problems(ctx: Context, rule: TicketRule) -> list[str]:
-    """Returns what keeps a rule from running: records that its steps name and that no longer exist."""
+def problems(ctx: Context, rule: TicketRule) -> list[str]:
+    """Returns what keeps a rule from running: its steps that name a record that no longer exists, and the record."""
     form = rule.form
     if form is None:
         return []
-    read = ctx.service.store.read
-    return [problem for _field, problem in read(lambda tx: rule_building.missing(form, RecordWriter(ctx, tx)))]
+    found = ctx.service.store.read(lambda tx: rule_building.missing(form, RecordReader(ctx, tx)))
+    places = [int(field.split(".")[1]) for field, _problem in found]
+    return [
+        f"{place + 1}. {shown(steps.kind_of(form.steps[place]).label)}: {problem}"
+        for place, (_field, problem) in zip(places, found, strict=True)
+    ]
 
 
 def _outcome(result: RunResult) -> tuple[str, str]:
