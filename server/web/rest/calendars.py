@@ -25,5 +25,7 @@ from server.web.routes import Parameter, endpoint
     ),
 )
 def add_holidays(call: EndpointCall) -> dict[str, Any]:
-    added = holidays.add(call.ctx, call.id, call.params.text("days", required=True), is_yearly=call.params.flag("is_yearly"))
+    added = holidays.add(
+        call.ctx, call.id, call.params.text("days", required=True), is_yearly=call.params.flag("is_yearly")
+    )
     return {"calendar_id": call.id, "event_ids": list(added.ids), "count": len(added.ids), "known": added.known}
