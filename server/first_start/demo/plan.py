@@ -62,6 +62,23 @@ class PlannedTicket:
     next_mail: Step | None = None
 
     @property
+    def tags(self) -> list[str]:
+        """Names of the tags that its subject, first mail and customer have."""
+        text = f"{self.subject}\n{self.steps[0].text}".lower()
+        return [
+            each["name"]
+            for each in desk.content()["tag"]
+            if self.customer.org in each.get("orgs", ()) or any(word in text for word in each.get("words", ()))
+        ]
+
+    def waits_for(self, step: Step) -> str:
+        """Returns the name of the status after a reply, "" for none: of one that waits for parts, or for an answer."""
+        if step.status != WAITING or self.story.ends != CLOSED:
+            return ""
+        names = [each["name"] for each in desk.content()["status"] if self.story.group in each["groups"]]
+        return names[self.number % len(names)] if names and self.number % 5 else ""
+
+    @property
     def status(self) -> str:
         """The status after the last step."""
         return self.steps[-1].status
@@ -312,14 +329,19 @@ def _day_time(rand: Random, at: int) -> int:
 
 
 def _office_time_before(now: int, seconds: int) -> int:
-    """Returns the time since which this many seconds of office hours have passed, Monday to Friday in UTC."""
+    """Returns the time since which this many seconds of office hours have passed, in UTC."""
     day = now // DAY * DAY
     while True:
         opened, closed = day + OPEN_HOUR * HOUR, min(day + CLOSE_HOUR * HOUR, now)
-        passed = max(closed - opened, 0) if datetime.fromtimestamp(day, UTC).weekday() < 5 else 0
+        passed = max(closed - opened, 0) if _is_working_day(datetime.fromtimestamp(day, UTC)) else 0
         if passed >= seconds:
             return closed - seconds
         seconds, day = seconds - passed, day - DAY
+
+
+def _is_working_day(day: datetime) -> bool:
+    is_holiday = any((each.month, each.day) == (day.month, day.day) for each in desk.holidays())
+    return day.weekday() < 5 and not is_holiday
 
 
 def _working_time(rand: Random, at: int) -> int:
