@@ -639,12 +639,12 @@ def run(
 
 def test_an_empty_folder_becomes_a_desk(run: Callable[..., Any], tmp_path: Path) -> None:
     code, out, err = run()
-    assert code == 0 and out.startswith("400 tickets with ") and "8 workers in 3 groups" in out
+    assert code == 0 and out.startswith("520 tickets with ") and "8 workers in 3 groups" in out
     assert all(" a second, about " in line for line in err.splitlines())  # progress, if the command takes long
     assert f"helpdesk serve --data {tmp_path / 'data'}` and open the setup link" in out
     code, out, err = run()
     assert (code, out) == (1, "") and "already exists" in err
-    assert run("--remove")[:2] == (0, "400 tickets removed, with everything that belonged to them\n")
+    assert run("--remove")[:2] == (0, "520 tickets removed, with everything that belonged to them\n")
     code, out, err = run("--remove")
     assert (code, out) == (1, "") and "no demo data" in err
 

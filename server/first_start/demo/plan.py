@@ -15,7 +15,7 @@ from server.first_start.demo.desk import Person
 from server.first_start.demo.stories import Story, Turn, stories
 from server.first_start.demo.story_words import Words, days_around
 
-TICKETS = 400
+TICKETS = 520
 SPAM, DELETED = 18, 6  # included in TICKETS
 MINE, MINE_WAITING = 8, 3  # open and waiting tickets of the first administrator
 SEED = 2027
@@ -27,6 +27,7 @@ UNWANTED_DAYS = 24  # deleted tickets are purged after some time
 OPEN_HOUR, CLOSE_HOUR = 7, 17  # UTC
 STALLED = 0.2  # share of recent conversations that wait for a long time
 STALLED_DAYS = 5  # the longest time that customers wait for a reply
+BUSY = (2, 5, 10, 14, 13, 11, 7, 8, 11, 10, 8, 5, 4, 3, 2)  # new tickets by hour of the day, from six in UTC
 RESPONSE_HOURS = 8  # office hours until the first response is due
 DUE_MINUTES = (-620, -410, -190, -45, 20, 40, 90, 150, 260, 420)  # office minutes until unanswered tickets are due
 
@@ -141,9 +142,10 @@ def _new(rand: Random, now: int) -> list[tuple[int, Story]]:
 def _legitimate(rand: Random, now: int) -> Iterator[tuple[int, Story]]:
     """Yields starts and stories of legitimate tickets: more recent than old ones, and no story twice in a row."""
     count = TICKETS - SPAM - DELETED - len(DUE_MINUTES)
-    ages = sorted((365 * rand.random() ** 1.9 for _ in range(count)), reverse=True)
+    ages = sorted((365 * rand.random() ** 1.7 for _ in range(count)), reverse=True)
     for age, story in zip(ages, _rounds(rand, [each for each in stories() if each.ends == CLOSED]), strict=False):
-        yield min(_day_time(rand, now - int(age * DAY)), now - rand.randint(600, 2 * HOUR)), story
+        at = _day_time(rand, now - int(age * DAY))
+        yield min(_busy_time(rand, at) if age > 2 else at, now - rand.randint(600, 2 * HOUR)), story
 
 
 def _unwanted(rand: Random, now: int) -> Iterator[tuple[int, Story]]:
@@ -337,6 +339,12 @@ def _office_time_before(now: int, seconds: int) -> int:
         if passed >= seconds:
             return closed - seconds
         seconds, day = seconds - passed, day - DAY
+
+
+def _busy_time(rand: Random, at: int) -> int:
+    """Returns a time of the same day: most often in the morning, less at noon, and sometimes in the evening."""
+    hour = rand.choices(range(6, 6 + len(BUSY)), BUSY)[0]
+    return at // DAY * DAY + hour * HOUR + rand.randrange(HOUR)
 
 
 def _is_working_day(day: datetime) -> bool:
