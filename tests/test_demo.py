@@ -22,8 +22,9 @@ from server.__main__ import main
 from server.access.logins import WORKER_LOGIN
 from server.access.tokens import TOKEN
 from server.automation import examples
+from server.automation.macros import forms, macro_result
 from server.automation.macros import listing as macros
-from server.automation.macros import macro_result
+from server.automation.rules import rule_building
 from server.context import Context
 from server.errors import AdminOnly, Conflict
 from server.first_start import builtin_records, demo, setup, to_do
@@ -40,12 +41,16 @@ from server.first_start.demo.plan import (
     for_first_administrator,
 )
 from server.first_start.demo.stories import stories
+from server.imports import holidays
 from server.jobs.job_queue import JOB
 from server.people import app_tokens
 from server.people.sign_in import Peer
 from server.record_types.shared.relation_tables import CHANGE
+from server.record_types.shared.triggers import RULE
 from server.store import blobs, lock
 from server.tickets.reply import reply
+from server.tickets.rule_events import RULE_EVENT
+from server.tickets.types.snippet import SNIPPET_USE
 from tests import databases
 from tests.records.desk import NOW, Desk
 from tests.telling import telling
@@ -399,15 +404,58 @@ def test_macros_do_what_they_say(filled: Filled) -> None:
     for group in ("Hardware", "Orders"):
         (ticket,) = desk.found("ticket", f"group:(name:{group}) status:open limit:1", by=nora)[:1]
         labels[group] = {each.label: each for each in macros.usable(ctx, ticket)}
-    assert set(labels["Orders"]) == {"Promise a call", "Close as solved"}
+    assert set(labels["Orders"]) == {"Promise a call", "Close as solved", "Order a spare part", "Ask for details"}
     assert set(labels["Hardware"]) == {*labels["Orders"], "Ask for the serial number"}
-    assert all(each.more for each in labels["Hardware"].values())
+    assert sum(bool(each.more) for each in labels["Hardware"].values()) == 3
     for each in labels["Hardware"].values():
         given = macros.values_of(ctx, ticket) | {"inputs": {}}
         found = examples.simulate(ctx, each.automation, given)
         done = macro_result.read(found.returned, nora)
-        assert found.state == "return" and done.reply and done.changes["status"], (each.label, found.message)
+        status = done.changes.get("status") or done.changes.get("status_name_id")
+        assert found.state == "return" and done.reply and status, (each.label, found.message)
         assert "{" not in done.reply + done.note and done.sends == (each.label == "Close as solved")
+
+
+def test_tickets_have_tags_and_named_statuses(filled: Filled) -> None:
+    desk = filled.desk
+    for name in ("vip", "damaged", "spare part", "refund", "idea"):
+        assert desk.found("ticket", f'tag:"{name}"'), name
+    for name in ("Waiting for customer", "Waiting for supplier"):
+        assert desk.found("ticket", f'status:"{name}"') and desk.found("ticket", f'status:waiting status:"{name}"'), (
+            name
+        )
+    assert desk.found("ticket", f'-status:waiting status:"{name}"') == []
+
+
+def test_rules_are_built_by_form_and_send_nothing(filled: Filled) -> None:
+    desk = filled.desk
+    rows = [desk.row("automation", id) for id in desk.found("automation", f"trigger:{RULE}")]
+    of_rules = [rule_building.form_of(each) for each in rows]
+    assert [each["name"] for each in rows] == [
+        "rule.vip-first", "rule.tag-damaged-goods", "rule.remind-the-owner-of-a-missed-target",
+    ]  # fmt: skip
+    assert {step["kind"] for form in of_rules if form is not None for step in form.steps} == {
+        "importance", "tags", "notify",
+    }  # fmt: skip
+    assert desk.read(lambda tx: tx.find(RULE_EVENT)) == []  # they do not run on the tickets of the demo
+
+
+def test_a_group_assigns_in_turn_while_a_colleague_is_away(filled: Filled) -> None:
+    desk, nora = filled.desk, filled.nora
+    assert len(desk.found("group", "assigns:round_robin", by=nora)) == 1
+    (away,) = (desk.row("worker", id) for id in desk.found("worker", "isAway:yes", by=nora))
+    assert away["away_stand_in_id"] and away["away_until"] > NOW
+    (calendar,) = desk.read(demo.record_ids)["calendar"]
+    assert len(holidays.of_calendar(desk.context(nora), calendar)) == 4
+    assert len(desk.found("kb_article", "")) == 4
+
+
+def test_snippets_and_macros_were_used(filled: Filled) -> None:
+    desk, ids = filled.desk, filled.desk.read(demo.record_ids)["snippet"]
+    uses = [desk.row("snippet", id)["total_uses"] for id in ids]
+    by_worker = desk.read(lambda tx: tx.find(SNIPPET_USE))
+    assert min(uses) > 0 and sum(row[SNIPPET_USE.position["uses"]] for row in by_worker) == sum(uses)
+    assert all(each.uses > 0 for each in forms.list_macros(desk.context(filled.nora)) if each.name.startswith("demo."))
 
 
 def test_saved_searches_find_something(filled: Filled) -> None:
@@ -591,12 +639,12 @@ def run(
 
 def test_an_empty_folder_becomes_a_desk(run: Callable[..., Any], tmp_path: Path) -> None:
     code, out, err = run()
-    assert code == 0 and out.startswith("400 tickets with ") and "8 workers in 3 groups" in out
+    assert code == 0 and out.startswith("520 tickets with ") and "8 workers in 3 groups" in out
     assert all(" a second, about " in line for line in err.splitlines())  # progress, if the command takes long
     assert f"helpdesk serve --data {tmp_path / 'data'}` and open the setup link" in out
     code, out, err = run()
     assert (code, out) == (1, "") and "already exists" in err
-    assert run("--remove")[:2] == (0, "400 tickets removed, with everything that belonged to them\n")
+    assert run("--remove")[:2] == (0, "520 tickets removed, with everything that belonged to them\n")
     code, out, err = run("--remove")
     assert (code, out) == (1, "") and "no demo data" in err
 

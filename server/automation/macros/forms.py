@@ -343,9 +343,7 @@ def save(
     with mistakes.collect():
         steps = check(ctx, values)
     mistakes.require_none()
-    script = script_of(steps, sends)
-    form = {"steps": steps, "sends": sends, "script": _digest(script)}
-    fields = {"description": label, "script": script, "policy_kata": policy_of(steps), "form": form}
+    fields = fields_of(label, steps, sends=sends)
 
     def write(tx: Transaction) -> int:
         writing = RecordWriter(ctx, tx)
@@ -368,6 +366,13 @@ def save(
         return new_id
 
     return ctx.service.store.write(write)
+
+
+def fields_of(label: str, steps: Sequence[Step], *, sends: bool) -> dict[str, Any]:
+    """Returns the fields of the automation of a macro. steps: checked ones."""
+    script = script_of(steps, sends)
+    form = {"steps": steps, "sends": sends, "script": _digest(script)}
+    return {"description": label, "script": script, "policy_kata": policy_of(steps), "form": form}
 
 
 def delete(ctx: Context, id: int) -> bool:

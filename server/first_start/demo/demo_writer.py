@@ -9,6 +9,8 @@ from typing import Any
 from server import times
 from server.access import actor as actors
 from server.access.actor import APP
+from server.automation.macros import forms as macro_forms
+from server.automation.rules import rule_building
 from server.context import Context
 from server.contexts import GROUP, TASK, TICKET, WORKER
 from server.dataclass import dataclass
@@ -18,7 +20,7 @@ from server.first_start.demo.demo_files import DemoFile
 from server.first_start.demo.desk import Person
 from server.first_start.demo.kept import DOING, KEY, PLAIN, Ids, enroll, is_there
 from server.first_start.demo.mails import mail_of, message_id, message_ids
-from server.first_start.demo.plan import DAY, PlannedTicket, Step, conversations
+from server.first_start.demo.plan import DAY, HOUR, PlannedTicket, Step, conversations
 from server.mail.addresses import DEMO_DOMAIN, NamedAddress
 from server.mail.spam_score import HIGHEST
 from server.mailroom import incoming as reading
@@ -29,19 +31,25 @@ from server.outbox.content import MARKDOWN, Body, Signature, body_of
 from server.outbox.deliver import MailSpec
 from server.outbox.sender import NO_SENDER, default_sender
 from server.people import nicknames
+from server.people.next_owner import ROUND_ROBIN
+from server.record_types.kb.categories import PLACED
 from server.record_types.record_type import Record
-from server.record_types.shared.triggers import MACRO
+from server.record_types.shared.triggers import MACRO, RULE
 from server.record_types.task import STATUSES as TASK_STATUSES
 from server.records import changes, service_settings
 from server.records.writing import RecordWriter
+from server.rules import steps as rule_steps
 from server.store.transaction import Transaction
 from server.tickets import due_times, letter, requesters
 from server.tickets.letter import Recipients
+from server.tickets.types.snippet import SNIPPET_USE
 from server.tickets.types.ticket import STATUSES
+from server.tickets.types.ticket_parts import status_names, tags
 from server.tickets.types.ticket_parts.spam_verdict import SPAM
 from server.tickets.types.ticket_parts.status import DELETED
 
 BATCH = 80  # steps in one transaction, which delays other writes
+MARKDOWN_FORMAT = 2  # of articles
 BEGUN_DAYS = 370  # age of the demo's people
 
 Progress = Callable[[int, int], None]  # (steps done, steps in all)
@@ -140,6 +148,7 @@ def _people(writing: RecordWriter) -> "_Desk":
         raise Invalid(NO_SENDER)
     demo_desk = _Desk(writing.ctx, sender)
     past = RecordWriter(replace(writing.ctx, now=writing.now - BEGUN_DAYS * DAY), writing.tx)
+    demo_desk.mark(past)
     demo_desk.hire(past)
     demo_desk.meet(past)
     demo_desk.remember(writing)
@@ -166,6 +175,18 @@ class _Desk:
     buckets: dict[tuple[str, str], int] = field(default_factory=dict)
     addresses: dict[str, Record] = field(default_factory=dict)
     tickets: dict[int, Record] = field(default_factory=dict)
+    tags: dict[str, int] = field(default_factory=dict)
+    statuses: dict[str, int] = field(default_factory=dict)
+
+    def mark(self, writing: RecordWriter) -> None:
+        """Creates the tags and the names of statuses. One that is there already does not belong to the demo."""
+        for each in desk.content()["tag"]:
+            id = tags.tag_id(writing.tx, each["name"])
+            self.tags[each["name"]] = id or self._make(writing, "tag", {"name": each["name"], "color": each["color"]})
+        for each in desk.content()["status"]:
+            id = status_names.read(writing.tx).by_key.get(status_names.name_key(each["name"]), 0)
+            values = {"name": each["name"], "status_id": STATUSES["waiting"], "color": each["color"]}
+            self.statuses[each["name"]] = id or self._make(writing, "ticket_status", values)
 
     def hire(self, writing: RecordWriter) -> None:
         """Creates the workers, without passwords and invitations, and their groups."""
@@ -228,23 +249,26 @@ class _Desk:
         service_settings.put(writing.tx, KEY, self.ids)
 
     def furnish(self, writing: RecordWriter, own_tickets: Sequence[int]) -> None:
-        """Creates snippets, macros, searches and tasks, and gives tickets to the worker who loads the demo.
+        """Creates snippets, macros, rules, articles, searches and tasks, and gives tickets to the worker who loads the
+        demo.
 
         own_tickets: their numbers in the plan."""
         self.ids = {uri: ids for uri, ids in self.ids.items() if uri not in (*PLAIN, "calendar")}
         for each in desk.content()["snippet"]:
-            owner = {"owner__context": GROUP, "owner_id": self.groups[each["group"]]}
-            values = {"title": each["title"], "content": each["content"].strip(), "context": TICKET}
-            self._make(writing, "snippet", values | owner)
+            self._snippet(writing, each)
         for each in desk.content()["macro"]:
-            values = {name: each[name].strip() for name in ("name", "description", "script")}
-            self._make(writing, "automation", values | {"extension_id": MACRO, "policy_kata": _for(each["groups"])})
+            self._macro(writing, each)
+        for each in desk.content()["rule"]:
+            self._rule(writing, each)
+        for each in desk.content()["article"]:
+            self._article(writing, each)
         for each in desk.content()["search"]:
             values = {"name": each["name"], "query": each["query"], "context": TICKET, "owner__context": APP}
             self._make(writing, "saved_search", values | {"owner_id": 0})
         for each in desk.content()["task"]:
             self._task(writing, each)
         self.promise(writing)
+        self.share(writing)
         self.remember(writing)
         first_minute.prepare(writing, [self.tickets[each]["id"] for each in own_tickets])
         if writing.actor.worker_id:
@@ -258,6 +282,8 @@ class _Desk:
         times_of_day = {"event_start": f"{plan.OPEN_HOUR}:00", "event_end": f"{plan.CLOSE_HOUR}:00"}
         open_days = {"name": "Open", "patterns": "weekdays", "is_available": 1, "calendar_id": hours}
         writing.create("calendar_event_recurring", open_days | times_of_day)
+        for holiday in desk.holidays():
+            writing.create("calendar_event_recurring", holiday.event(hours))
         for name, group_id in self.groups.items():
             minutes = {"response_minutes": plan.RESPONSE_HOURS * 60}
             target = {"name": f"First response: {name}", "group_id": group_id, "calendar_id": hours}
@@ -268,6 +294,14 @@ class _Desk:
             if ticket["status_id"] == STATUSES["open"]:
                 due = due_times.renewed(targets, ticket, writing.now)
                 writing.set("ticket", ticket["id"], {**due, "tell_at": 0})
+
+    def share(self, writing: RecordWriter) -> None:
+        """Lets a group assign its new tickets in turn, and sends a colleague on holiday."""
+        writing.update("group", self.groups[desk.content()["in_turn"]], {"assign_way": ROUND_ROBIN})
+        absence = desk.content()["absence"]
+        away = {"away_from": writing.now, "away_until": (writing.now // DAY + absence["days"]) * DAY}
+        stand_in = self._worker_id(absence["stand_in"])
+        writing.update("worker", self._worker_id(absence["worker"]), {**away, "away_stand_in_id": stand_in})
 
     def write(self, writing: RecordWriter, steps: Sequence[_Prepared]) -> None:
         """Writes a sequence of steps."""
@@ -285,6 +319,7 @@ class _Desk:
             place = {"bucket_id": self.buckets[planned.story.group, planned.story.bucket]}
             ticket = self.tickets[planned.number] = storing.new_ticket(by, mail, place, sender["org_id"], sender["id"])
             requesters.add(by, ticket["id"], [sender["id"]], is_new_ticket=True)
+            tags.add(by.tx, ticket["id"], [self.tags[each] for each in planned.tags])
         else:
             ticket = self.tickets[planned.number]
             storing.reopen(by, _record(by, "ticket", ticket["id"]))
@@ -304,6 +339,7 @@ class _Desk:
             ticket["id"],
             {
                 "status_id": STATUSES[step.status],
+                "status_name_id": self.statuses.get(done.planned.waits_for(step), 0),
                 "owner_id": worker_id,
                 "reopen_date": step.reopen_at,
             },
@@ -359,6 +395,57 @@ class _Desk:
         id = writing.create(uri, values)
         self.ids[uri] = [*self.ids.get(uri, ()), id]
         return id
+
+    def _worker_id(self, name: str) -> int:
+        return next(self.workers[each.email] for each in desk.workers() if each.name == name)
+
+    def _snippet(self, writing: RecordWriter, entry: dict[str, Any]) -> None:
+        """Creates a snippet, with its uses by the members of its group."""
+        owner = {"owner__context": GROUP, "owner_id": self.groups[entry["group"]]}
+        values = {"title": entry["title"], "content": entry["content"].strip(), "context": TICKET}
+        id = self._make(writing, "snippet", values | owner | {"total_uses": entry["uses"]})
+        last = writing.now // HOUR * HOUR - entry["uses"] * 7 * HOUR
+        writing.set("snippet", id, {"last_used_at": last})
+        users = desk.members(entry["group"])
+        for place, each in enumerate(users):
+            uses = entry["uses"] // len(users) + (place < entry["uses"] % len(users))
+            use = {"snippet_id": id, "worker_id": self.workers[each.email], "hour": last - place * DAY, "uses": uses}
+            writing.tx.insert(SNIPPET_USE, use)
+
+    def _macro(self, writing: RecordWriter, entry: dict[str, Any]) -> None:
+        """Creates a macro: a script for the tickets of its groups, or a form for everybody."""
+        values = {"name": entry["name"], "extension_id": MACRO}
+        owner: dict[str, Any] = {}
+        if "script" in entry:
+            texts = {name: entry[name].strip() for name in ("description", "script")}
+            values |= {**texts, "policy_kata": _for(entry["groups"])}
+        else:
+            values |= macro_forms.fields_of(entry["description"], self._steps(entry), sends=False)
+            owner = {"available_context": APP, "available_id": 0}
+        id = self._make(writing, "automation", values)
+        writing.set("automation", id, {**owner, "uses": entry["uses"], "last_used_at": writing.now - DAY})
+
+    def _rule(self, writing: RecordWriter, entry: dict[str, Any]) -> None:
+        """Creates a rule, unless there is one with its title."""
+        titles = {title.casefold() for _id, title, _form in rule_building.stored_forms(writing)}
+        if entry["title"].casefold() not in titles:
+            form = entry | {"steps": self._steps(entry)}
+            self._make(writing, "automation", {"extension_id": RULE, "form": form})
+
+    def _steps(self, entry: dict[str, Any]) -> list[dict[str, str]]:
+        """Returns the checked steps of a form, in which statuses have names in place of ids."""
+        ids = {name: str(id) for name, id in self.statuses.items()}
+        return rule_steps.read(
+            [{name: ids.get(value, value) for name, value in each.items()} for each in entry["steps"]]
+        )
+
+    def _article(self, writing: RecordWriter, entry: dict[str, Any]) -> None:
+        """Creates an article of the knowledgebase, with its category if that is new."""
+        category = writing.find("kb_category", name=entry["category"])
+        category_id = category["id"] if category else self._make(writing, "kb_category", {"name": entry["category"]})
+        values = {"title": entry["title"], "content": entry["content"].strip(), "format": MARKDOWN_FORMAT}
+        id = self._make(writing, "kb_article", values)
+        writing.tx.insert(PLACED, {"article_id": id, "category_id": category_id})
 
     def _address(self, writing: RecordWriter, person: Person, org_id: int = 0) -> Record:
         """Returns the record of a person's address; an address that existed before does not belong to the demo."""

@@ -9,6 +9,8 @@ from typing import Any
 from server import resources
 from server.dataclass import dataclass
 from server.mail.addresses import DEMO_DOMAIN
+from server.record_types.calendars.holidays import Holiday
+from server.record_types.calendars.holidays import read as read_holidays
 
 OWN_HOST = f"desk.{DEMO_DOMAIN}"
 
@@ -81,6 +83,12 @@ def customers() -> dict[str, tuple[Person, ...]]:
         for kind in ("rider", "sales", "spam")
     }
     return {"shop": tuple(shops), **others}
+
+
+@cache
+def holidays() -> tuple[Holiday, ...]:
+    """Returns the days of each year on which the desk is closed."""
+    return tuple(read_holidays("\n".join(content()["holidays"])))
 
 
 @cache

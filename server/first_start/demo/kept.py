@@ -15,7 +15,9 @@ from server.store.transaction import Transaction
 DOING = "fill the service with demo data, or remove it"  # an action that requires an administrator
 KEY = "demo"  # the setting with {record type: ids}
 FIRST_MINUTE = "demo_first_minute"  # the setting of first_minute.py
-PLAIN = ("task", "snippet", "saved_search", "automation", "service_target")  # types that other records do not depend on
+# Types that other records do not depend on: of what is created after the tickets, and of what tickets have.
+PLAIN = ("task", "snippet", "saved_search", "automation", "service_target", "kb_article", "kb_category")
+MARKS = ("tag", "ticket_status")
 
 Ids = dict[str, list[int]]
 

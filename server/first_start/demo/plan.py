@@ -15,7 +15,7 @@ from server.first_start.demo.desk import Person
 from server.first_start.demo.stories import Story, Turn, stories
 from server.first_start.demo.story_words import Words, days_around
 
-TICKETS = 400
+TICKETS = 520
 SPAM, DELETED = 18, 6  # included in TICKETS
 MINE, MINE_WAITING = 8, 3  # open and waiting tickets of the first administrator
 SEED = 2027
@@ -27,6 +27,7 @@ UNWANTED_DAYS = 24  # deleted tickets are purged after some time
 OPEN_HOUR, CLOSE_HOUR = 7, 17  # UTC
 STALLED = 0.2  # share of recent conversations that wait for a long time
 STALLED_DAYS = 5  # the longest time that customers wait for a reply
+BUSY = (2, 5, 10, 14, 13, 11, 7, 8, 11, 10, 8, 5, 4, 3, 2)  # new tickets by hour of the day, from six in UTC
 RESPONSE_HOURS = 8  # office hours until the first response is due
 DUE_MINUTES = (-620, -410, -190, -45, 20, 40, 90, 150, 260, 420)  # office minutes until unanswered tickets are due
 
@@ -60,6 +61,23 @@ class PlannedTicket:
     subject: str
     steps: list[Step] = field(default_factory=list)
     next_mail: Step | None = None
+
+    @property
+    def tags(self) -> list[str]:
+        """Names of the tags that its subject, first mail and customer have."""
+        text = f"{self.subject}\n{self.steps[0].text}".lower()
+        return [
+            each["name"]
+            for each in desk.content()["tag"]
+            if self.customer.org in each.get("orgs", ()) or any(word in text for word in each.get("words", ()))
+        ]
+
+    def waits_for(self, step: Step) -> str:
+        """Returns the name of the status after a reply, "" for none: of one that waits for parts, or for an answer."""
+        if step.status != WAITING or self.story.ends != CLOSED:
+            return ""
+        names = [each["name"] for each in desk.content()["status"] if self.story.group in each["groups"]]
+        return names[self.number % len(names)] if names and self.number % 5 else ""
 
     @property
     def status(self) -> str:
@@ -124,9 +142,10 @@ def _new(rand: Random, now: int) -> list[tuple[int, Story]]:
 def _legitimate(rand: Random, now: int) -> Iterator[tuple[int, Story]]:
     """Yields starts and stories of legitimate tickets: more recent than old ones, and no story twice in a row."""
     count = TICKETS - SPAM - DELETED - len(DUE_MINUTES)
-    ages = sorted((365 * rand.random() ** 1.9 for _ in range(count)), reverse=True)
+    ages = sorted((365 * rand.random() ** 1.7 for _ in range(count)), reverse=True)
     for age, story in zip(ages, _rounds(rand, [each for each in stories() if each.ends == CLOSED]), strict=False):
-        yield min(_day_time(rand, now - int(age * DAY)), now - rand.randint(600, 2 * HOUR)), story
+        at = _day_time(rand, now - int(age * DAY))
+        yield min(_busy_time(rand, at) if age > 2 else at, now - rand.randint(600, 2 * HOUR)), story
 
 
 def _unwanted(rand: Random, now: int) -> Iterator[tuple[int, Story]]:
@@ -312,14 +331,25 @@ def _day_time(rand: Random, at: int) -> int:
 
 
 def _office_time_before(now: int, seconds: int) -> int:
-    """Returns the time since which this many seconds of office hours have passed, Monday to Friday in UTC."""
+    """Returns the time since which this many seconds of office hours have passed, in UTC."""
     day = now // DAY * DAY
     while True:
         opened, closed = day + OPEN_HOUR * HOUR, min(day + CLOSE_HOUR * HOUR, now)
-        passed = max(closed - opened, 0) if datetime.fromtimestamp(day, UTC).weekday() < 5 else 0
+        passed = max(closed - opened, 0) if _is_working_day(datetime.fromtimestamp(day, UTC)) else 0
         if passed >= seconds:
             return closed - seconds
         seconds, day = seconds - passed, day - DAY
+
+
+def _busy_time(rand: Random, at: int) -> int:
+    """Returns a time of the same day: most often in the morning, less at noon, and sometimes in the evening."""
+    hour = rand.choices(range(6, 6 + len(BUSY)), BUSY)[0]
+    return at // DAY * DAY + hour * HOUR + rand.randrange(HOUR)
+
+
+def _is_working_day(day: datetime) -> bool:
+    is_holiday = any((each.month, each.day) == (day.month, day.day) for each in desk.holidays())
+    return day.weekday() < 5 and not is_holiday
 
 
 def _working_time(rand: Random, at: int) -> int:

@@ -7,9 +7,9 @@ from dataclasses import replace
 from server.access.actor import APP
 from server.context import Context
 from server.first_start.demo import first_minute
-from server.first_start.demo.kept import DOING, FIRST_MINUTE, KEY, PLAIN, record_ids, ticket_ids
+from server.first_start.demo.kept import DOING, FIRST_MINUTE, KEY, MARKS, PLAIN, record_ids, ticket_ids
 from server.jobs.job_queue import JOB
-from server.record_types.shared.relation_tables import REQUESTER
+from server.record_types.shared.relation_tables import REQUESTER, TICKET_STATUS_NAME
 from server.records import service_settings
 from server.records.writing import RecordWriter
 from server.store.statements import in_list, slot
@@ -51,7 +51,9 @@ def _delete_tickets(writing: RecordWriter, ids: Sequence[int]) -> None:
 
 def _rest(writing: RecordWriter) -> None:
     ids = record_ids(writing.tx)
-    for uri in PLAIN:
+    for id in ids.get("ticket_status", ()):
+        writing.tx.delete(TICKET_STATUS_NAME, ticket_status_id=id)  # the names would stay, for saved searches
+    for uri in (*PLAIN, *MARKS):
         _delete(writing, uri, ids.get(uri, ()))
     for id in _there(writing, "worker", ids.get("worker", ())):
         writing.update("worker", id, {"is_disabled": 1})  # also deletes tokens that somebody created for them
