@@ -116,7 +116,7 @@ MINIMAL: dict[str, Callable[[Api], Fields]] = {
     "service_target": lambda api: {"name": "Answer within an hour", "response_minutes": 60},
     "snippet": lambda api: {"title": "Greeting", "content": "Hello {{first_name}}"} | APP,
     "tag": lambda api: {"name": f"tag {number()}"},
-    "ticket_status": lambda api: {"name": f"status {number()}", "status": "waiting"},
+    "ticket_status": lambda api: {"name": f"status {number()}", "status_id": 1},
     "task": lambda api: {"title": "Count the stock"},
     "ticket": lambda api: {"subject": "Pump leak", "group_id": api.ids["support"]},
     "time_entry": lambda api: {"mins": "15", "worker_id": api.ids["nora"]},

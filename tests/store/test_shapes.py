@@ -29,6 +29,7 @@ KEYED = {
     "server/automation/uses.py",
     "server/counting/combinations.py",
     "server/counting/chart_points.py",
+    "server/queries/reports/figures.py",
     "server/search/select.py",
     "server/tickets/customer.py",
 }

@@ -33,6 +33,7 @@ from server.records.writing import RecordWriter
 from server.rules import steps as rule_steps
 from server.rules.steps import KINDS, MACRO_KINDS, NamedRecord, Step, StepKind, Tree
 from server.store.statements import in_list, slot
+from server.store.tables import table_named
 from server.store.transaction import Transaction
 from server.tickets import assignment
 from server.translation import Words, _, about_field, lazy_gettext, shown
@@ -404,11 +405,12 @@ def restore(ctx: Context, id: int) -> str:
     return ctx.service.store.write(write)
 
 
-def count_use(tx: Transaction, automation: Any, id: int, now: int) -> None:
-    """Counts a run in the transaction of its changes. automation: the table."""
+def count_use(tx: Transaction, id: int, now: int) -> None:
+    """Counts a run in the transaction of its changes."""
+    table = table_named("automation")
     tx.run(
-        lambda: automation.update({automation.uses: automation.uses + 1, automation.last_used_at: slot(0)}).where(
-            automation.id == slot(1)
+        lambda: table.update({table.c.uses: table.c.uses + 1, table.c.last_used_at: slot(0)}).where(
+            table.c.id == slot(1)
         ),
         (now, id),
     )

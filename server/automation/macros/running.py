@@ -129,7 +129,7 @@ def _do(ctx: Context, macro: Macro, ticket_id: int, done: MacroResult, send_at: 
             properties.change(ctx, ticket_id, done.changes, {})
         entry = {"target": writing.label("ticket", ticket_id), "macro": macro.label}
         writing.log(POINT, TICKET, ticket_id, entry)
-        forms.count_use(writing.tx, writing.registry.type("automation").table.sql, macro.id, ctx.now)
+        forms.count_use(writing.tx, macro.id, ctx.now)
 
     delivery = None
     if sends and done.reply:

@@ -18,7 +18,6 @@ from server.jobs.scheduler import periodic
 from server.rules.rule_form import SINCE, TIME
 from server.store.statements import slot
 from server.store.store_local import StoreLocal
-from server.store.tables import table_named
 from server.store.transaction import Transaction
 from server.tickets.rule_events import RULE_EVENT
 from server.translation import N_
@@ -159,9 +158,9 @@ def _due(ctx: Context, tx: Transaction, rule: TicketRule) -> list[int]:
 def _claim(ctx: Context, tx: Transaction, rule: TicketRule, ids: Sequence[int]) -> None:
     """Marks tickets as handled by a rule for the time that has passed, and adds their jobs."""
     assert rule.form is not None
-    column = SINCE[rule.form.since][2]
-    ticket: Any = table_named("ticket")
+    column, table = SINCE[rule.form.since][2], ctx.service.registry.type("ticket").table
     for id in ids:
-        at = tx.value(lambda: ticket.select(getattr(ticket.c, column)).where(ticket.c.id == slot(0)), (id,))
+        row = tx.get(table, id)
+        at = row[table.position[column]] if row else 0
         tx.put(RULE_DONE, {"automation_id": rule.id, "ticket_id": id, "at": int(at or 0)})
         rule_runs.add_job(ctx, tx, TicketEvents(id, [TIME]), [rule.id])

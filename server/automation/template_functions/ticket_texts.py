@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from server.automation.template_functions import template_function
+from server.digits import id_in
 from server.errors import TemplateFailed
 from server.outbox.content import Placeholders
 from server.records import records
@@ -54,5 +55,4 @@ def _may_read(host: "ServiceHost", uri: str, id: int) -> bool:
 
 
 def _id(value: Any) -> int:
-    text = printed(value)
-    return int(text) if text.isascii() and text.isdigit() else 0
+    return id_in(printed(value)) or 0
