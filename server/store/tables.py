@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
 from functools import cache, cached_property
+from hashlib import sha256
 from typing import Any, Literal
 
 import peewee
@@ -16,6 +17,7 @@ Kind = Literal["INTEGER", "REAL", "TEXT", "BLOB", "ANY"]
 _NULLABLE: dict[str, set[str]] = {}  # the columns of each declared table that may be null
 _TYPES: dict[str, type] = {"INTEGER": int, "REAL": float, "TEXT": str}
 DAY = 86_400
+MAX_NAME_CHARS = 63  # PostgreSQL cuts off longer names
 EMPTY: dict[str, Any] = {"INTEGER": 0, "REAL": 0.0, "TEXT": ""}
 
 
@@ -193,7 +195,10 @@ def with_counts(tables: Iterable[Table]) -> list[Table]:
 
 def index_name(table: Table, index: Index) -> str:
     """Returns the name of an index in the database."""
-    return "{}_by_{}".format(table.name, "_".join(re.sub(r"\W", "", column) for column in index.columns))
+    name = "{}_by_{}".format(table.name, "_".join(re.sub(r"\W", "", column) for column in index.columns))
+    if len(name) > MAX_NAME_CHARS:
+        name = f"{name[: MAX_NAME_CHARS - 9]}_{sha256(name.encode()).hexdigest()[:8]}"
+    return name
 
 
 def may_be_null(table: str, column: str) -> bool:
