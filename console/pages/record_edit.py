@@ -74,8 +74,12 @@ def _type(visit: Visit) -> RecordType:
 
 
 def _own_page(visit: Visit) -> PageResponse | None:
-    """The page of administrators for such a record, which may ask for the password again; None if there is none."""
-    own = place_of(visit, _type(visit).uri, visit.record_id)
+    """The page of its own for such a record, which may ask for the password again; None if there is none. Raises
+    NotFound, Forbidden."""
+    uri = _type(visit).uri
+    own = place_of(visit, uri, visit.record_id)
+    if own and visit.record_id and not visit.actor.is_admin:
+        records.retrieve(visit.ctx, uri, visit.record_id)
     return see(own) if own else None
 
 

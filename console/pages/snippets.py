@@ -179,6 +179,12 @@ def restore(visit: Visit) -> PageResponse:
     return see(BASE)
 
 
+@page("GET", PREVIEW)
+def show_nothing(visit: Visit) -> PageResponse:
+    """The frame of a new snippet before its preview is shown."""
+    return framed(document_of(visit, ""))
+
+
 @page("GET", f"{PREVIEW}/{{id}}")
 def show_preview(visit: Visit) -> PageResponse:
     """Renders the saved text for the first ticket that the form offers, for a frame. Raises NotFound, Forbidden."""

@@ -38,7 +38,7 @@ FRAMES = (
     "/messages/",
     "/drafts/",
     "/admin/people/acknowledgements/",
-    "/-/snippets/preview/",
+    "/-/snippets/preview",
 )  # documents of mail inside pages
 CODES = {"/admin/packages/done/{code}": "done", "/records/{type}/import/{code}": "table"}
 # Required parameters of a page, and further states of pages, such as an empty or a filtered list.

@@ -42,7 +42,7 @@ QUERY = ("q", "type", "kind", "set", "tag", "name", "state", "page", "group", "n
 POLICY = ("default-src 'none'", "script-src 'self';", "style-src 'self';", "frame-ancestors 'none'", "base-uri 'none'")
 # Documents of mail: console/tickets/frames.py.
 FRAMES = re.compile(
-    r"/messages/\d+/(body|quotation)$|/drafts/\d+/preview$|/admin/people/acknowledgements/\d+$|/-/snippets/preview/\d+$"
+    r"/messages/\d+/(body|quotation)$|/drafts/\d+/preview$|/admin/people/acknowledgements/\d+$|/-/snippets/preview(/\d+)?$"
 )
 FRAME_POLICY = {
     "default-src": "'none'", "img-src": "'self' data:", "style-src": "'unsafe-inline'", "frame-ancestors": "'self'",
