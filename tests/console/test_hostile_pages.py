@@ -34,7 +34,8 @@ OF_EVERY_TYPE = re.compile(r"/search/|/records/\w+/(new|import$|\d+/(edit|delete
 SAMPLED = {"worker", "ticket", "task", "org", "address", "snippet"}
 OWN = ("/records/", "/macros/new", "/snippets/new")  # forms of records of their own
 READ_BY_ALL = "/search/reminder"  # reminders are readable by any worker, through the API as well
-LEAVING = {("POST", "/sign-out")}
+# They end their session or begin an absence, of members of their group as well.
+LEAVING = {("POST", path) for path in ("/sign-out", "/account/absence/begin", "/admin/people/absences/1/begin")}
 LEAVING_FORMS = {"/sign-out", "/account/sessions/0/end", "/account/sessions/end", "/setup/demo"}  # the last takes long
 GETS = [each for each in routes.PAGES if each.method == "GET"]
 # Parameters that pages read from their address.
@@ -54,7 +55,7 @@ ACTS = r"""own => [...document.querySelectorAll('*')].filter(each => {
   if (each.localName == 'script') return !each.src.startsWith(own + '/static/');
   const src = each.getAttribute('src') ?? '';
   const isOurs = each.localName == 'img' && /^\/(avatars|files)\/\w/.test(src)
-    || each.localName == 'iframe' && /^$|^\/(messages\/\d+\/body|drafts\/\d+\/preview)$/.test(src)
+    || each.localName == 'iframe' && /^$|^\/(messages\/\d+\/body|drafts\/\d+\/preview|-\/snippets\/preview(\/\d+)?)$/.test(src)
       && each.getAttribute('sandbox') == 'allow-same-origin allow-popups allow-popups-to-escape-sandbox';
   if (!isOurs && ['iframe', 'object', 'embed', 'base', 'style', 'img'].includes(each.localName)) return true;
   const isFit = isOurs && /^height: \d+px;$/.test(each.getAttribute('style') ?? '');

@@ -36,7 +36,7 @@ FAR = 4_000_000_000  # Unix seconds; the due time of work that must not begin du
 # Records by the word before an id in a path.
 CRUMBS = {
     "apps": "app", "people": "worker", "targets": "service_target", "tags": "tag", "contact": "contact", "org": "org",
-    "reminders": "reminder",
+    "reminders": "reminder", "rules": "rule", "macros": "macro",
     "fields": "custom_field", "sets": "custom_fieldset", "groups": "group",
     "outgoing": "outgoing", "sent": "sent",
     "buckets": "bucket", "roles": "role", "automations": "automation", "webhooks": "webhook", "deliveries": "delivery",
@@ -123,6 +123,7 @@ class World:
         self._codes()
         self.several = self._addressed()
         target_alerts.watch(self.desk.service, clock.now())  # work that the scheduler would do some time later
+        self._forms()
         self.visitor.get("/")  # where existing records tick off the list of first steps, once
         self.visitor.get(f"/notifications/{self.ids['notification']}")  # which counts as read from now on
 
@@ -326,6 +327,15 @@ class World:
         owner: dict[str, Any] = {"owner__context": "worker", "owner_id": self.ids["nora"]}
         self.nora.create("snippet", title=CANARY, content=CANARY, **owner).ok()
         self.nora.create("reminder", name=CANARY, remind_at="+1 day", worker_id=self.ids["nora"]).ok()
+
+    def _forms(self) -> None:
+        """A rule for no ticket, and a macro, as they are built by form."""
+        steps = [{"kind": "note", "text": payloads.text(1000)}]
+        form = {"title": payloads.text(100), "when": ["created"], "conditions": ["status:deleted"], "steps": steps}
+        self._make("rule", "automation", extension_id="svc.trigger.ticket.event", form=json.dumps(form))
+        macro = {"name": payloads.text(100), "owner": "svc.contexts.app:0", "do": "save", "steps": "1"}
+        macro |= {"steps-0-kind": "note", "steps-0-text": payloads.text(1000)}
+        self.ids["macro"] = int(place(self.visitor.send("/macros/new", macro)).rpartition("/")[2])
 
     def _codes(self) -> None:
         """Addresses that contain a code: a link to choose a password, and the result of an import."""
