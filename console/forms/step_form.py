@@ -17,6 +17,7 @@ from server.record_types.field_labels import field_label
 from server.record_types.shared.triggers import MACRO
 from server.rules import steps
 from server.rules.steps import FIELD_NAMES, KINDS, MAX_STEPS, Step, StepKind, StepPart
+from server.tickets import ticket_statuses
 from server.translation import _, pgettext, shown
 
 COUNT, PRESS, ADDED = "steps", "step", "added_step"  # fields: number of steps, pressed button, kind of the added step
@@ -165,6 +166,7 @@ class StepForm:
             ("open", pgettext("status", "Open")),
             ("waiting", _("Waiting")),
             ("closed", _("Closed")),
+            *((str(each.id), each.name) for each in ticket_statuses.all_of(self.visit.ctx)),
         ]
 
     def _ticket_fields(self) -> list[Option]:

@@ -32,6 +32,7 @@ LISTENING: VersionedLocal[frozenset[str]] = VersionedLocal()  # events that rule
 # Columns whose change a rule can wait for, by the name of the change.
 COLUMNS = {
     "status_id": "status",
+    "status_name_id": "status",
     "owner_id": "owner",
     "bucket_id": "place",
     "group_id": "place",

@@ -53,6 +53,19 @@ def test_a_rule_runs_on_new_tickets_that_meet_its_conditions(desk: Post) -> None
     assert (missed.ticket_id, missed.event, missed.failing) == (boat, "created", ("subject:pump*",))
 
 
+def test_rules_set_and_hear_named_statuses(desk: Post) -> None:
+    make = {"status": "open"}
+    first, second = (desk.create("ticket_status", name=name, **make) for name in ("New", "Checked"))
+    rule(desk, "Name it", ["created"], [{"kind": "status", "status": str(first)}], "subject:pump*")
+    rule(desk, "Hot once checked", ["changed"], HOT, "status:Checked", fields=["status"])
+    ticket = desk.ticket_id(subject="Pump leaks")
+    desk.run_due()
+    assert (desk.ticket(ticket)["status_name_id"], importance(desk, ticket)) == (first, 50)
+    desk.update("ticket", ticket, status_name_id=second)
+    desk.run_due()
+    assert importance(desk, ticket) == 90
+
+
 def test_any_condition_suffices_if_the_rule_says_so(desk: Post) -> None:
     rule(desk, "Either", ["created"], HOT, "subject:pump*", "subject:valve*", match="any")
     tickets = [desk.ticket_id(subject=subject) for subject in ("Pump", "Valve", "Boat")]
