@@ -133,6 +133,7 @@ def test_the_form_marks_text_inserts_placeholders_and_shows_the_preview(page: Pa
     page.get_by_text("Placeholders", exact=True).click()
     page.get_by_role("button", name="Insert {{mask}}").click()
     expect(text).to_have_value("**Hello** {{mask}}")
+    page.get_by_text("Preview", exact=True).click()
     page.get_by_role("button", name="Show preview").click()
     expect(page.frame_locator("iframe[name=snippet-preview]").locator("strong")).to_have_text("Hello")
     page.get_by_role("button", name="Save", exact=True).click()
