@@ -3,14 +3,12 @@
 import secrets
 from typing import Any
 
-import peewee
-
-from server.context import Context, Service
+from server.context import Context
 from server.dataclass import dataclass
 from server.errors import NotFound
 from server.imports import csv_rows
 from server.imports.csv_rows import CsvTable
-from server.jobs.scheduler import periodic
+from server.jobs.expiry import expire
 from server.records import records
 from server.store.statements import slot
 from server.store.tables import Column, Index, Table
@@ -126,25 +124,7 @@ def _id(tx: Transaction, code: str) -> int:
     return int(stored[0]) if stored is not None else 0
 
 
-@periodic(N_("old files to be imported"), N_("Removes them."), deletes=True)
-def forget_old(service: Service, now: int) -> int | None:
-    """Removes expired files; returns when the next one expires."""
-    next_at = service.store.read(_next_old)
-    if next_at is None or next_at > now:
-        return next_at
-    service.store.write(
-        lambda tx: tx.run(
-            lambda: CSV_UPLOAD.sql.delete().where(CSV_UPLOAD.sql.created_at <= slot(0)),
-            (now - KEPT_SECONDS,),
-        )
-    )
-    return service.store.read(_next_old)
-
-
-def _next_old(tx: Transaction) -> int | None:
-    table: Any = CSV_UPLOAD.sql
-    oldest = tx.value(lambda: table.select(peewee.fn.MIN(table.created_at)))
-    return None if oldest is None else int(oldest) + KEPT_SECONDS
+forget_old = expire(N_("old files to be imported"), N_("Removes them."), CSV_UPLOAD, "created_at", KEPT_SECONDS)
 
 
 def _drop_most(tx: Transaction, worker_id: int) -> None:

@@ -8,12 +8,9 @@ import time
 from collections.abc import Sequence
 from typing import Any, Literal
 
-import peewee
-
-from server.context import Context, Service
+from server.context import Context
 from server.dataclass import dataclass
-from server.jobs.scheduler import periodic
-from server.store.statements import slot
+from server.jobs.expiry import expire
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
 from server.translation import N_
@@ -145,22 +142,10 @@ def _values(worker_id: int, path: str, form: str, digest: str, outcome: str, now
     }
 
 
-@periodic(N_("old accepted forms"), N_("Forgets forms that were processed a month ago."), deletes=True)
-def forget_old(service: Service, now: int) -> int | None:
-    """Removes rows that are too old; returns when the next one expires."""
-    next_at = service.store.read(_next_old)
-    if next_at is None or next_at > now:
-        return next_at
-    service.store.write(
-        lambda tx: tx.run(
-            lambda: ACCEPTED_FORM.sql.delete().where(ACCEPTED_FORM.sql.claimed_at <= slot(0)),
-            (now - RETAINED_SECONDS,),
-        )
-    )
-    return service.store.read(_next_old)
-
-
-def _next_old(tx: Transaction) -> int | None:
-    table: Any = ACCEPTED_FORM.sql
-    oldest = tx.value(lambda: table.select(peewee.fn.MIN(table.claimed_at)))
-    return None if oldest is None else int(oldest) + RETAINED_SECONDS
+forget_old = expire(
+    N_("old accepted forms"),
+    N_("Forgets forms that were processed a month ago."),
+    ACCEPTED_FORM,
+    "claimed_at",
+    RETAINED_SECONDS,
+)

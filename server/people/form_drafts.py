@@ -5,12 +5,10 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-import peewee
-
-from server.context import Context, Service
+from server.context import Context
 from server.dataclass import dataclass
 from server.errors import Invalid, TooLarge
-from server.jobs.scheduler import periodic
+from server.jobs.expiry import expire
 from server.store.statements import slot
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
@@ -104,25 +102,7 @@ def is_secret(name: str) -> bool:
     return any(word in name.lower() for word in _SECRET_WORDS)
 
 
-@periodic(N_("old drafts of forms"), N_("Removes them."), deletes=True)
-def forget_old(service: Service, now: int) -> int | None:
-    """Removes drafts that are too old; returns when the next one expires."""
-    next_at = service.store.read(_next_old)
-    if next_at is None or next_at > now:
-        return next_at
-    service.store.write(
-        lambda tx: tx.run(
-            lambda: FORM_DRAFT.sql.delete().where(FORM_DRAFT.sql.updated_at <= slot(0)),
-            (now - RETENTION_SECONDS,),
-        )
-    )
-    return service.store.read(_next_old)
-
-
-def _next_old(tx: Transaction) -> int | None:
-    table: Any = FORM_DRAFT.sql
-    oldest = tx.value(lambda: table.select(peewee.fn.MIN(table.updated_at)))
-    return None if oldest is None else int(oldest) + RETENTION_SECONDS
+forget_old = expire(N_("old drafts of forms"), N_("Removes them."), FORM_DRAFT, "updated_at", RETENTION_SECONDS)
 
 
 def _drop_most(tx: Transaction, worker_id: int) -> None:

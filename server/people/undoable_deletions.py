@@ -4,12 +4,9 @@ restored was there before."""
 import json
 from typing import Any
 
-import peewee
-
-from server.context import Context, Service
+from server.context import Context
 from server.errors import NotFound
-from server.jobs.scheduler import periodic
-from server.store.statements import slot
+from server.jobs.expiry import expire
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
 from server.translation import N_, _
@@ -52,22 +49,10 @@ def take(ctx: Context, tx: Transaction, uri: str, id: int) -> dict[str, Any]:
     return record
 
 
-@periodic(N_("old deletions"), N_("Removes records that can no longer be restored."), deletes=True)
-def forget_old(service: Service, now: int) -> int | None:
-    """Removes records that are too old; returns when the next one expires."""
-    next_at = service.store.read(_next_old)
-    if next_at is None or next_at > now:
-        return next_at
-    service.store.write(
-        lambda tx: tx.run(
-            lambda: UNDOABLE_DELETION.sql.delete().where(UNDOABLE_DELETION.sql.deleted_at <= slot(0)),
-            (now - RETENTION_SECONDS,),
-        )
-    )
-    return service.store.read(_next_old)
-
-
-def _next_old(tx: Transaction) -> int | None:
-    table: Any = UNDOABLE_DELETION.sql
-    oldest = tx.value(lambda: table.select(peewee.fn.MIN(table.deleted_at)))
-    return None if oldest is None else int(oldest) + RETENTION_SECONDS
+forget_old = expire(
+    N_("old deletions"),
+    N_("Removes records that can no longer be restored."),
+    UNDOABLE_DELETION,
+    "deleted_at",
+    RETENTION_SECONDS,
+)

@@ -1,15 +1,11 @@
 """Undoes a change of a ticket together with the values that followed from it."""
 
 from collections.abc import Mapping
-from typing import Any
 
-import peewee
-
-from server.context import Context, Service
-from server.jobs.scheduler import periodic
+from server.context import Context
+from server.jobs.expiry import expire
 from server.record_types.record_type import Record
 from server.records.writing import RecordWriter
-from server.store.statements import slot
 from server.store.transaction import Transaction
 from server.tickets import assignment, properties, spam
 from server.tickets.types.ticket_parts import before
@@ -59,22 +55,10 @@ def _untrain(writing: RecordWriter, ticket: Record, words: frozenset[str]) -> No
     spam.unlearn(writing.tx, ticket["id"], verdict, words)
 
 
-@periodic(N_("old undo of tickets"), N_("Removes data older than a day."), deletes=True)
-def forget_old(service: Service, now: int) -> int | None:
-    """Removes rows that are too old for an undo, and returns when the next will be."""
-    next_at = service.store.read(_next_old)
-    if next_at is None or next_at > now:
-        return next_at
-    service.store.write(
-        lambda tx: tx.run(
-            lambda: before.TICKET_BEFORE.sql.delete().where(before.TICKET_BEFORE.sql.changed_at <= slot(0)),
-            (now - RETAINED_SECONDS,),
-        )
-    )
-    return service.store.read(_next_old)
-
-
-def _next_old(tx: Transaction) -> int | None:
-    table: Any = before.TICKET_BEFORE.sql
-    oldest = tx.value(lambda: table.select(peewee.fn.MIN(table.changed_at)))
-    return None if oldest is None else int(oldest) + RETAINED_SECONDS
+forget_old = expire(
+    N_("old undo of tickets"),
+    N_("Removes data older than a day."),
+    before.TICKET_BEFORE,
+    "changed_at",
+    RETAINED_SECONDS,
+)

@@ -6,13 +6,11 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-import peewee
-
 from server import contexts
-from server.context import Context, Service
+from server.context import Context
 from server.dataclass import dataclass
 from server.errors import Conflict, NotFound
-from server.jobs.scheduler import periodic
+from server.jobs.expiry import expire
 from server.mail.headers import ids_in
 from server.record_types.record_type import Record
 from server.record_types.shared.dangling_references import ids_pointing
@@ -195,22 +193,6 @@ def _point(writing: RecordWriter, uri: str, column: str, ids: Sequence[int], old
     )
 
 
-@periodic(N_("old undo of merges"), N_("Removes data older than a day."), deletes=True)
-def forget_old(service: Service, now: int) -> int | None:
-    """Removes merges that are too old for an undo, and returns when the next will be."""
-    next_at = service.store.read(_next_old)
-    if next_at is None or next_at > now:
-        return next_at
-    service.store.write(
-        lambda tx: tx.run(
-            lambda: TICKET_MERGE.sql.delete().where(TICKET_MERGE.sql.merged_at <= slot(0)),
-            (now - RETAINED_SECONDS,),
-        )
-    )
-    return service.store.read(_next_old)
-
-
-def _next_old(tx: Transaction) -> int | None:
-    table: Any = TICKET_MERGE.sql
-    oldest = tx.value(lambda: table.select(peewee.fn.MIN(table.merged_at)))
-    return None if oldest is None else int(oldest) + RETAINED_SECONDS
+forget_old = expire(
+    N_("old undo of merges"), N_("Removes data older than a day."), TICKET_MERGE, "merged_at", RETAINED_SECONDS
+)
