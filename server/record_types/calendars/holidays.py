@@ -11,28 +11,16 @@ from typing import Any
 from server.dataclass import dataclass
 from server.errors import Invalid
 from server.record_types.calendars.times_of_day import DAY_SECONDS
+from server.times.vocabulary import MONTH_NAMES
+from server.times.vocabulary import MONTHS as ENGLISH_MONTHS
 from server.translation import lazy_gettext
 
 MAX_DAYS = 366  # days of one import
 MAX_SPELL_DAYS = 62  # days of one entry, from its first to its last
 NAME_CHARS = 255  # of an event
 LEAP_YEAR = 2028
-MONTH_NAMES = (
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-)
 # Words for months in English and German, with their numbers.
-MONTHS = {name: number for number, name in enumerate(MONTH_NAMES, 1)} | {
+MONTHS = ENGLISH_MONTHS | {
     "januar": 1,
     "februar": 2,
     "märz": 3,
@@ -40,7 +28,6 @@ MONTHS = {name: number for number, name in enumerate(MONTH_NAMES, 1)} | {
     "mai": 5,
     "juni": 6,
     "juli": 7,
-    "sept": 9,
     "oktober": 10,
     "okt": 10,
     "dezember": 12,
