@@ -11,7 +11,6 @@ from server.context import Context
 from server.jobs.job_queue import JobQueue
 from server.record_types.record_type import Change, Record, RecordType, Writing
 from server.records.dictionary import Dictionaries
-from server.store.database import Store
 from server.store.store_local import VersionedLocal
 from server.store.tables import table_named
 from server.store.transaction import Transaction
@@ -58,27 +57,14 @@ def bound(tx: Transaction) -> frozenset[str]:
     microseconds with a file, and with PostgreSQL a round trip of 90 during which no other process writes."""
     names: frozenset[str] | None = tx.memo.get("events bound")
     if names is None:
-        names = tx.memo["events bound"] = _bound(tx)
+        names = tx.memo["events bound"] = BOUND.read(tx, VERSION, _find_bound)
     return names
 
 
-def _bound(tx: Transaction) -> frozenset[str]:
-    version = tx.version(VERSION)
-    cached = BOUND.get(tx.store, version)
-    if cached is not None:
-        return cached
+def _find_bound(tx: Transaction) -> frozenset[str]:
     event: Any = table_named("automation_event")
     rows = tx.rows(lambda: event.select(event.c.name).where(event.c.automations_kata != ""))
-    names = frozenset(row[0] for row in rows)
-    if tx.can_write:  # the write may be rolled back, so the next reader fills the cache
-        tx.after_commit(lambda: _prime(tx.store))
-    else:
-        BOUND.set(tx.store, version, names)
-    return names
-
-
-def _prime(store: Store) -> None:
-    store.read(bound)
+    return frozenset(row[0] for row in rows)
 
 
 def publish(writing: Writing, name: str, values: Values) -> int:

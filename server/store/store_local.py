@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 if TYPE_CHECKING:
     from server.store.database import Store
+    from server.store.transaction import Transaction
 
 SLOW_SECONDS = 600  # until work that took too long is tried again
 Value = TypeVar("Value")
@@ -61,3 +62,20 @@ class VersionedLocal(Generic[Value]):
 
     def set(self, store: "Store", version: int, value: Value) -> None:
         self._stored.set(store, (version, value))
+
+    def read(self, tx: "Transaction", name: str, find: "Callable[[Transaction], Value]") -> Value:
+        """Returns what find() returns, cached for the version of this name. A write may be rolled back, so it stores
+        nothing; the value is found again once it is on disk."""
+        store, version = tx.store, tx.version(name)
+
+        def refresh() -> None:
+            store.read(lambda reading: self.read(reading, name, find))
+
+        value = self.get(store, version)
+        if value is None:
+            value = find(tx)
+            if tx.can_write:
+                tx.after_commit(refresh)
+            else:
+                self.set(store, version, value)
+        return value

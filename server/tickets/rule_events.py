@@ -8,7 +8,6 @@ from typing import Any
 
 from server.record_types.parts import Change, Writing
 from server.records.event_publishing import VERSION, bound
-from server.store.database import Store
 from server.store.statements import slot
 from server.store.store_local import VersionedLocal
 from server.store.tables import Column, Table, table_named
@@ -87,28 +86,15 @@ def _row() -> Any:
 def _listening(tx: Transaction) -> frozenset[str]:
     events: frozenset[str] | None = tx.memo.get("rules listen")
     if events is None:
-        events = tx.memo["rules listen"] = _read_listening(tx)
+        events = tx.memo["rules listen"] = LISTENING.read(tx, VERSION, _find_listening)
     return events
 
 
-def _read_listening(tx: Transaction) -> frozenset[str]:
-    """Returns the events that rules wait for, cached by version. A rule that was edited as a script waits for all."""
-    version = tx.version(VERSION)
-    cached = LISTENING.get(tx.store, version)
-    if cached is not None:
-        return cached
+def _find_listening(tx: Transaction) -> frozenset[str]:
+    """Returns the events that rules wait for. A rule that was edited as a script waits for all."""
     automation: Any = table_named("automation")
     rows = tx.rows(
         lambda: automation.select(automation.c.form).where(automation.c.extension_id == slot(0)),
         (f"svc.trigger.{EVENT}",),
     )
-    events = frozenset(event for (form,) in rows for event in json.loads(form or "{}").get("when", ["*"]))
-    if tx.can_write:  # the write may be rolled back, so the next reader fills the cache
-        tx.after_commit(lambda: _prime(tx.store))
-    else:
-        LISTENING.set(tx.store, version, events)
-    return events
-
-
-def _prime(store: Store) -> None:
-    store.read(_read_listening)
+    return frozenset(event for (form,) in rows for event in json.loads(form or "{}").get("when", ["*"]))
