@@ -1,5 +1,6 @@
 // What helps while an answer is written: signs of Markdown by buttons and keys, snippets, how mail leaves from the group
 // that is chosen, and a word about files that were forgotten.
+import { click, marks, press } from "./marks.js";
 import { all, say } from "./page.js";
 import { markdownOf, readClipboard } from "./pasting.js";
 import { picker } from "./picking.js";
@@ -11,50 +12,22 @@ export function format(form, changed, attach) {
   const text = field.content;
   let rich = null;
 
-  function put(words, from, to) {
-    text.focus();
-    text.setSelectionRange(from, to);
-    document.execCommand(words ? "insertText" : "delete", false, words); // so that undo knows of it
-  }
-  function wrap(sign, end = sign) {
-    const [from, to] = [text.selectionStart, text.selectionEnd];
-    put(sign + text.value.slice(from, to) + end, from, to);
-    if (from === to) text.selectionStart = text.selectionEnd = from + sign.length;
-    changed();
-  }
-  function begin(sign) {
-    const from = text.value.lastIndexOf("\n", text.selectionStart - 1) + 1;
-    const lines = text.value.slice(from, text.selectionEnd).split("\n").map((line) => sign + line);
-    put(lines.join("\n"), from, text.selectionEnd);
-    changed();
-  }
   const box = {
-    wrap,
-    line: begin,
-    link: () => wrap("[", "](https://)"),
-    put: (words) => (put(words, text.selectionStart, text.selectionEnd), changed()),
+    ...marks(text, changed),
     snippet() {
       const at = text.selectionStart;
-      put(at && !/\s/.test(text.value[at - 1]) ? " :" : ":", at, text.selectionEnd);
+      box.replace(at && !/\s/.test(text.value[at - 1]) ? " :" : ":", at, text.selectionEnd);
     },
   };
   const place = () => (rich?.isShown() ? rich : box);
   form.put = (words) => place().put(words);
   const tools = form.querySelector("[data-tools]");
-  tools.addEventListener("click", (event) => {
-    const { wrap: sign, line, link, snippet: asked } = event.target.closest("button")?.dataset ?? {};
-    if (sign) place().wrap(sign);
-    else if (line) place().line(line);
-    else if (link !== undefined) place().link();
-    else if (asked !== undefined) place().snippet();
-  });
+  tools.addEventListener("click", (event) => click(event, place()));
   rove(tools);
   for (const menu of all("[data-pick]", form)) picker(menu, form.put);
   text.addEventListener("keydown", (event) => {
-    if (!(event.ctrlKey || event.metaKey) || event.altKey) return;
-    isPlain = event.shiftKey && event.key.toLowerCase() === "v";
-    const act = !event.shiftKey && { b: () => wrap("**"), i: () => wrap("*"), k: box.link }[event.key];
-    if (act) (event.preventDefault(), event.stopPropagation(), act());
+    if ((event.ctrlKey || event.metaKey) && !event.altKey) isPlain = event.shiftKey && event.key.toLowerCase() === "v";
+    press(event, box);
   });
   let isPlain = false;
   text.addEventListener("paste", async (event) => {
@@ -76,7 +49,7 @@ export function format(form, changed, attach) {
     const words = answer ? (await answer.json()).text : "";
     const { index = -1, 0: line } = command.exec(text.value) ?? {};
     if (index < 0) return;
-    if (place() === box) put(words, index, index + line.length);
+    if (place() === box) box.replace(words, index, index + line.length);
     else text.value = text.value.replace(command, () => words).trimEnd();
     text.dispatchEvent(new Event("replaced"));
     quoted.open = false;
