@@ -1,10 +1,10 @@
 """Finds the rules for what happened on tickets, and for time that has passed, and adds a job per ticket.
 
-Events are read behind a cursor, many at once: one search per rule and batch, which names the tickets. So rules cost a
-write nothing but the row of its event."""
+Events are read behind a cursor, many at once: one statement for their tickets and the conditions of all rules. So rules
+cost a write nothing but the row of its event."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from server.access.service_actor import own_context
@@ -103,31 +103,38 @@ def _matched(
     alike: dict[tuple[tuple[str, ...], tuple[str, ...]], list[TicketEvents]] = {}
     for each in happened:
         alike.setdefault((tuple(each.events), tuple(each.fields)), []).append(each)
+    heard = [(rule, tickets) for rule in rules if (tickets := _heard(rule, alike))]
     matched: dict[int, tuple[TicketEvents, list[int]]] = {}
 
     def read(tx: Transaction) -> list[tuple[TicketRule, str]]:
-        matcher, wrong = TicketMatcher(ctx, tx), []
+        matcher = TicketMatcher(ctx, tx, sorted({each.ticket_id for each in happened}))
+        conditions, wrong = {}, {}
+        for rule, _tickets in heard:
+            if rule.form is not None and rule.form.query:
+                try:
+                    conditions[rule.id] = matcher.condition(rule.form.query, rule.form.zone)
+                except BadQuery as error:
+                    wrong[rule.id] = rule, error.message
+        meeting = dict(zip(conditions, matcher.matching(list(conditions.values())), strict=True))
         matched.clear()
-        for rule in rules:
-            form = rule.form
-            heard = [key for key in alike if form is None or form.listens_to(*key)]
-            tickets = happened if len(heard) == len(alike) else [each for key in heard for each in alike[key]]
-            if not tickets:
-                continue
-            ids = tuple(each.ticket_id for each in tickets)
-            try:
-                fitting = matcher.matching(form.query, ids, form.zone) if form is not None and form.query else set(ids)
-            except BadQuery as error:
-                wrong.append((rule, error.message))
-                continue
-            for each in tickets if fitting else ():
-                if each.ticket_id in fitting:
+        for rule, tickets in heard:
+            ids = meeting.get(rule.id)
+            for each in () if rule.id in wrong or ids == set() else tickets:
+                if ids is None or each.ticket_id in ids:
                     matched.setdefault(id(each), (each, []))[1].append(rule.id)
-        return wrong
+        return list(wrong.values())
 
     for rule, problem in ctx.service.store.read(read):
         rule_runs.switch_off(ctx, rule, problem)
     return list(matched.values())
+
+
+def _heard(
+    rule: TicketRule, alike: Mapping[tuple[tuple[str, ...], tuple[str, ...]], list[TicketEvents]]
+) -> list[TicketEvents]:
+    """Returns the events that a rule waits for. alike: by what happened and what changed."""
+    form = rule.form
+    return [each for key, events in alike.items() if form is None or form.listens_to(*key) for each in events]
 
 
 def _find_timed(ctx: Context, rules: Sequence[TicketRule]) -> None:
