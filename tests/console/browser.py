@@ -31,6 +31,8 @@ PROGRAM = os.environ.pop("HELPDESK_TEST_BROWSER", "") or next(filter(os.path.exi
 FLAGS = """--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking
     --disable-component-update --disable-sync --disable-software-rasterizer --in-process-gpu
     --renderer-process-limit=1 --disable-site-isolation-trials""".split()
+# No other host is found: a request to one fails, and its console error fails the test.
+FLAGS.append("--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost")
 AXE = Path(__file__).resolve().parents[2] / ".work" / "samples" / "axe_playwright_python" / "axe.min.js"
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 REFUSED_FORM = re.compile(r"Failed to load resource.*status of 4\d\d")  # a form with errors
@@ -59,15 +61,14 @@ class Browser:
     @contextmanager
     def page(
         self, url: str, size: tuple[int, int] = WIDE, cookies: dict[str, str] | None = None, elsewhere: str = "",
-        refused: str = "", **options: Any,
+        refused: str = "", is_journey: bool = False, **options: Any,
     ) -> Iterator[Page]:  # fmt: skip
         """Opens a page in a context without cookies and stored data, and asserts at its end that nothing went wrong.
         cookies: of a signed-in worker. elsewhere: the only other site that it may request. refused: a pattern of
-        expected error messages."""
-        with (
-            self._context(url, size, options) as context,
-            _watched(context, refused, url, *([elsewhere] if elsewhere else [])) as wrong,
-        ):
+        expected error messages. is_journey: whether each request is checked, also those to other ports of this
+        machine; this takes a tenth of the time of a page, and is always so if there is another site."""
+        sites = (url, elsewhere) if elsewhere else (url,) if is_journey else ()
+        with self._context(url, size, options) as context, _watched(context, refused, sites) as wrong:
             if cookies:
                 context.add_cookies([{"name": name, "value": text, "url": url} for name, text in cookies.items()])
             yield context.new_page()
@@ -149,15 +150,16 @@ def _are_closed(pages: Sequence[Page]) -> bool:
 
 
 @contextmanager
-def _watched(context: BrowserContext, refused: str, *sites: str) -> Iterator[list[str]]:
-    """Collects errors: console errors (which include reports of the content security policy), failed requests, and
-    requests to other sites. refused: a pattern of errors to ignore, "" for none."""
+def _watched(context: BrowserContext, refused: str, sites: Sequence[str]) -> Iterator[list[str]]:
+    """Collects errors of scripts and of the console, which include failed requests and reports of the content security
+    policy. refused: a pattern of errors to ignore, "" for none. sites: those that may be requested; () checks no
+    request."""
     wrong: list[str] = []
 
     def on_console(message: ConsoleMessage) -> None:
         is_expected = REFUSED_FORM.match(message.text) or (refused and re.search(refused, message.text))
         if message.type == "error" and not is_expected:
-            wrong.append(f"console: {message.text}")
+            wrong.append(f"console: {message.text} ({message.location['url']})")
 
     def on_request(request: Request) -> None:
         if not request.url.startswith((*sites, "data:", "blob:")):
@@ -171,7 +173,9 @@ def _watched(context: BrowserContext, refused: str, *sites: str) -> Iterator[lis
     def on_error(error: WebError) -> None:
         wrong.append(f"script: {error.error}")
 
-    listeners = {"console": on_console, "request": on_request, "response": on_response, "weberror": on_error}
+    listeners: dict[str, Any] = {"console": on_console, "weberror": on_error}
+    if sites:
+        listeners |= {"request": on_request, "response": on_response}
     for event, listener in listeners.items():
         context.on(event, listener)
     try:

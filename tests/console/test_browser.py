@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 import requests
 from playwright.sync_api import Page, expect
 
@@ -190,3 +191,15 @@ def test_a_clock_that_a_test_sets_is_gone_for_the_next_one(chromium: Browser, se
             assert page.evaluate("Date.now()") > 1_000_000_000_000
             page.clock.set_fixed_time(0)
             assert page.evaluate("Date.now()") == 0
+
+
+def test_a_request_to_another_host_and_an_error_of_a_script_fail_a_test(
+    chromium: Browser, server: Server
+) -> None:
+    for part, problem in (
+        ("<img src='http://cdn.example/a.png' onerror='window.ended = 1'>", "ERR_NAME_NOT_RESOLVED.*cdn.example"),
+        ("<script>setTimeout(() => { window.ended = 1; throw 'oh' })</script>", "script: oh"),
+    ):
+        with pytest.raises(AssertionError, match=problem), chromium.page(server.url) as page:
+            page.set_content(part)
+            page.wait_for_function("window.ended")

@@ -65,7 +65,9 @@ def test_every_page_of_the_desk(
         nora.update("worker", nora.ids["nora"], language=language).ok()
     wrong: list[str] = []
     try:
-        with chromium.page(nora_in_a_browser.url, size, nora_in_a_browser.cookies, color_scheme=scheme) as page:
+        with chromium.page(
+            nora_in_a_browser.url, size, nora_in_a_browser.cookies, is_journey=True, color_scheme=scheme
+        ) as page:
             for path in places:
                 answer = page.goto(path)
                 assert answer is not None and answer.ok, path
@@ -113,7 +115,9 @@ def test_a_day_by_mouse(page: Page, nora: Api) -> None:
 def test_a_day_without_scripts(chromium: Browser, nora_in_a_browser: Visitor, nora: Api) -> None:
     raw = "From: Bo <bo@kite.example>\nTo: support@desk.example\nSubject: No script\n\nIt leaks.\n"
     made = nora.parse(raw).ok()
-    with chromium.page(nora_in_a_browser.url, cookies=nora_in_a_browser.cookies, java_script_enabled=False) as page:
+    with chromium.page(
+        nora_in_a_browser.url, cookies=nora_in_a_browser.cookies, is_journey=True, java_script_enabled=False
+    ) as page:
         page.goto("/inbox?v=unassigned")
         row = page.get_by_role("row").filter(has_text="No script")
         row.get_by_role("checkbox").check()

@@ -195,7 +195,7 @@ def test_one_of_many_is_chosen_by_name_number_or_lookup(crowded: Lively, chromiu
     looked = crowded.visitor.get("/choose/worker", params={"q": "linDQ"}).text
     assert "Mara Lindqvist" in looked and f"<code>{number}</code>" in looked and "1 of 1" in looked
     assert crowded.visitor.get("/choose/nothing").status_code == 404
-    with chromium.page(crowded.server.url, cookies=crowded.visitor.cookies) as opened:
+    with chromium.page(crowded.server.url, cookies=crowded.visitor.cookies, is_journey=True) as opened:
         opened.goto("/admin/tokens/new")
         box = opened.get_by_role("combobox", name="Worker", exact=True)
         box.fill("mara")
@@ -223,7 +223,9 @@ def test_one_of_many_is_chosen_by_name_number_or_lookup(crowded: Lively, chromiu
 
 @every_page
 def test_nothing_scrolls_sideways_from_right_to_left(crowded: Lively, chromium: Browser) -> None:
-    with chromium.page(crowded.server.url, (320, 640), crowded.visitor.cookies, forced_colors="active") as opened:
+    with chromium.page(
+        crowded.server.url, (320, 640), crowded.visitor.cookies, is_journey=True, forced_colors="active"
+    ) as opened:
         for address in ("/", "/automations", "/automations/{automation}", "/automations/webhooks/{webhook}",
                         "/admin/tokens", "/admin/people", "/admin/people/rosters", "/admin/apps/{app}", "/-/ui",
                         "/admin/system/settings", "/account", "/jump?q=a"):  # fmt: skip

@@ -198,7 +198,7 @@ def test_no_page_runs_or_loads_hostile_content(
             told.append(dialog.message)
         dialog.accept()
 
-    with chromium.page(world.server.url, cookies=world.visitor.cookies) as page:
+    with chromium.page(world.server.url, cookies=world.visitor.cookies, is_journey=True) as page:
         page.on("dialog", on_dialog)
         for path in shown:
             page.goto(path, wait_until="domcontentloaded")

@@ -65,7 +65,10 @@ def pages(chromium: Browser, lively: Lively) -> Iterator[list[tuple[Page, str]]]
     """Every page, each with the browser tab that opens it: nora's, or an anonymous one."""
     url = lively.visitor.url
     dark = {"color_scheme": "dark"}
-    with chromium.page(url, cookies=lively.visitor.cookies, **dark) as mine, chromium.page(url, **dark) as nobodys:
+    with (
+        chromium.page(url, cookies=lively.visitor.cookies, is_journey=True, **dark) as mine,
+        chromium.page(url, is_journey=True, **dark) as nobodys,
+    ):
         for page in (mine, nobodys):
             page.add_init_script(axe())
         yield [
