@@ -60,7 +60,7 @@ def _compared(
 
 def _half(server: Server, run: Callable[[list[str]], Measured], requests: list[str]) -> tuple[float, float]:
     """Returns requests per second, and microseconds of processor time per request until the server is idle."""
-    before = server.cpu_seconds()
+    before = _idle(server)  # the rules have just been created, or deleted
     measured = run(requests)
     return measured.per_second, (_idle(server) - before) / measured.sent * 1e6
 
