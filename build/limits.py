@@ -323,6 +323,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("automation.rules.rule_scan.MAX_TIMED", "", "tickets that a rule by time handles in a minute"),
         ("rules.steps.MAX_STEPS", "", "steps of one rule or macro that is built by form"),
         ("rules.steps.MAX_TEXT_CHARS", "characters", "text of a reply or note in a step"),
+        ("tickets.notices.MAX_NOTIFIED", "", "workers that one step or `ticket.notify` notifies"),
         ("rules.steps.MAX_LINE_CHARS", "characters", "any other text of a step"),
         ("automation.examples.MAX_EXAMPLES", "", "examples of one automation"),
         ("automation.examples.MAX_NAME_CHARS", "characters", "name of an example"),

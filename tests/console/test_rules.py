@@ -110,6 +110,20 @@ def test_a_step_whose_group_was_deleted_says_so(signed_in: Visitor, nora: Api, w
     assert 'id="steps-1-place-error"' in page
 
 
+def test_a_step_notifies_the_ticked_workers(signed_in: Visitor, nora: Api, word: str) -> None:
+    milo, me = (str(nora.ids[name]) for name in ("milo", "nora"))
+    fields = form(word, "status:open", **{"steps-0-kind": "notify", "steps-0-text": "Look"})
+    page = signed_in.send(f"{BASE}/new", fields)
+    assert "Members of the group: Fill in one of: The owner of the ticket, Its watchers, Workers" in text_of(page.text)
+    fields |= {"steps-0-worker_ids[]": [milo, me], "steps-0-to_watchers": "1"}
+    assert signed_in.send(f"{BASE}/new", fields).headers["Location"] == BASE
+    [id] = nora.found("automation", f'name:"rule.{word}"')
+    [step] = nora.record("automation", id, "form").ok()["form"]["steps"]
+    assert (step["to_watchers"], set(step["worker_ids"].split(", "))) == ("1", {milo, me})
+    page = signed_in.get(f"{BASE}/{id}").text
+    assert re.findall(r'name="steps-0-worker_ids\[\]" value="(\d+)"\s+checked', page)
+
+
 def test_tickets_that_match_now_are_listed(signed_in: Visitor, nora: Api, word: str) -> None:
     for number in range(2):
         nora.create("ticket", subject=f"{word} {number}", group_id=nora.ids["support"]).ok()

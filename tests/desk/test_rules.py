@@ -190,6 +190,31 @@ def test_a_rule_is_switched_off_once_a_record_that_it_names_is_deleted(desk: Pos
     assert rule_list.lost_records(ctx, rule_list.find(ctx, moves))[0][0] == "steps.1.place"
 
 
+def test_a_rule_notifies_the_owner_watchers_workers_and_members_of_a_group_once(desk: Post) -> None:
+    workers = {name: desk.worker(name, "Stern") for name in ("Ada", "Bea", "Cleo", "Dora", "Out")}
+    ada, bea, cleo, dora, _out = workers.values()
+    group = desk.create("group", name="Night shift", members={ada: "member", dora: "member"})
+    form = {"kind": "notify", "text": "Look at {{subject}}", "to_owner": "1", "to_watchers": "1"}
+    form |= {"worker_ids": [cleo, ada], "group_id": group}
+    notifying = rule(desk, "Notify", ["created"], [form], "subject:pump*")
+    changes = {"owner_id": str(ada), "links": [f"worker:{bea}"]}
+    records.update(desk.context(desk.nora), "ticket", desk.ticket_id(subject="Pump"), changes)
+    desk.run_due()
+    assert [each.state for each in runs(desk, notifying)] == ["done"]
+    notified = {name: notices(desk, id) for name, id in workers.items()}
+    assert notified == {name: ["Look at Pump"] for name in ("Ada", "Bea", "Cleo", "Dora")} | {"Out": []}
+    records.delete(desk.context(desk.nora), "worker", cleo)
+    desk.run_due()
+    assert rule_list.find(desk.context(desk.nora), notifying).is_off
+
+
+def notices(desk: Post, worker: int) -> list[str]:
+    """Returns the texts of automations that a worker was notified of."""
+    request = SearchRequest(f"worker.id:{worker} activity:custom.other", 10, expand="message")
+    found = records.search(desk.context(desk.nora), "notification", request)["results"]
+    return [each["message"] for each in found]
+
+
 def test_a_rule_whose_group_was_deleted_does_nothing(desk: Post) -> None:
     group = desk.create("group", name="Short-lived")
     steps = [{"kind": "importance", "importance": "90"}, {"kind": "move", "place": f"group:{group}"}]

@@ -136,7 +136,7 @@ BINDING = "automation/any:\n  uri: svc:automation:maker\n"
 EVERY_COMMAND = (
     "email.parse, file.write, function, http.request, metric.increment, queue.pop, queue.push, record.create, "
     "record.delete, record.update, record.upsert, storage.delete, storage.set, ticket.assign, "
-    "ticket.create, ticket.macro"
+    "ticket.create, ticket.macro, ticket.notify"
 )
 ACTS = "lets the automation maker use record.create with the rights of an administrator"
 HOOK = {"uid": "h", "_context": "webhook", "name": "Door", "automations_kata": BINDING}
