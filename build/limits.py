@@ -320,6 +320,10 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("rules.rule_form.MAX_CONDITIONS", "", "conditions of one rule"),
         ("rules.rule_form.MAX_CONDITION_CHARS", "characters", "one condition of a rule"),
         ("rules.rule_form.MAX_AMOUNT", "", "minutes, hours or days that have passed, in a rule by time"),
+        (
+            "automation.rules.rule_deletion.MAX_HANDLED", "",
+            "tickets that a rule by time has handled; the deletion of one with more cannot be undone",
+        ),
         ("automation.rules.rule_scan.MAX_TIMED", "", "tickets that a rule by time handles in a minute"),
         ("rules.steps.MAX_STEPS", "", "steps of one rule or macro that is built by form"),
         ("rules.steps.MAX_TEXT_CHARS", "characters", "text of a reply or note in a step"),

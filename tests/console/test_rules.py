@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from console.pages.rules import rule_templates
+from tests.console.test_tickets import undo
 from tests.console.visitor import Visitor, loaded, text_of, value
 from tests.service import Api
 
@@ -122,6 +123,18 @@ def test_a_step_notifies_the_ticked_workers(signed_in: Visitor, nora: Api, word:
     assert (step["to_watchers"], set(step["worker_ids"].split(", "))) == ("1", {milo, me})
     page = signed_in.get(f"{BASE}/{id}").text
     assert re.findall(r'name="steps-0-worker_ids\[\]" value="(\d+)"\s+checked', page)
+
+
+def test_a_deleted_rule_is_restored_unless_another_has_its_name(signed_in: Visitor, nora: Api, word: str) -> None:
+    id = created(nora, word)
+    for _ in range(2):
+        signed_in.send(f"{BASE}/{id}/delete", {"_sure": "1"}, page=f"{BASE}/{id}")
+        undo(signed_in, BASE)
+        assert word in text_of(signed_in.get(BASE).text)
+    signed_in.send(f"{BASE}/{id}/delete", {"_sure": "1"}, page=f"{BASE}/{id}")
+    created(nora, word)
+    undo(signed_in, BASE)
+    assert "Not restored: " in text_of(signed_in.get(BASE).text)
 
 
 def test_tickets_that_match_now_are_listed(signed_in: Visitor, nora: Api, word: str) -> None:

@@ -1,5 +1,6 @@
 """Names of ticket statuses in the console: on a ticket, in lists, on selected tickets, and their page."""
 
+import json
 from typing import Any
 
 import pytest
@@ -109,6 +110,23 @@ def test_an_administrator_adds_orders_renames_and_deletes_statuses(signed_in: Vi
     assert nora.record("ticket_status", ids[0]).ok()["name"] == f"{word} c"
     signed_in.send(f"{one}/delete", {}, page=one)
     assert f"{word} c" not in text_of(signed_in.get("/admin/statuses").text).replace(f"{word} c deleted", "")
+
+
+def test_a_deleted_status_is_restored_with_its_tickets_and_rules(
+    signed_in: Visitor, nora: Api, ticket: dict[str, Any], supplier: int, word: str
+) -> None:
+    steps = [{"kind": "status", "status": str(supplier)}]
+    form = {"title": word, "when": ["created"], "conditions": [f"subject:{word}"], "steps": steps}
+    rule = nora.create("automation", extension_id="svc.trigger.ticket.event", form=json.dumps(form)).ok()["id"]
+    nora.update("ticket", ticket["id"], status_name_id=supplier).ok()
+    one = f"/admin/statuses/{supplier}"
+    signed_in.send(f"{one}/delete", {}, page=one)
+    assert state(nora, ticket) == ("waiting", "")
+    undo(signed_in, "/admin/statuses")
+    assert state(nora, ticket) == ("waiting", f"{word} for supplier")
+    assert nora.found("ticket", f'status:"{word} for supplier"') == [ticket["id"]]
+    assert f"Switch off {word}" in signed_in.get("/admin/rules").text
+    nora.remove("automation", rule).ok()
 
 
 # -- compose and reply -------------------------------------------------------------------------------------------------

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from server.automation.rules import rule_list, rule_scan  # registers the scan
+from server.automation.rules import rule_deletion, rule_list, rule_scan  # registers the scan
 from server.automation.rules.rule_list import RuleRun
-from server.errors import Invalid, all_of
+from server.errors import Invalid, NotFound, all_of
 from server.first_start import builtin_records
 from server.records import records
 from server.records.records import SearchRequest
@@ -255,6 +255,29 @@ def test_a_deleted_rule_leaves_the_order(desk: Post) -> None:
     assert titles(desk) == ["Gone", "Stays"]
     records.delete(desk.context(desk.nora), "automation", id)
     assert titles(desk) == ["Stays"]
+
+
+def test_a_deleted_rule_is_restored_at_its_place_with_what_it_has_handled(desk: Post) -> None:
+    ctx = desk.context(desk.nora)
+    form = {"since": "message", "amount": "1", "unit": "minutes"}
+    remind = rule(desk, "Remind", ["time"], [{"kind": "note", "text": "Late"}], "status:open", **form)
+    rule(desk, "Last", ["created"], HOT)
+    gone, ticket = desk.ticket_id(), desk.ticket_id()
+    desk.run_due(120)
+    rule_list.switch(ctx, remind, is_on=False)
+    before = rule_list.find(ctx, remind), runs(desk, remind)
+    assert len(before[1]) == 2 and rule_deletion.delete(ctx, remind)
+    assert titles(desk) == ["Last"]
+    rule(desk, "Later", ["created"], HOT)
+    records.delete(ctx, "ticket", gone)
+    assert rule_deletion.restore(ctx, remind) == "Remind"
+    assert titles(desk) == ["Remind", "Last", "Later"]
+    assert rule_list.find(ctx, remind) == before[0]
+    rule_list.switch(ctx, remind, is_on=True)
+    desk.run_due(120)
+    assert desk.comments("ticket", ticket) == ["Late"], "it does not handle a ticket again"
+    with pytest.raises(NotFound):
+        rule_deletion.restore(ctx, remind)
 
 
 def test_tickets_that_match_now_are_counted_and_listed(desk: Post) -> None:

@@ -107,6 +107,25 @@ def test_a_deleted_status_leaves_its_tickets_in_the_state(desk, ids, ticket, sup
     assert desk.found("ticket", 'status:"Waiting for supplier"') == [ticket]
 
 
+def test_an_undone_deletion_restores_the_names_of_tickets_that_are_still_in_the_state(desk, ids, ticket, supplier):
+    admin = desk.context(ids["nora"])
+    desk.update("ticket_status", supplier, name="Waiting for parts")
+    closed, other = (desk.create("ticket", subject="Hose", group_id=ids["support"])["id"] for _ in range(2))
+    for each in (ticket, closed, other):
+        desk.update("ticket", each, status_name_id=supplier)
+    assert ticket_statuses.delete(admin, supplier)
+    ticket_statuses.clear_deleted(desk.service, 0)
+    second = desk.create("ticket_status", name="Waiting for customer", status="waiting")["id"]
+    desk.update("ticket", closed, status="closed")
+    desk.update("ticket", other, status_name_id=second)
+    assert ticket_statuses.restore(admin, supplier) == ("Waiting for parts", {})
+    ticket_statuses.clear_deleted(desk.service, 0)
+    assert state(desk, ticket) == ("waiting", "Waiting for parts")
+    assert (state(desk, closed), state(desk, other)) == (("closed", ""), ("waiting", "Waiting for customer"))
+    assert desk.found("ticket", 'status:"Waiting for supplier"') == [ticket], "its former name finds it again"
+    assert desk.record("ticket_status", supplier)["color"] == "orange"
+
+
 def test_statuses_are_put_in_order(desk, ids, supplier):
     customer = desk.create("ticket_status", name="Waiting for customer", status=1)["id"]
     desk.create("ticket_status", name="New", status=0, group_id=ids["support"])
