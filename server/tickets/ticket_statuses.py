@@ -41,7 +41,7 @@ def all_of(ctx: Context) -> Iterable[NamedStatus]:
 
 def of_group(ctx: Context, group_id: int) -> list[NamedStatus]:
     """Returns the names that tickets of a group may get."""
-    return [each for each in all_of(ctx) if each.group_id in (0, group_id)]
+    return [each for each in all_of(ctx) if each.is_used_by(group_id)]
 
 
 def move(ctx: Context, id: int, by: int) -> None:

@@ -155,6 +155,23 @@ def test_compose_and_reply_take_a_name(nora: Api, supplier: int, word: str) -> N
     nora.remove("draft", later["id"]).ok()
 
 
+def test_compose_and_reply_take_no_name_of_another_group(nora: Api, word: str) -> None:
+    group = nora.create("group", name=word).ok()["id"]
+    name = nora.create("ticket_status", name=f"{word} sales", status="waiting", group_id=group).ok()["name"]
+    mail = {"to": "ana@kite.example", "subject": word, "content": "Hello", "dont_send": 1, "status_name": name}
+    wrong = nora.compose(**mail, group_id=nora.ids["support"])
+    assert wrong.status == 422 and wrong.json["errors"][0]["field"] == "status_name"
+    assert f"'{name}' is a status of the group {word} alone" in wrong.json["errors"][0]["message"]
+    made = nora.compose(**mail, group_id=group).ok().json
+    assert (made["status"], made["status_name"]) == ("waiting", name)
+    reply = {"message_id": made["initial_message_id"], "content": "More", "dont_send": 1, "status_name": name}
+    assert nora.reply(**reply, group_id=nora.ids["support"]).status == 422
+    moved = nora.reply(
+        message_id=made["initial_message_id"], content="More", dont_send=1, status=1, group_id=nora.ids["support"]
+    )
+    assert (moved.ok()["status"], moved["status_name"]) == ("waiting", "")
+
+
 def test_a_reply_form_sets_a_name_and_its_draft_has_it(
     signed_in: Visitor, nora: Api, ticket: dict[str, Any], supplier: int, word: str
 ) -> None:
