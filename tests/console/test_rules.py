@@ -32,7 +32,8 @@ def rules_end(nora: Api) -> Iterator[None]:
 
 def created(nora: Api, title: str, **more: Any) -> int:
     """Creates a rule by the API and returns its id."""
-    form = {"title": title, "when": ["created"], "steps": [{"kind": "importance", "importance": "90"}], **more}
+    form = {"title": title, "when": ["created"], "steps": [{"kind": "importance", "importance": "90"}]}
+    form |= {"matches_everything": 1, **more}
     return int(nora.create("automation", extension_id=TRIGGER, form=json.dumps(form)).ok()["id"])
 
 

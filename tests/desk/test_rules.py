@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from server.automation.rules import rule_deletion, rule_list, rule_scan  # registers the scan
+from server.automation.rules import rule_building, rule_deletion, rule_list, rule_scan  # registers the scan
 from server.automation.rules.rule_list import RuleRun
 from server.errors import Invalid, NotFound, all_of
 from server.first_start import builtin_records
@@ -26,7 +26,14 @@ def desk(desk: Post) -> Post:
 
 def rule(desk: Post, title: str, when: list[str], steps: list[dict[str, Any]], *conditions: str, **more: Any) -> int:
     """Creates a rule and returns its id."""
-    form = {"title": title, "when": when, "conditions": list(conditions), "steps": steps, **more}
+    form = {
+        "title": title,
+        "when": when,
+        "conditions": list(conditions),
+        "steps": steps,
+        "matches_everything": 1,
+        **more,
+    }
     record = records.create(desk.context(desk.nora), "automation", {"extension_id": TRIGGER, "form": form})
     return int(record["id"])
 
@@ -149,6 +156,24 @@ def test_rules_that_start_each_other_are_refused(desk: Post) -> None:
     [error] = all_of(refused.value)
     assert error.details["field"] == "when" and "Down → Up → Down" in error.message
     rule(desk, "Same", ["changed"], HOT, fields=["importance"])  # sets the same value: the circle ends
+
+
+def test_a_rule_that_matches_every_ticket_is_refused_unless_that_is_intended(desk: Post) -> None:
+    for conditions in ([], ["subject:pump*"]):
+        with pytest.raises(Invalid, match="matches_everything: true") as refused:
+            for _ in range(rule_building.LEAST_SAMPLE if conditions else 0):
+                desk.ticket_id(subject="Pump")
+            rule(desk, "All", ["created"], HOT, *conditions, matches_everything=False)
+        assert refused.value.details["field"] == "matches_everything"
+    desk.ticket_id(subject="Boat")
+    id = rule(desk, "Some", ["created"], HOT, "subject:pump*", matches_everything="0")
+    form = records.retrieve(desk.context(desk.nora), "automation", id, "form")["form"]
+    records.update(desk.context(desk.nora), "automation", id, {"form": form | {"title": "Renamed"}})
+    with pytest.raises(Invalid, match="would match every ticket"):
+        records.update(desk.context(desk.nora), "automation", id, {"form": form | {"conditions": []}})
+    records.update(
+        desk.context(desk.nora), "automation", id, {"form": form | {"conditions": [], "matches_everything": True}}
+    )
 
 
 def test_chains_of_rules_end(desk: Post) -> None:

@@ -13,6 +13,7 @@ from server.context import Context
 from server.people import undoable_deletions
 from server.records.reading import RecordReader
 from server.records.writing import RecordWriter
+from server.rules.rule_form import EVERYTHING
 from server.store.statements import in_list, slot
 from server.store.tables import Table
 from server.store.transaction import Transaction
@@ -55,7 +56,10 @@ def restore(ctx: Context, id: int) -> str:
         stored = undoable_deletions.take(ctx, tx, URI, id)
         writing = RecordWriter(ctx, tx)
         automation = writing.registry.type(URI)
-        writing.create_sent(automation, {name: stored[name] for name in (*TEXTS, FORM)}, id)
+        fields = {name: stored[name] for name in (*TEXTS, FORM)}
+        if fields[FORM]:
+            fields[FORM] |= {EVERYTHING: 1}
+        writing.create_sent(automation, fields, id)
         tx.set(automation.table, id, {name: stored[name] for name in HIDDEN})
         _restore_place(writing, stored)
         for table, rows in ((RULE_RUN, stored[RUNS]), (RULE_DONE, stored[HANDLED])):
