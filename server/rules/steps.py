@@ -151,9 +151,9 @@ def _watch(step: Step, number: int) -> Tree:
     return _update("Watcher", number, {"links@list": f"worker:{step['worker_id']}"})
 
 
-def _text(step: Step, number: int) -> tuple[Tree, Tree]:
-    """The command that sets the text of a step, and the filled-in text as an input."""
-    worker_id = step.get("worker_id") or "0"
+def _text(step: Step, number: int, worker_id: str = "0") -> tuple[Tree, Tree]:
+    """The command that sets the text of a step, and the filled-in text as an input. worker_id: of the worker who writes
+    it, as an expression."""
     if step.get("snippet_id"):
         return {}, {"@text": f"{{{{svc_snippet({step['snippet_id']}, ticket_id, {worker_id})}}}}"}
     text = f"text_{number}"
@@ -163,13 +163,18 @@ def _text(step: Step, number: int) -> tuple[Tree, Tree]:
 
 
 def _reply(step: Step, number: int) -> Tree:
-    set_text, filled = _text(step, number)
+    writer = f"writer_{number}"
+    worker_id = step["worker_id"]
+    if step.get("by_owner"):
+        worker_id = f"{{{{ticket_owner_id and not ticket_owner_is_disabled ? ticket_owner_id : {worker_id}}}}}"
+    set_text, filled = _text(step, number, writer)
+    set_text = {f"set/{writer}": {writer: worker_id}} | set_text
     automatic = {"is_autoreply@int": "1"} if step.get("is_automatic") else {}
     fields = {
         "type": "ticket.reply",
         "name@key": "ticket_subject",
         "ticket_id@key": "ticket_id",
-        "worker_id": step["worker_id"],
+        "worker_id@key": writer,
         "is_queued@int": "1",
         "params": {
             "in_reply_message_id@key": "ticket_latest_message_id",
@@ -312,6 +317,7 @@ KINDS: tuple[StepKind, ...] = (
         N_("Send a reply"),
         (
             StepPart("worker_id", N_("In the name of"), "worker", is_required=True),
+            StepPart("by_owner", N_("In the name of the owner instead, if the ticket has one"), "bit"),
             *_TEXTS,
             StepPart(
                 "is_automatic",

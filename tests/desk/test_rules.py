@@ -233,6 +233,24 @@ def test_a_rule_notifies_the_owner_watchers_workers_and_members_of_a_group_once(
     assert rule_list.find(desk.context(desk.nora), notifying).is_off
 
 
+def test_a_rule_replies_in_the_name_of_the_owner_if_the_ticket_has_one(desk: Post) -> None:
+    step = {"kind": "reply", "worker_id": str(desk.nora), "by_owner": "1", "text": "From {{worker_first_name}}"}
+    id = rule(desk, "Reply", ["changed"], [step], fields=["subject"])
+    away = desk.worker("Ada", "Stern")
+    for owner, writer in ((desk.milo, desk.milo), (0, desk.nora), (away, desk.nora)):
+        ticket = desk.ticket_id()
+        desk.received(ticket)
+        desk.run_due()
+        desk.update("ticket", ticket, owner_id=owner)
+        desk.update("worker", away, is_disabled=1)
+        desk.update("ticket", ticket, subject="Valve")
+        desk.run_due()
+        [draft] = [each for each in desk.all("draft", ticket_id=ticket) if each["type"] == "ticket.reply"]
+        assert {each.message for each in runs(desk, id)} == {""}
+        name = desk.one("worker", id=writer)["first_name"]
+        assert (draft["worker_id"], draft["params"]["content"]) == (writer, f"From {name}")
+
+
 def notices(desk: Post, worker: int) -> list[str]:
     """Returns the texts of automations that a worker was notified of."""
     request = SearchRequest(f"worker.id:{worker} activity:custom.other", 10, expand="message")
