@@ -427,6 +427,18 @@ def test_tickets_have_tags_and_named_statuses(filled: Filled) -> None:
     assert desk.found("ticket", f'-status:waiting status:"{name}"') == []
 
 
+def test_tickets_have_values_of_custom_fields(filled: Filled) -> None:
+    desk = filled.desk
+    for option in ("Label printer", "Card reader", "Cash drawer"):
+        tickets = desk.found("ticket", f'device:"{option}"')
+        assert len(tickets) >= 5, option
+    numbered = desk.found("ticket", "order_number:SO*")
+    assert len(numbered) >= 20
+    ids = desk.read(demo.record_ids)["custom_field"]
+    texts = desk.record("ticket", numbered[0], expand="custom_")
+    assert re.fullmatch(r"SO-\d{5}", texts[f"custom_{ids[1]}"])
+
+
 def test_rules_are_built_by_form_and_send_nothing(filled: Filled) -> None:
     desk = filled.desk
     rows = [desk.row("automation", id) for id in desk.found("automation", f"trigger:{RULE}")]
@@ -460,7 +472,7 @@ def test_snippets_and_macros_were_used(filled: Filled) -> None:
 
 def test_saved_searches_find_something(filled: Filled) -> None:
     desk, ids = filled.desk, filled.desk.read(demo.record_ids)["saved_search"]
-    assert len(ids) == 5
+    assert len(ids) == 6
     for each in (desk.row("saved_search", id) for id in ids):
         assert desk.found("ticket", each["query"]), each["name"]
 

@@ -147,6 +147,7 @@ INTERNAL = {
         upkeep.database_check.MAX_PROBLEMS imports.row_import.MAX_MISTAKES
         automation.checker.MAX_MISTAKES kata.kata_schema.MAX_PROBLEMS record_types.shared.checks.MAX_TOLD
         packages.changing.MAX_NAMED packages.grants.MAX_NAMED
+        tickets.types.ticket_parts.status_names.MAX_OFFERED
         record_types.shared.scope_check.MAX_DOUBTED record_types.shared.scope_check.MAX_MISTAKES
     """,
     "the end of a number's range, or of what the other side of a protocol may send": """

@@ -11,7 +11,7 @@ from console.html.ui import ChooserOptions, Option
 from console.http.visit import Visit
 from console.lists import lookup
 from server.dataclass import dataclass
-from server.digits import id_in
+from server.digits import id_in, is_whole
 from server.errors import HelpdeskError
 from server.record_types.field_labels import field_label
 from server.record_types.shared.triggers import MACRO
@@ -21,6 +21,7 @@ from server.tickets import ticket_statuses
 from server.translation import _, pgettext, shown
 
 COUNT, PRESS, ADDED = "steps", "step", "added_step"  # fields: number of steps, pressed button, kind of the added step
+_TYPES = steps.RECORDS | steps.SEVERAL
 QUERIES = {"worker": "isDisabled:no", "macro": f"trigger:{MACRO}"}
 
 
@@ -69,8 +70,7 @@ class StepForm:
         for place in range(sent.integer(COUNT, 0, 0, MAX_STEPS)):
             name = sent.text(f"{COUNT}-{place}-kind", "")
             if name in kinds:
-                parts = {each.name: sent.text(f"{COUNT}-{place}-{each.name}", "") for each in kinds[name].parts}
-                values.append({"kind": name, **parts})
+                values.append({"kind": name, **{each.name: self._sent(place, each) for each in kinds[name].parts}})
         verb, _colon, numbers = sent.text(PRESS, "").partition(":")
         place, target = (id_in(each) or 0 for each in [*numbers.split(":"), ""][:2])
         self.is_pressed = bool(verb)
@@ -87,6 +87,12 @@ class StepForm:
             self.focused = {"add": len(values) - 1, "remove": min(place, len(values) - 1)}.get(verb, target)
         return self.fill(values)
 
+    def _sent(self, place: int, part: StepPart) -> str:
+        """A submitted part; several values with commas between."""
+        name = f"{COUNT}-{place}-{part.name}"
+        sent = self.visit.form
+        return ", ".join(sent.text_list(name)) if part.kind in steps.SEVERAL else sent.text(name, "")
+
     def values(self) -> list[dict[str, str]]:
         """The steps as server/rules/steps.py reads them: names that were typed into choosers as ids. Mistakes are added
         to the form."""
@@ -94,12 +100,14 @@ class StepForm:
         for place, step in enumerate(self._steps):
             chosen = dict(step)
             for part in steps.kind_of(step).parts:
-                uri, text = steps.RECORDS.get(part.kind), step.get(part.name, "").strip()
+                uri, text = _TYPES.get(part.kind), step.get(part.name, "").strip()
                 if uri is None or not text:
                     continue
                 name = f"{COUNT}-{place}-{part.name}"
+                texts = [each for each in text.split(",") if each.strip()] if part.kind in steps.SEVERAL else [text]
                 try:
-                    chosen[part.name] = str(lookup.chosen_id(self.visit, uri, text, name) or "")
+                    ids = [lookup.chosen_id(self.visit, uri, each, name) for each in texts]
+                    chosen[part.name] = ", ".join(str(id) for id in ids if id)
                 except HelpdeskError as error:
                     self.form.fail(name, sentence(error.message))
             values.append(chosen)
@@ -134,6 +142,8 @@ class StepForm:
         name = f"{COUNT}-{place}-{part.name}"
         if part.kind in steps.RECORDS:
             return StepField(name, part, self._records(part, self.form.get(name)))
+        if part.kind in steps.SEVERAL:
+            return StepField(name, part, self._several(part, name))
         lists = {"place": self._places, "status": self._statuses, "custom field": self._ticket_fields}
         if part.kind not in lists:
             return StepField(name, part)
@@ -149,6 +159,20 @@ class StepForm:
             return choices
         choices = lookup.choosable(self.visit, uri, QUERIES.get(key, ""), chosen)
         return self._choices.setdefault(key, choices) if not chosen else choices
+
+    def _several(self, part: StepPart, name: str) -> list[tuple[str, str, str]] | None:
+        """The records that may be ticked, with those that are; None if there are too many, which are then typed."""
+        texts = [each.strip() for each in self.form.get(name).split(",") if each.strip()]
+        ids = [each for each in texts if is_whole(each)]
+        uri = steps.SEVERAL[part.kind]
+        found = lookup.choosable(self.visit, uri, QUERIES[uri])
+        chosen = dict(lookup.choices(self.visit, uri, f"id:[{','.join(ids)}]")) if ids else {}
+        if found.options is None:
+            shown_texts = [lookup.numbered(each, chosen[each]) if each in chosen else each for each in texts]
+            self.form.values[name] = ", ".join(shown_texts)
+            return None
+        self.form.several[name] = texts
+        return [(id, label, "") for id, label in (dict(found.options) | chosen).items()]
 
     def _places(self) -> list[Option]:
         """Groups, and their other buckets."""

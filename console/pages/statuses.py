@@ -3,12 +3,15 @@
 from console.forms.controls import Control
 from console.forms.record_form import OpenForm, RecordForm
 from console.forms.record_pages import RecordPages, declare_pages
+from console.html.form import sentence
 from console.html.rendering import render
 from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import lookup
 from console.pages.tags import COLORS
+from server.automation.rules import rule_losses
+from server.errors import Conflict
 from server.records import records
 from server.tickets import ticket_statuses
 from server.tickets.types.ticket_parts import status_names
@@ -75,9 +78,31 @@ declare_pages(
         _show,
         fill=_fill,
         new_form=NEW_FORM,
-        deleted=N_("{name} deleted. Its tickets keep their state."),
+        deleted="",
     )
 )
+
+
+@page("POST", f"{BASE}/{{id}}/delete", "admin")
+def delete(visit: Visit) -> PageResponse:
+    """Deletes a name, with an undo that also switches on the rules that the deletion switches off."""
+    status = lookup.record(visit, URI, visit.id)
+    rules = rule_losses.naming(visit.ctx, URI, visit.id)
+    undo = f"{BASE}/{visit.id}/restore" if ticket_statuses.delete(visit.ctx, visit.id, rules=rules) else ""
+    visit.flash(_("{name} deleted. Its tickets keep their state.", name=status["name"]), undo)
+    return see(BASE)
+
+
+@page("POST", f"{BASE}/{{id}}/restore", "admin")
+def restore(visit: Visit) -> PageResponse:
+    """Restores a name that the worker has deleted."""
+    try:
+        name, more = ticket_statuses.restore(visit.ctx, visit.id)
+        rule_losses.switch_on(visit.ctx, more["rules"])
+        visit.flash(_("{name} restored.", name=name))
+    except Conflict as error:
+        visit.flash(_("Not restored: {problem}", problem=sentence(error.message)))
+    return see(f"{BASE}#status-{visit.id}")
 
 
 @page("POST", f"{BASE}/{{id}}/move", "admin")

@@ -115,7 +115,7 @@ def _status_names(visit: Visit, ticket: Ticket) -> dict[str, Any]:
     reply."""
     named = {each.id: each for each in ticket_statuses.all_of(visit.ctx)}
     group_id, own = ticket["group_id"], ticket["status_name_id"]
-    offered = [each for each in named.values() if each.group_id in (0, group_id) or each.id == own]
+    offered = [each for each in named.values() if each.is_used_by(group_id) or each.id == own]
     return {
         "status_name": named.get(own),
         "answer_statuses": reply_form.statuses(offered),

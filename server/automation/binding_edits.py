@@ -96,6 +96,23 @@ def without_entry(text: str, name: str) -> str:
     return "".join((*lines[:start], *lines[end:]))
 
 
+def entry_text(text: str, name: str) -> str:
+    """Returns one of the entries of a binding, with the comment above it."""
+    start, end = _block(text, name)
+    return "".join(f"{text.rstrip()}\n".splitlines(keepends=True)[start:end])
+
+
+def with_entry_text(text: str, entry: str, following: str) -> str:
+    """Returns a binding with an entry of entry_text() above another one, "" for the end.
+
+    >>> with_entry_text("automation/a:\\n  uri: x\\n", "automation/b:\\n  uri: y\\n", "a")
+    'automation/b:\\n  uri: y\\nautomation/a:\\n  uri: x\\n'
+    """
+    lines = text.splitlines(keepends=True)
+    start = _block(text, following)[0] if following else len(lines)
+    return "".join((*lines[:start], entry, *lines[start:]))
+
+
 def with_moved(text: str, name: str, steps: int) -> str:
     """Returns a binding with one entry, and the comment above it, moved up (negative steps) or down.
 

@@ -143,6 +143,10 @@ OUTPUTS: dict[str, CommandOutput] = {
         {"_context": "The context of tickets.", "id": "The id of the ticket.", ANY_KEY: "Each key of a ticket loads."},
     ),
     "ticket.macro": CommandOutput("What the macro returns.", {"note": "Done."}, {ANY_KEY: "The keys that it returns."}),
+    "ticket.notify": CommandOutput(
+        "A map.", {"worker_ids": [7, 12]}, {"worker_ids": "Ids of the workers that `to` means, without the owner of a "
+                                            "ticket that has none."}
+    ),
     "var.expand": CommandOutput("Null; the keys are loaded afterwards.", None),
     "var.push": CommandOutput("The list or map after the change.", ["red", "blue"], {ANY_KEY: "The keys of a map."}),
     "var.set": CommandOutput(

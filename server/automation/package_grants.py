@@ -15,6 +15,7 @@ from server.kata.annotations import as_bool
 from server.record_types.record_type import Record
 from server.record_types.shared.triggers import EVENTS
 from server.records.writing import RecordWriter
+from server.rules.rule_form import EVERYTHING
 
 # Read-only commands and actions with the rights of an administrator. An automation that only reads
 # needs no consent, unless an outside program can start it.
@@ -85,6 +86,8 @@ def _automation(writing: RecordWriter, automation: Record) -> Iterator[str]:
     acting = [each for each in allowed_commands(automation["policy_kata"]) if each not in READING_COMMANDS]
     if acting:
         yield f"lets the automation {automation['name']} use {', '.join(acting)} with the rights of an administrator"
+    if isinstance(automation["form"], dict) and automation["form"].get(EVERYTHING):
+        yield f"lets the rule {automation['name']} run on every ticket"
 
 
 def _event(writing: RecordWriter, event: Record) -> Iterator[str]:

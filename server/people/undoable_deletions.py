@@ -7,6 +7,7 @@ from typing import Any
 from server.context import Context
 from server.errors import NotFound
 from server.jobs.expiry import expire
+from server.store.statements import slot
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
 from server.translation import N_, _
@@ -23,7 +24,7 @@ UNDOABLE_DELETION = Table(
         Column("record", "TEXT"),
         Column("deleted_at"),
     ],
-    [Index(("deleted_at",), "those that are too old")],
+    [Index(("deleted_at",), "those that are too old"), Index(("uri", "record_id"), "whether a record can be restored")],
     key=("worker_id", "uri", "record_id"),
 )  # record: JSON
 
@@ -47,6 +48,17 @@ def take(ctx: Context, tx: Transaction, uri: str, id: int) -> dict[str, Any]:
     tx.delete(UNDOABLE_DELETION, **key)
     record: dict[str, Any] = json.loads(row[UNDOABLE_DELETION.position["record"]])
     return record
+
+
+def holds(tx: Transaction, uri: str, id: int) -> bool:
+    """Returns whether a worker can restore a deleted record."""
+    table: Any = UNDOABLE_DELETION.sql
+    return bool(
+        tx.rows(
+            lambda: table.select(table.record_id).where(table.uri == slot(0), table.record_id == slot(1)).limit(1),
+            (uri, id),
+        )
+    )
 
 
 forget_old = expire(

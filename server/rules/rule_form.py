@@ -1,7 +1,8 @@
 """Forms of rules: their events, conditions and steps, and the script and policy that follow.
 
 A form is a map: `title`, `when` (names of EVENTS), `fields` (of `changed`), `since`, `amount` and `unit` (of `time`),
-`match` (all or any), `conditions` (queries of tickets), `zone` (of their times), `steps` (see steps.py) and `stops`."""
+`match` (all or any), `conditions` (queries of tickets), `zone` (of their times), `steps` (see steps.py), `stops`, and
+`matches_everything` (the consent to a rule that matches every ticket)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -47,7 +48,21 @@ UNITS: dict[str, tuple[Words, int]] = {
     "hours": (N_("hours"), 3600),
     "days": (N_("days"), 86400),
 }
-KEYS = ("title", "when", "fields", "since", "amount", "unit", "match", "conditions", "zone", "steps", "stops")
+EVERYTHING = "matches_everything"
+KEYS = (
+    "title",
+    "when",
+    "fields",
+    "since",
+    "amount",
+    "unit",
+    "match",
+    "conditions",
+    "zone",
+    "steps",
+    "stops",
+    EVERYTHING,
+)
 MAX_TITLE_CHARS = 100
 MAX_CONDITIONS = 10  # queries of one rule
 MAX_CONDITION_CHARS = 1_000  # per query
@@ -57,7 +72,8 @@ MAX_AMOUNT = 1_000  # minutes, hours or days
 @dataclass(frozen=True, slots=True)
 class RuleForm:
     """A checked form. seconds: the time that has passed since `since`; 0 without the event `time`. matches_any: whether
-    one condition suffices. stops: whether later rules do not run on a ticket after this one."""
+    one condition suffices. stops: whether later rules do not run on a ticket after this one. matches_everything:
+    whether it may match every ticket."""
 
     title: str
     when: tuple[str, ...]
@@ -70,6 +86,7 @@ class RuleForm:
     zone: str
     steps: tuple[dict[str, str], ...]
     stops: bool
+    matches_everything: bool = False
 
     @property
     def seconds(self) -> int:
@@ -95,6 +112,7 @@ class RuleForm:
             "zone": self.zone,
             "steps": list(self.steps),
             "stops": int(self.stops),
+            EVERYTHING: int(self.matches_everything),
         }
 
     def listens_to(self, events: Sequence[str], fields: Sequence[str]) -> bool:
@@ -141,7 +159,6 @@ def read(values: Any) -> RuleForm:
     except Invalid as error:
         mistakes.add_all(error)
     mistakes.require_none()
-    stops = str(values.get("stops") or "0") not in ("0", "False", "no")
     return RuleForm(
         title=title,
         when=when,
@@ -153,8 +170,13 @@ def read(values: Any) -> RuleForm:
         conditions=conditions,
         zone=zone,
         steps=tuple(checked),
-        stops=stops,
+        stops=_flag(values, "stops"),
+        matches_everything=_flag(values, EVERYTHING),
     )
+
+
+def _flag(values: Any, name: str) -> bool:
+    return str(values.get(name) or "0").lower() not in ("0", "false", "no")
 
 
 def _require_zone(name: str) -> None:

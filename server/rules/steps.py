@@ -16,7 +16,19 @@ from server.translation import N_, Words, _, shown
 Step = Mapping[str, str]
 Tree = dict[str, Any]
 PartKind = Literal[
-    "area", "bit", "custom field", "group", "line", "macro", "number", "place", "snippet", "status", "time", "worker"
+    "area",
+    "bit",
+    "custom field",
+    "group",
+    "line",
+    "macro",
+    "number",
+    "place",
+    "snippet",
+    "status",
+    "time",
+    "worker",
+    "workers",
 ]
 MAX_STEPS = 20  # per rule or macro
 MAX_TEXT_CHARS = 20_000  # per text of several lines
@@ -25,6 +37,8 @@ _BLANKS = re.compile(r"[\f\v]")
 FIELD_NAMES = frozenset(("org_id", "subject"))  # fields of tickets that are set besides custom fields
 STATUSES = ("open", "waiting", "closed")  # besides names of statuses, by their ids
 RECORDS = {"group": "group", "macro": "automation", "snippet": "snippet", "worker": "worker"}  # part kind: record type
+SEVERAL = {"workers": "worker"}  # part kind that names any number of records: record type
+RECIPIENTS = ("to_owner", "to_watchers", "worker_ids", "group_id")  # parts of the step that notifies
 NAMED = frozenset((*RECORDS.values(), "bucket", "custom_field", "ticket_status"))  # types of the records of steps
 
 
@@ -137,9 +151,9 @@ def _watch(step: Step, number: int) -> Tree:
     return _update("Watcher", number, {"links@list": f"worker:{step['worker_id']}"})
 
 
-def _text(step: Step, number: int) -> tuple[Tree, Tree]:
-    """The command that sets the text of a step, and the filled-in text as an input."""
-    worker_id = step.get("worker_id") or "0"
+def _text(step: Step, number: int, worker_id: str = "0") -> tuple[Tree, Tree]:
+    """The command that sets the text of a step, and the filled-in text as an input. worker_id: of the worker who writes
+    it, as an expression."""
     if step.get("snippet_id"):
         return {}, {"@text": f"{{{{svc_snippet({step['snippet_id']}, ticket_id, {worker_id})}}}}"}
     text = f"text_{number}"
@@ -149,13 +163,18 @@ def _text(step: Step, number: int) -> tuple[Tree, Tree]:
 
 
 def _reply(step: Step, number: int) -> Tree:
-    set_text, filled = _text(step, number)
+    writer = f"writer_{number}"
+    worker_id = step["worker_id"]
+    if step.get("by_owner"):
+        worker_id = f"{{{{ticket_owner_id and not ticket_owner_is_disabled ? ticket_owner_id : {worker_id}}}}}"
+    set_text, filled = _text(step, number, writer)
+    set_text = {f"set/{writer}": {writer: worker_id}} | set_text
     automatic = {"is_autoreply@int": "1"} if step.get("is_automatic") else {}
     fields = {
         "type": "ticket.reply",
         "name@key": "ticket_subject",
         "ticket_id@key": "ticket_id",
-        "worker_id": step["worker_id"],
+        "worker_id@key": writer,
         "is_queued@int": "1",
         "params": {
             "in_reply_message_id@key": "ticket_latest_message_id",
@@ -176,18 +195,17 @@ def _note(step: Step, number: int) -> Tree:
 
 def _notify(step: Step, number: int) -> Tree:
     set_text, filled = _text({"text": step["text"]}, number)
-    worker = {"worker_id": step["worker_id"]} if step.get("worker_id") else {"worker_id@key": "ticket_owner_id"}
-    fields = {
-        **worker,
-        "activity_point": "custom.other",
-        "target__context": "ticket",
-        "target_id@key": "ticket_id",
-        "params": {"message@raw": "{{message}}", "variables": {"message": filled["@text"]}},
-    }
-    command = _command("record.create", "Notify", number, {"record_type": "notification", "fields": fields})
-    if step.get("worker_id"):
-        return set_text | command
-    return set_text | {f"outcome/owner_{number}": {"if@bool": "{{ticket_owner_id}}", "then": command}}
+    recipients = [name for name in ("owner", "watchers") if step.get(f"to_{name}")]
+    recipients += [f"worker:{id}" for id in _ids(step.get("worker_ids", ""))]
+    if step.get("group_id"):
+        recipients.append(f"group:{step['group_id']}")
+    inputs = {"ticket_id@key": "ticket_id", "to": recipients, "message": filled["@text"]}
+    return set_text | _command("ticket.notify", "Notify", number, inputs)
+
+
+def _ids(text: str) -> list[str]:
+    """The ids of a part that names several records."""
+    return [each.strip() for each in text.split(",") if each.strip()]
 
 
 def _web(step: Step, number: int) -> Tree:
@@ -299,6 +317,7 @@ KINDS: tuple[StepKind, ...] = (
         N_("Send a reply"),
         (
             StepPart("worker_id", N_("In the name of"), "worker", is_required=True),
+            StepPart("by_owner", N_("In the name of the owner instead, if the ticket has one"), "bit"),
             *_TEXTS,
             StepPart(
                 "is_automatic",
@@ -315,13 +334,17 @@ KINDS: tuple[StepKind, ...] = (
     StepKind("note", N_("Write a note"), _TEXTS, _note, _create_policy("comment"), (), ("snippet_id", "text")),
     StepKind(
         "notify",
-        N_("Notify a worker"),
+        N_("Notify workers"),
         (
-            StepPart("worker_id", N_("Worker"), "worker", N_("Blank: the owner of the ticket.")),
+            StepPart("to_owner", N_("The owner of the ticket"), "bit"),
+            StepPart("to_watchers", N_("Its watchers"), "bit"),
+            StepPart("worker_ids", N_("Workers"), "workers"),
+            StepPart("group_id", N_("Members of the group"), "group"),
             StepPart("text", N_("Text"), "line", is_required=True),
         ),
         _notify,
-        _create_policy("notification"),
+        {"ticket.notify": ALWAYS},
+        one_of=RECIPIENTS,
     ),
     StepKind(
         "web",
@@ -389,6 +412,8 @@ def _read_step(value: Any, field: str, mistakes: Mistakes) -> dict[str, str]:
     if kind is None:
         near = nearest(name, _BY_NAME)
         raise Invalid(f"{field}: '{name[:80]}' is not a kind of step{near}", field=f"{field}.kind")
+    if kind.name == "notify":
+        value = _with_recipients(value)
     names = {each.name for each in kind.parts}
     for name in value:
         if name != "kind" and name not in names:
@@ -406,7 +431,17 @@ def _read_step(value: Any, field: str, mistakes: Mistakes) -> dict[str, str]:
     return step
 
 
+def _with_recipients(value: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    """Returns a step that notifies with its recipients: without any it has a `worker_id`, else it means the owner."""
+    if any(name in value for name in RECIPIENTS):
+        return value
+    others = {name: each for name, each in value.items() if name != "worker_id"}
+    return others | ({"worker_ids": value["worker_id"]} if value.get("worker_id") else {"to_owner": "1"})
+
+
 def _read_part(part: StepPart, value: Any, field: str) -> str:
+    if part.kind in SEVERAL and isinstance(value, list):
+        value = ", ".join(str(each) for each in value)
     if isinstance(value, (dict, list)):
         raise Invalid(f"{field}: takes a text", field=field)
     text = "" if value is None or value is False else str(int(value) if value is True else value)
@@ -433,8 +468,9 @@ def _problem(part: StepPart, text: str) -> str:
     if part.kind == "number":
         fits = is_whole(text) and part.least <= int(text) <= part.most
         return "" if fits else _("must be a number from {least} to {most}", least=part.least, most=part.most)
-    if part.kind in RECORDS:
-        return "" if is_whole(text) and int(text) else _("choose one from the list")
+    if part.kind in (*RECORDS, *SEVERAL):
+        ids = _ids(text) if part.kind in SEVERAL else [text]
+        return "" if all(is_whole(each) and int(each) for each in ids) else _("choose one from the list")
     if part.kind == "status":
         return "" if is_whole(text) or text in STATUSES else _("choose one from the list")
     if part.kind == "place":
@@ -457,6 +493,8 @@ def references(steps: Sequence[Step]) -> list[NamedRecord]:
             text = step.get(part.name, "")
             if text and part.kind in RECORDS:
                 records.append(NamedRecord(place, part.name, RECORDS[part.kind], int(text)))
+            elif part.kind in SEVERAL:
+                records += [NamedRecord(place, part.name, SEVERAL[part.kind], int(id)) for id in _ids(text)]
             elif text and part.kind == "place":
                 uri, _colon, id = text.partition(":")
                 records.append(NamedRecord(place, part.name, uri, int(id)))

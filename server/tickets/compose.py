@@ -27,6 +27,7 @@ from server.tickets.letter import TICKET, MailFacts, Recipients
 from server.tickets.mail_loops import NOTE, is_unsent
 from server.tickets.request_values import ComposeRequest, compose_request
 from server.tickets.types.message_parts import counters
+from server.tickets.types.ticket_parts import status_names
 from server.tickets.types.ticket_parts.status import WORDS
 
 
@@ -62,6 +63,7 @@ def compose(ctx: Context, values: Mapping[str, Any]) -> SendResult:
     values: form values by name. Raises Required, Invalid, Forbidden, TooLarge."""
     request = compose_request(ctx, values)
     prepared = prepare(ctx, request, ctx.actor.worker_id)
+    letter.require_status(ctx, request, prepared.facts.group)
     if not request.dont_send:
         recipients = Recipients(request.to, request.cc, request.bcc)
         changed = send_filter.apply_filters(
@@ -172,13 +174,13 @@ def _org_id(writing: RecordWriter, addresses: list[Record]) -> int:
 
 def _log(writing: RecordWriter, prepared: ComposePlan, ticket: Record) -> None:
     """Logs the place of the ticket, the requested status and the message."""
-    facts, status, named = prepared.facts, prepared.request.status, prepared.request.named_status
+    facts, status, name = prepared.facts, prepared.request.status, status_names.shown(writing.tx, ticket)
     target = writing.registry.type("ticket").label(ticket)
     bucket = facts.bucket["name"] if facts.bucket else ""
     variables = {"target": target, "group": facts.group["name"], "bucket": bucket}
     entries = [("ticket.moved", variables)]
     if status is not None:
-        names = {"status_name": named.name} if named is not None else {}
+        names = {"status_name": name} if name else {}
         entries.append((f"ticket.status.{WORDS[status]}", {"target": target, "status": WORDS[status], **names}))
     activity.log_several(writing, TICKET, ticket["id"], [*entries, (letter.SENT, {"target": target})])
 

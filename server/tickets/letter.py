@@ -35,6 +35,7 @@ from server.tickets import requesters
 from server.tickets.mail_loops import NOTE
 from server.tickets.request_values import Addresses, MailRequest
 from server.tickets.types.draft import TOKEN_CHARS
+from server.tickets.types.ticket_parts import status_names
 from server.translation import ENGLISH, Catalog, about_field, lazy_gettext
 
 SENT = "ticket.message.outbound"
@@ -113,6 +114,13 @@ def place_of(reading: RecordReader, group_id: int, bucket_id: int) -> tuple[Reco
     if group is None:
         raise Invalid(f"bucket_id: bucket {bucket_id} is in no group", field="bucket_id")
     return group, bucket
+
+
+def require_status(ctx: Context, request: MailRequest, group: Record) -> None:
+    """Raises Invalid if the group of the ticket does not use the name of the status that a request sets."""
+    named = request.named_status
+    if named is not None:
+        ctx.service.store.read(lambda tx: status_names.require_group(RecordReader(ctx, tx), named, group["id"]))
 
 
 def require_group(ctx: Context, group: Record) -> None:

@@ -14,8 +14,8 @@ from server.translation import N_, about_field
 def change(
     ctx: Context, id: int, fields: dict[str, Any], expected: Mapping[str, str], uri: str = "ticket"
 ) -> dict[str, str]:
-    """Sets fields of a record, and returns the previous values of the columns in `expected`, and of the owner if the
-    change assigned the ticket to somebody else.
+    """Sets fields of a record, and returns the previous values of the columns in `expected`, and of the owner and the
+    name of the status if the change caused others.
 
     expected: stored columns with the values that the caller saw. Raises Conflict with the details `field` and `now` if
     one has changed since, NotFound, Forbidden, Invalid; nothing is written then."""
@@ -25,7 +25,7 @@ def change(
         before = writing.retrieve(uri, id)
         require_seen(before, expected)
         writing.update_sent(writing.registry.type(uri), id, fields)
-        return {name: str(before[name]) for name in expected} | _owner_before(before, writing.record(uri, id) or {})
+        return {name: str(before[name]) for name in expected} | _also_before(before, writing.record(uri, id) or {})
 
     return ctx.service.store.write(write)
 
@@ -39,14 +39,15 @@ def move(ctx: Context, id: int, bucket_id: str) -> dict[str, str]:
         writing.update_sent(writing.registry.type("ticket"), id, {"bucket_id": bucket_id})
         after = writing.record("ticket", id)
         assert after is not None
-        return {"bucket_id": str(before["bucket_id"])} | _owner_before(before, after)
+        return {"bucket_id": str(before["bucket_id"])} | _also_before(before, after)
 
     return ctx.service.store.write(write)
 
 
-def _owner_before(before: Record, after: Record) -> dict[str, str]:
-    owner_id = before.get("owner_id")
-    return {} if owner_id == after.get("owner_id") else {"owner_id": str(owner_id)}
+def _also_before(before: Record, after: Record) -> dict[str, str]:
+    """Returns the owner and the name of the status before a change, if they differ."""
+    names = ("owner_id", "status_name_id")
+    return {name: str(before[name]) for name in names if name in before and before[name] != after.get(name)}
 
 
 def require_seen(record: Record, expected: Mapping[str, str]) -> None:

@@ -78,6 +78,7 @@ def reply(ctx: Context, values: Mapping[str, Any], also: Also | None = None, che
     Raises Required, Invalid, Forbidden, AdminOnly, TooLarge."""
     request = reply_request(ctx, values)
     prepared = prepare(ctx, request)
+    letter.require_status(ctx, request, prepared.read.facts.group)
     if prepared.is_mailed:
         changed = send_filter.apply_filters(ctx, lambda: _draft_values(prepared), leaves_now=not request.send_at)
         if changed is not None:

@@ -7,11 +7,14 @@ import peewee
 
 from server.access.service_actor import own_context
 from server.context import Context, Service
+from server.jobs.expiry import expire
 from server.jobs.scheduler import periodic
+from server.people import undoable_deletions
+from server.record_types.shared.relation_tables import TICKET_STATUS_NAME
 from server.records import records
 from server.records.writing import RecordWriter
 from server.store.statements import slot
-from server.store.tables import table_named
+from server.store.tables import Column, Index, Table, table_named
 from server.store.transaction import Transaction
 from server.tickets.types.ticket_parts import status_names
 from server.tickets.types.ticket_parts.status_names import NamedStatus
@@ -19,6 +22,16 @@ from server.translation import N_
 
 URI = "ticket_status"
 BATCH = 200  # tickets in one transaction; other writers run between two transactions
+FIELDS = ("name", "status_id", "group_id", "color", "clock", "position")
+CLEARED = Table(
+    "ticket_status_cleared",
+    [Column("ticket_id", references="ticket(id)"), Column("ticket_status_id"), Column("cleared_at")],
+    [
+        Index(("ticket_status_id",), "the tickets that had a deleted status"),
+        Index(("cleared_at",), "those of deletions that can no longer be undone"),
+    ],
+    key=("ticket_id",),
+)  # tickets whose name was cleared by a deletion that can be undone
 
 
 def all_of(ctx: Context) -> Iterable[NamedStatus]:
@@ -28,7 +41,7 @@ def all_of(ctx: Context) -> Iterable[NamedStatus]:
 
 def of_group(ctx: Context, group_id: int) -> list[NamedStatus]:
     """Returns the names that tickets of a group may get."""
-    return [each for each in all_of(ctx) if each.group_id in (0, group_id)]
+    return [each for each in all_of(ctx) if each.is_used_by(group_id)]
 
 
 def move(ctx: Context, id: int, by: int) -> None:
@@ -47,13 +60,66 @@ def move(ctx: Context, id: int, by: int) -> None:
     ctx.service.store.write(write)
 
 
-@periodic(N_("names of deleted statuses"), N_("Clears them on tickets, which stay in their state."))
+def delete(ctx: Context, id: int, **more: Any) -> bool:
+    """Deletes a name. more: to be returned by restore(), as JSON. Returns whether the worker can restore it. Raises
+    NotFound, Forbidden."""
+
+    def write(tx: Transaction) -> bool:
+        writing = RecordWriter(ctx, tx)
+        stored: dict[str, Any] = {
+            name: str(value) for name, value in writing.retrieve(URI, id).items() if name in FIELDS
+        }
+        keys = [key for key, status_id in tx.find(TICKET_STATUS_NAME) if status_id == id]
+        writing.delete_sent(writing.registry.type(URI), id)
+        return undoable_deletions.store(ctx, tx, URI, id, {"fields": stored, "keys": keys, "more": more})
+
+    return ctx.service.store.write(write)
+
+
+def restore(ctx: Context, id: int) -> tuple[str, dict[str, Any]]:
+    """Creates a name again that the worker has deleted, with its id and former names, and sets it on the tickets that
+    had it and are still in its state; returns it with what delete() was given.
+
+    Raises NotFound, Forbidden, and Conflict for a name that another status has meanwhile."""
+
+    def write(tx: Transaction) -> tuple[str, dict[str, Any]]:
+        stored = undoable_deletions.take(ctx, tx, URI, id)
+        writing = RecordWriter(ctx, tx)
+        writing.create_sent(writing.registry.type(URI), stored["fields"], id)
+        taken = {key for key, status_id in tx.find(TICKET_STATUS_NAME) if status_id}
+        for key in stored["keys"]:
+            if key not in taken:
+                tx.put(TICKET_STATUS_NAME, {"name_key": key, "ticket_status_id": id})
+        _restore_some(writing, id)
+        writing.wake()
+        return stored["fields"]["name"], stored["more"]
+
+    return ctx.service.store.write(write)
+
+
+@periodic(
+    N_("names of deleted statuses"),
+    N_("Clears them on tickets, which stay in their state, and sets them again after an undo."),
+)
 def clear_deleted(service: Service, now: int) -> None:
-    """Clears the ids of deleted statuses on tickets."""
+    """Clears the ids of deleted statuses on tickets, and sets those of restored ones again."""
     ctx = own_context(service, now)
-    for id in service.store.read(_deleted_ids):
-        while service.store.write(lambda tx, id=id: _clear_some(RecordWriter(ctx, tx), id)):  # type: ignore[misc]
-            pass
+    for change, ids in (
+        (_clear_some, service.store.read(_deleted_ids)),
+        (_restore_some, service.store.read(_restored_ids)),
+    ):
+        for id in ids:
+            while service.store.write(lambda tx, change=change, id=id: change(RecordWriter(ctx, tx), id)):  # type: ignore[misc]
+                pass
+
+
+forget_cleared = expire(
+    N_("tickets of deleted statuses"),
+    N_("Forgets which tickets had a deleted status, once it can no longer be restored."),
+    CLEARED,
+    "cleared_at",
+    undoable_deletions.RETENTION_SECONDS,
+)
 
 
 def _deleted_ids(tx: Transaction) -> list[int]:
@@ -62,6 +128,19 @@ def _deleted_ids(tx: Transaction) -> list[int]:
         lambda: (
             counts.select(counts.c.status_name_id)
             .where(counts.c.status_name_id > 0, counts.c.status_name_id.not_in(status.select(status.c.id)))
+            .distinct()
+        )
+    )
+    return [row[0] for row in rows]
+
+
+def _restored_ids(tx: Transaction) -> list[int]:
+    cleared: Any = CLEARED.sql
+    status = table_named(URI)
+    rows = tx.rows(
+        lambda: (
+            cleared.select(cleared.ticket_status_id)
+            .where(cleared.ticket_status_id.in_(status.select(status.c.id)))
             .distinct()
         )
     )
@@ -80,7 +159,30 @@ def _clear_some(writing: RecordWriter, id: int) -> bool:
         ),
         (id, BATCH),
     )
+    is_undoable = bool(rows) and undoable_deletions.holds(writing.tx, URI, id)
     for row in rows:
-        writing.touch("ticket", id=row[0])
-        writing.set("ticket", row[0], {status_names.COLUMN: 0})
+        _set(writing, row[0], 0)
+        if is_undoable:
+            writing.tx.put(CLEARED, {"ticket_id": row[0], "ticket_status_id": id, "cleared_at": writing.now})
     return bool(rows)
+
+
+def _restore_some(writing: RecordWriter, id: int) -> bool:
+    """Sets the id of a restored status on some of its tickets, if their state is still its own and they have no other
+    name; returns whether there were any."""
+    cleared: Any = CLEARED.sql
+    state = status_names.read(writing.tx).by_id[id].status_id
+    rows = writing.tx.rows(
+        lambda: cleared.select(cleared.ticket_id).where(cleared.ticket_status_id == slot(0)).limit(slot(1)), (id, BATCH)
+    )
+    for (ticket_id,) in rows:
+        writing.tx.delete(CLEARED, ticket_id=ticket_id)
+        ticket = writing.record("ticket", ticket_id)
+        if ticket is not None and (ticket["status_id"], ticket[status_names.COLUMN]) == (state, 0):
+            _set(writing, ticket_id, id)
+    return bool(rows)
+
+
+def _set(writing: RecordWriter, ticket_id: int, id: int) -> None:
+    writing.touch("ticket", id=ticket_id)
+    writing.set("ticket", ticket_id, {status_names.COLUMN: id})

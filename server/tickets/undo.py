@@ -8,7 +8,7 @@ from server.record_types.record_type import Record
 from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
 from server.tickets import assignment, properties, spam
-from server.tickets.types.ticket_parts import before
+from server.tickets.types.ticket_parts import before, status_names
 from server.translation import N_
 
 RETAINED_SECONDS = 86400
@@ -28,7 +28,7 @@ def restore(ctx: Context, id: int, fields: Mapping[str, str], expected: Mapping[
         following = {
             kind: before.columns_to_restore(tx, ticket, kind, fields[kind]) for kind in before.KINDS if kind in fields
         }
-        kept = {assignment.FIELD: assignment.NOBODY, **_lost_name(writing, fields)}
+        kept = {assignment.FIELD: assignment.NOBODY, **_lost_name(writing, ticket, fields)}
         writing.update_sent(writing.registry.type("ticket"), id, {**fields, **kept})
         columns = {name: value for each in following.values() for name, value in each.items()}
         if columns:
@@ -39,10 +39,18 @@ def restore(ctx: Context, id: int, fields: Mapping[str, str], expected: Mapping[
     ctx.service.store.write(write)
 
 
-def _lost_name(writing: RecordWriter, fields: Mapping[str, str]) -> dict[str, str]:
-    """Returns no name of a status in place of one that was deleted since."""
+def _lost_name(writing: RecordWriter, ticket: Record, fields: Mapping[str, str]) -> dict[str, str]:
+    """Returns no name of a status in place of one that was deleted since, or that the ticket can no longer have in its
+    state or its group."""
     id = int(fields.get("status_name_id") or 0)
-    return {"status_name_id": "0"} if id and writing.record("ticket_status", id) is None else {}
+    if not id:
+        return {}
+    named = status_names.read(writing.tx).by_id.get(id)
+    bucket = writing.record("bucket", int(fields.get("bucket_id") or 0))
+    group_id = bucket["group_id"] if bucket is not None else ticket["group_id"]
+    state = fields.get("status_id") or str(ticket["status_id"])
+    fits = named is not None and named.is_used_by(group_id) and str(named.status_id) == state
+    return {} if fits else {"status_name_id": "0"}
 
 
 def _untrain(writing: RecordWriter, ticket: Record, words: frozenset[str]) -> None:

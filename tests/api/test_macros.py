@@ -190,6 +190,28 @@ def test_a_macro_can_do_no_more_than_its_worker(post: Post, ticket: int, milo: A
             post.api.update(type, id, **{field: before}).ok()
 
 
+def test_a_macro_replies_in_nobody_elses_name(post: Post, ticket: int, milo: Api) -> None:
+    draft = """start:
+  record.create:
+    output: done
+    inputs:
+      record_type: draft
+      fields:
+        type: ticket.reply
+        name: Pump
+        ticket_id: {ticket}
+        worker_id: {worker}
+        is_queued@int: 1
+        params:
+          content: It works.
+"""
+    for name in ("nora", "milo"):
+        macro = made(post.api, draft.format(ticket=ticket, worker=post.api.ids[name]))
+        ran = run(milo, ticket, macro)
+        assert ran.status == (200 if name == "milo" else 422), ran.json
+        assert name == "milo" or "only its worker and administrators may" in ran["message"]
+
+
 def test_actions_without_a_record_are_governed_by_the_policy(post: Post, ticket: int, milo: Api) -> None:
     stored = (
         "start:\n  storage.set:\n    inputs:\n      key: macro.last\n      value: {{ticket_id}}\n"

@@ -404,6 +404,7 @@ ASKING = [
     ("email.parse", {"message": MAIL}),
     ("ticket.assign", {"ticket_id": 1}),
     ("ticket.create", FORM),
+    ("ticket.notify", {"ticket_id": 1, "to": ["owner"], "message": "Look"}),
     ("file.read", {"uri": "svc:attachment:1"}),
     ("file.write", {"content": "x"}),
 ]

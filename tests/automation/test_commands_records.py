@@ -90,6 +90,17 @@ def test_a_script_assigns_a_ticket_by_the_way_of_its_group(desk: Desk, ids: dict
     assert changed["owner_id"] == 0  # nobody else is a member
 
 
+def test_a_script_notifies_workers_about_a_ticket(desk: Desk, ids: dict[str, int]) -> None:
+    id = desk.own("ticket", subject="Boat", group_id=ids["support"])
+    given = {"ticket_id": id, "message": "Look"}
+    assert done(desk, "ticket.notify", **given, to=["owner", "watchers"]) == {"worker_ids": []}
+    found = done(desk, "ticket.notify", **given, to=[f"worker:{ids['nora']}", f"group:{ids['support']}"])
+    assert set(found["worker_ids"]) == {ids["nora"], ids["milo"]}
+    assert len(desk.found("notification", "activity:custom.other")) == 2
+    for wrong in ("milo", "worker:", "group:99999", "bucket:1"):
+        assert "to: " in refused(desk, "ticket.notify", **given, to=[wrong])
+
+
 def test_a_record_is_read_and_deleted(desk: Desk) -> None:
     id = task(desk)
     assert done(desk, "record.get", record_type="svc.contexts.task", record_id=id)["title"] == "Pump"

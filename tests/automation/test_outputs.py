@@ -135,6 +135,7 @@ RUNS: dict[str, Callable[[Runs], list[Any]]] = {
     "ticket.macro": lambda run: [
         run("ticket.macro", ticket_id=run.ticket(), automation_id=run.macro(), worker_id=1)
     ],
+    "ticket.notify": lambda run: [run("ticket.notify", ticket_id=run.ticket(), to=["worker:1"], message="Look")],
     "var.expand": lambda run: [run.expanded()],
     "var.push": lambda run: [run("var.push", key="list", value="red"), run("var.push", key="m", value={"a": 1})],
     "var.set": lambda run: [run("var.set", key="a:b", value="A-1")],

@@ -183,6 +183,17 @@ def test_a_list_with_an_invalid_query_says_so_and_preserves_the_query(
 
 
 @WALK
+def test_several_of_many_are_typed_with_commas_between(crowded: Lively) -> None:
+    number = crowded.ids["worker0"]
+    form = {"title": "Look", "when[]": ["created"], "conditions": "1", "conditions-0": "tag:vip", "do": "save"}
+    form |= {"steps": "1", "steps-0-kind": "notify", "steps-0-text": "Look", "steps-0-worker_ids": f"{number}, Nobody"}
+    page = crowded.visitor.send("/admin/rules/new", form).text
+    assert "no record has exactly" in page.lower() and f'value="Mara Lindqvist #{number}, Nobody"' in page
+    form["steps-0-worker_ids"] = f"Mara Lindqvist, Nora #{crowded.ids['nora']}"
+    assert crowded.visitor.send("/admin/rules/new", form).headers["Location"] == "/admin/rules"
+
+
+@WALK
 def test_one_of_many_is_chosen_by_name_number_or_lookup(crowded: Lively, chromium: Browser) -> None:
     page, number = crowded.visitor.get("/admin/tokens/new").text, crowded.ids["worker0"]
     assert 'data-chooser="/-/choose/worker"' in page and f'value="Nora Berg #{crowded.ids["nora"]}"' in page

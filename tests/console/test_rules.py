@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from console.pages.rules import rule_templates
+from tests.console.test_tickets import undo
 from tests.console.visitor import Visitor, loaded, text_of, value
 from tests.service import Api
 
@@ -31,7 +32,8 @@ def rules_end(nora: Api) -> Iterator[None]:
 
 def created(nora: Api, title: str, **more: Any) -> int:
     """Creates a rule by the API and returns its id."""
-    form = {"title": title, "when": ["created"], "steps": [{"kind": "importance", "importance": "90"}], **more}
+    form = {"title": title, "when": ["created"], "steps": [{"kind": "importance", "importance": "90"}]}
+    form |= {"matches_everything": 1, **more}
     return int(nora.create("automation", extension_id=TRIGGER, form=json.dumps(form)).ok()["id"])
 
 
@@ -108,6 +110,32 @@ def test_a_step_whose_group_was_deleted_says_so(signed_in: Visitor, nora: Api, w
     page = signed_in.get(f"{BASE}/{id}").text
     assert "2. Move to a group or bucket, To: The group with the ID" in text_of(page)
     assert 'id="steps-1-place-error"' in page
+
+
+def test_a_step_notifies_the_ticked_workers(signed_in: Visitor, nora: Api, word: str) -> None:
+    milo, me = (str(nora.ids[name]) for name in ("milo", "nora"))
+    fields = form(word, "status:open", **{"steps-0-kind": "notify", "steps-0-text": "Look"})
+    page = signed_in.send(f"{BASE}/new", fields)
+    assert "Members of the group: Fill in one of: The owner of the ticket, Its watchers, Workers" in text_of(page.text)
+    fields |= {"steps-0-worker_ids[]": [milo, me], "steps-0-to_watchers": "1"}
+    assert signed_in.send(f"{BASE}/new", fields).headers["Location"] == BASE
+    [id] = nora.found("automation", f'name:"rule.{word}"')
+    [step] = nora.record("automation", id, "form").ok()["form"]["steps"]
+    assert (step["to_watchers"], set(step["worker_ids"].split(", "))) == ("1", {milo, me})
+    page = signed_in.get(f"{BASE}/{id}").text
+    assert re.findall(r'name="steps-0-worker_ids\[\]" value="(\d+)"\s+checked', page)
+
+
+def test_a_deleted_rule_is_restored_unless_another_has_its_name(signed_in: Visitor, nora: Api, word: str) -> None:
+    id = created(nora, word)
+    for _ in range(2):
+        signed_in.send(f"{BASE}/{id}/delete", {"_sure": "1"}, page=f"{BASE}/{id}")
+        undo(signed_in, BASE)
+        assert word in text_of(signed_in.get(BASE).text)
+    signed_in.send(f"{BASE}/{id}/delete", {"_sure": "1"}, page=f"{BASE}/{id}")
+    created(nora, word)
+    undo(signed_in, BASE)
+    assert "Not restored: " in text_of(signed_in.get(BASE).text)
 
 
 def test_tickets_that_match_now_are_listed(signed_in: Visitor, nora: Api, word: str) -> None:

@@ -1,5 +1,6 @@
 """Names of ticket statuses in the console: on a ticket, in lists, on selected tickets, and their page."""
 
+import json
 from typing import Any
 
 import pytest
@@ -111,6 +112,23 @@ def test_an_administrator_adds_orders_renames_and_deletes_statuses(signed_in: Vi
     assert f"{word} c" not in text_of(signed_in.get("/admin/statuses").text).replace(f"{word} c deleted", "")
 
 
+def test_a_deleted_status_is_restored_with_its_tickets_and_rules(
+    signed_in: Visitor, nora: Api, ticket: dict[str, Any], supplier: int, word: str
+) -> None:
+    steps = [{"kind": "status", "status": str(supplier)}]
+    form = {"title": word, "when": ["created"], "conditions": [f"subject:{word}"], "steps": steps}
+    rule = nora.create("automation", extension_id="svc.trigger.ticket.event", form=json.dumps(form)).ok()["id"]
+    nora.update("ticket", ticket["id"], status_name_id=supplier).ok()
+    one = f"/admin/statuses/{supplier}"
+    signed_in.send(f"{one}/delete", {}, page=one)
+    assert state(nora, ticket) == ("waiting", "")
+    undo(signed_in, "/admin/statuses")
+    assert state(nora, ticket) == ("waiting", f"{word} for supplier")
+    assert nora.found("ticket", f'status:"{word} for supplier"') == [ticket["id"]]
+    assert f"Switch off {word}" in signed_in.get("/admin/rules").text
+    nora.remove("automation", rule).ok()
+
+
 # -- compose and reply -------------------------------------------------------------------------------------------------
 
 
@@ -135,6 +153,23 @@ def test_compose_and_reply_take_a_name(nora: Api, supplier: int, word: str) -> N
     later = nora.compose(**{**mail, "dont_send": 0}, send_at="+1 hour", status_name=f"{word} for supplier").ok()
     assert (later["params"]["status_id"], later["params"]["status_name"]) == (1, f"{word} for supplier")
     nora.remove("draft", later["id"]).ok()
+
+
+def test_compose_and_reply_take_no_name_of_another_group(nora: Api, word: str) -> None:
+    group = nora.create("group", name=word).ok()["id"]
+    name = nora.create("ticket_status", name=f"{word} sales", status="waiting", group_id=group).ok()["name"]
+    mail = {"to": "ana@kite.example", "subject": word, "content": "Hello", "dont_send": 1, "status_name": name}
+    wrong = nora.compose(**mail, group_id=nora.ids["support"])
+    assert wrong.status == 422 and wrong.json["errors"][0]["field"] == "status_name"
+    assert f"'{name}' is a status of the group {word} alone" in wrong.json["errors"][0]["message"]
+    made = nora.compose(**mail, group_id=group).ok().json
+    assert (made["status"], made["status_name"]) == ("waiting", name)
+    reply = {"message_id": made["initial_message_id"], "content": "More", "dont_send": 1, "status_name": name}
+    assert nora.reply(**reply, group_id=nora.ids["support"]).status == 422
+    moved = nora.reply(
+        message_id=made["initial_message_id"], content="More", dont_send=1, status=1, group_id=nora.ids["support"]
+    )
+    assert (moved.ok()["status"], moved["status_name"]) == ("waiting", "")
 
 
 def test_a_reply_form_sets_a_name_and_its_draft_has_it(

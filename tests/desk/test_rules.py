@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from server.automation.rules import rule_list, rule_scan  # registers the scan
+from server.automation.rules import rule_building, rule_deletion, rule_list, rule_scan  # registers the scan
 from server.automation.rules.rule_list import RuleRun
-from server.errors import Invalid, all_of
+from server.errors import Invalid, NotFound, all_of
 from server.first_start import builtin_records
 from server.records import records
 from server.records.records import SearchRequest
@@ -26,7 +26,14 @@ def desk(desk: Post) -> Post:
 
 def rule(desk: Post, title: str, when: list[str], steps: list[dict[str, Any]], *conditions: str, **more: Any) -> int:
     """Creates a rule and returns its id."""
-    form = {"title": title, "when": when, "conditions": list(conditions), "steps": steps, **more}
+    form = {
+        "title": title,
+        "when": when,
+        "conditions": list(conditions),
+        "steps": steps,
+        "matches_everything": 1,
+        **more,
+    }
     record = records.create(desk.context(desk.nora), "automation", {"extension_id": TRIGGER, "form": form})
     return int(record["id"])
 
@@ -151,6 +158,24 @@ def test_rules_that_start_each_other_are_refused(desk: Post) -> None:
     rule(desk, "Same", ["changed"], HOT, fields=["importance"])  # sets the same value: the circle ends
 
 
+def test_a_rule_that_matches_every_ticket_is_refused_unless_that_is_intended(desk: Post) -> None:
+    for conditions in ([], ["subject:pump*"]):
+        with pytest.raises(Invalid, match="matches_everything: true") as refused:
+            for _ in range(rule_building.LEAST_SAMPLE if conditions else 0):
+                desk.ticket_id(subject="Pump")
+            rule(desk, "All", ["created"], HOT, *conditions, matches_everything=False)
+        assert refused.value.details["field"] == "matches_everything"
+    desk.ticket_id(subject="Boat")
+    id = rule(desk, "Some", ["created"], HOT, "subject:pump*", matches_everything="0")
+    form = records.retrieve(desk.context(desk.nora), "automation", id, "form")["form"]
+    records.update(desk.context(desk.nora), "automation", id, {"form": form | {"title": "Renamed"}})
+    with pytest.raises(Invalid, match="would match every ticket"):
+        records.update(desk.context(desk.nora), "automation", id, {"form": form | {"conditions": []}})
+    records.update(
+        desk.context(desk.nora), "automation", id, {"form": form | {"conditions": [], "matches_everything": True}}
+    )
+
+
 def test_chains_of_rules_end(desk: Post) -> None:
     turn = [{"kind": "macro", "macro_id": macro(desk), "worker_id": str(desk.nora)}]
     with pytest.raises(Invalid, match="start each other"):
@@ -188,6 +213,49 @@ def test_a_rule_is_switched_off_once_a_record_that_it_names_is_deleted(desk: Pos
     found = records.search(ctx, "notification", SearchRequest("activity:automation.rule.off"))
     assert any("2. Move to a group or bucket: " in each["message"] for each in found["results"])
     assert rule_list.lost_records(ctx, rule_list.find(ctx, moves))[0][0] == "steps.1.place"
+
+
+def test_a_rule_notifies_the_owner_watchers_workers_and_members_of_a_group_once(desk: Post) -> None:
+    workers = {name: desk.worker(name, "Stern") for name in ("Ada", "Bea", "Cleo", "Dora", "Out")}
+    ada, bea, cleo, dora, _out = workers.values()
+    group = desk.create("group", name="Night shift", members={ada: "member", dora: "member"})
+    form = {"kind": "notify", "text": "Look at {{subject}}", "to_owner": "1", "to_watchers": "1"}
+    form |= {"worker_ids": [cleo, ada], "group_id": group}
+    notifying = rule(desk, "Notify", ["created"], [form], "subject:pump*")
+    changes = {"owner_id": str(ada), "links": [f"worker:{bea}"]}
+    records.update(desk.context(desk.nora), "ticket", desk.ticket_id(subject="Pump"), changes)
+    desk.run_due()
+    assert [each.state for each in runs(desk, notifying)] == ["done"]
+    notified = {name: notices(desk, id) for name, id in workers.items()}
+    assert notified == {name: ["Look at Pump"] for name in ("Ada", "Bea", "Cleo", "Dora")} | {"Out": []}
+    records.delete(desk.context(desk.nora), "worker", cleo)
+    desk.run_due()
+    assert rule_list.find(desk.context(desk.nora), notifying).is_off
+
+
+def test_a_rule_replies_in_the_name_of_the_owner_if_the_ticket_has_one(desk: Post) -> None:
+    step = {"kind": "reply", "worker_id": str(desk.nora), "by_owner": "1", "text": "From {{worker_first_name}}"}
+    id = rule(desk, "Reply", ["changed"], [step], fields=["subject"])
+    away = desk.worker("Ada", "Stern")
+    for owner, writer in ((desk.milo, desk.milo), (0, desk.nora), (away, desk.nora)):
+        ticket = desk.ticket_id()
+        desk.received(ticket)
+        desk.run_due()
+        desk.update("ticket", ticket, owner_id=owner)
+        desk.update("worker", away, is_disabled=1)
+        desk.update("ticket", ticket, subject="Valve")
+        desk.run_due()
+        [draft] = [each for each in desk.all("draft", ticket_id=ticket) if each["type"] == "ticket.reply"]
+        assert {each.message for each in runs(desk, id)} == {""}
+        name = desk.one("worker", id=writer)["first_name"]
+        assert (draft["worker_id"], draft["params"]["content"]) == (writer, f"From {name}")
+
+
+def notices(desk: Post, worker: int) -> list[str]:
+    """Returns the texts of automations that a worker was notified of."""
+    request = SearchRequest(f"worker.id:{worker} activity:custom.other", 10, expand="message")
+    found = records.search(desk.context(desk.nora), "notification", request)["results"]
+    return [each["message"] for each in found]
 
 
 def test_a_rule_whose_group_was_deleted_does_nothing(desk: Post) -> None:
@@ -230,6 +298,29 @@ def test_a_deleted_rule_leaves_the_order(desk: Post) -> None:
     assert titles(desk) == ["Gone", "Stays"]
     records.delete(desk.context(desk.nora), "automation", id)
     assert titles(desk) == ["Stays"]
+
+
+def test_a_deleted_rule_is_restored_at_its_place_with_what_it_has_handled(desk: Post) -> None:
+    ctx = desk.context(desk.nora)
+    form = {"since": "message", "amount": "1", "unit": "minutes"}
+    remind = rule(desk, "Remind", ["time"], [{"kind": "note", "text": "Late"}], "status:open", **form)
+    rule(desk, "Last", ["created"], HOT)
+    gone, ticket = desk.ticket_id(), desk.ticket_id()
+    desk.run_due(120)
+    rule_list.switch(ctx, remind, is_on=False)
+    before = rule_list.find(ctx, remind), runs(desk, remind)
+    assert len(before[1]) == 2 and rule_deletion.delete(ctx, remind)
+    assert titles(desk) == ["Last"]
+    rule(desk, "Later", ["created"], HOT)
+    records.delete(ctx, "ticket", gone)
+    assert rule_deletion.restore(ctx, remind) == "Remind"
+    assert titles(desk) == ["Remind", "Last", "Later"]
+    assert rule_list.find(ctx, remind) == before[0]
+    rule_list.switch(ctx, remind, is_on=True)
+    desk.run_due(120)
+    assert desk.comments("ticket", ticket) == ["Late"], "it does not handle a ticket again"
+    with pytest.raises(NotFound):
+        rule_deletion.restore(ctx, remind)
 
 
 def test_tickets_that_match_now_are_counted_and_listed(desk: Post) -> None:

@@ -136,7 +136,7 @@ BINDING = "automation/any:\n  uri: svc:automation:maker\n"
 EVERY_COMMAND = (
     "email.parse, file.write, function, http.request, metric.increment, queue.pop, queue.push, record.create, "
     "record.delete, record.update, record.upsert, storage.delete, storage.set, ticket.assign, "
-    "ticket.create, ticket.macro"
+    "ticket.create, ticket.macro, ticket.notify"
 )
 ACTS = "lets the automation maker use record.create with the rights of an administrator"
 HOOK = {"uid": "h", "_context": "webhook", "name": "Door", "automations_kata": BINDING}
@@ -147,6 +147,10 @@ ACTING = [
     ([MAKER | {"policy_kata": "commands:\n  all:\n    deny/mail@bool: {{ false }}\n    allow@bool: yes\n"}], {},
      [f"lets the automation maker use {EVERY_COMMAND} with the rights of an administrator"]),
     ([MAKER | {"policy_kata": "commands:\n  record.get:\n    allow@bool: yes\n"}], {}, []),
+    ([{"uid": "a", "_context": "automation", "name": "rule.all", "extension_id": "svc.trigger.ticket.event", "form": {
+        "title": "All", "when": ["created"], "steps": [{"kind": "close"}], "matches_everything": 1}}], {},
+     ["lets the automation rule.all use record.update with the rights of an administrator",
+      "lets the rule rule.all run on every ticket"]),
     ([MAKER | {"policy_kata": "commands:\n  http.request:\n    deny@bool: yes\n    allow@bool: yes\n"}], {}, []),
     ([MAKER | {"policy_kata": POLICY}, HOOK], {}, [ACTS, f"{DOOR}: record.create, record.get"]),
     ([HOOK, MAKER | {"policy_kata": ""}], {}, []),

@@ -5,7 +5,7 @@ import pytest
 from server import tickets
 from server.errors import BadQuery, Conflict, Forbidden, Invalid
 from server.records import records
-from server.tickets import reopening, ticket_statuses, undo, unmerge
+from server.tickets import properties, reopening, ticket_statuses, undo, unmerge
 from tests.records.desk import NOW
 
 
@@ -107,6 +107,25 @@ def test_a_deleted_status_leaves_its_tickets_in_the_state(desk, ids, ticket, sup
     assert desk.found("ticket", 'status:"Waiting for supplier"') == [ticket]
 
 
+def test_an_undone_deletion_restores_the_names_of_tickets_that_are_still_in_the_state(desk, ids, ticket, supplier):
+    admin = desk.context(ids["nora"])
+    desk.update("ticket_status", supplier, name="Waiting for parts")
+    closed, other = (desk.create("ticket", subject="Hose", group_id=ids["support"])["id"] for _ in range(2))
+    for each in (ticket, closed, other):
+        desk.update("ticket", each, status_name_id=supplier)
+    assert ticket_statuses.delete(admin, supplier)
+    ticket_statuses.clear_deleted(desk.service, 0)
+    second = desk.create("ticket_status", name="Waiting for customer", status="waiting")["id"]
+    desk.update("ticket", closed, status="closed")
+    desk.update("ticket", other, status_name_id=second)
+    assert ticket_statuses.restore(admin, supplier) == ("Waiting for parts", {})
+    ticket_statuses.clear_deleted(desk.service, 0)
+    assert state(desk, ticket) == ("waiting", "Waiting for parts")
+    assert (state(desk, closed), state(desk, other)) == (("closed", ""), ("waiting", "Waiting for customer"))
+    assert desk.found("ticket", 'status:"Waiting for supplier"') == [ticket], "its former name finds it again"
+    assert desk.record("ticket_status", supplier)["color"] == "orange"
+
+
 def test_statuses_are_put_in_order(desk, ids, supplier):
     customer = desk.create("ticket_status", name="Waiting for customer", status=1)["id"]
     desk.create("ticket_status", name="New", status=0, group_id=ids["support"])
@@ -116,6 +135,63 @@ def test_statuses_are_put_in_order(desk, ids, supplier):
     assert [each.name for each in ticket_statuses.of_group(desk.context(), 999)] == names[1:]
     with pytest.raises(Forbidden):
         ticket_statuses.move(desk.context(ids["milo"]), customer, 1)
+
+
+@pytest.fixture
+def courier(desk, ids):
+    """A status of the group support alone."""
+    fields = {"name": "With the courier", "status": "waiting", "group_id": ids["support"]}
+    return desk.create("ticket_status", **fields)["id"]
+
+
+@pytest.fixture
+def sales(desk):
+    return desk.create("group", name="Sales")["id"]
+
+
+def test_a_name_of_another_group_is_an_error_that_lists_the_others(desk, ids, supplier, courier, sales):
+    words = (
+        "'With the courier' is a status of the group Support alone; tickets of the group Sales have: Waiting for supp"
+    )
+    with pytest.raises(Invalid, match=words) as error:
+        desk.create("ticket", subject="Hose", group_id=sales, status_name="With the courier")
+    assert error.value.details["field"] == "status_name"
+    other = desk.create("ticket", subject="Hose", group_id=sales)["id"]
+    with pytest.raises(Invalid, match=words):
+        desk.update("ticket", other, status_name_id=courier)
+    desk.update("ticket", other, group_id=ids["support"], status_name_id=courier)
+    assert state(desk, other) == ("waiting", "With the courier")
+
+
+def test_a_ticket_that_moves_to_a_group_without_its_name_stays_in_its_state(
+    desk, ids, ticket, supplier, courier, sales
+):
+    desk.update("ticket", ticket, status_name_id=courier)
+    desk.update("ticket", ticket, by=ids["nora"], group_id=sales)
+    assert state(desk, ticket) == ("waiting", "")
+    assert desk.log()[-1]["activity_point"] == "ticket.status.waiting"
+    desk.update("ticket", ticket, status_name_id=supplier)
+    desk.update("ticket", ticket, group_id=ids["support"])
+    assert state(desk, ticket) == ("waiting", "Waiting for supplier"), "every group uses it"
+
+
+def test_a_name_whose_group_changes_stays_on_its_tickets(desk, ids, ticket, supplier, sales):
+    desk.update("ticket", ticket, status_name_id=supplier)
+    desk.update("ticket_status", supplier, group_id=sales)
+    desk.update("ticket", ticket, subject="Pumps", status_name_id=supplier)
+    assert state(desk, ticket) == ("waiting", "Waiting for supplier")
+
+
+def test_the_undo_of_a_move_brings_the_name_back_if_the_state_is_still_its_own(desk, ids, ticket, courier, sales):
+    admin = desk.context(ids["nora"])
+    desk.update("ticket", ticket, status_name_id=courier)
+    bucket = str(desk.create("bucket", name="Leads", group_id=sales)["id"])
+    for status, expected in (("waiting", "With the courier"), ("closed", "")):
+        desk.update("ticket", ticket, status_name_id=courier)
+        before = properties.move(admin, ticket, bucket)
+        desk.update("ticket", ticket, status=status)
+        undo.restore(admin, ticket, before)
+        assert state(desk, ticket) == (status, expected)
 
 
 def test_workers_use_names_and_only_administrators_change_them(desk, ids, ticket, supplier):

@@ -72,7 +72,7 @@ def test_texts_are_filled_in_and_their_values_are_harmless(nora: Api, ticket: in
         ticket,
         {"kind": "note", "text": "# {{subject}}\n  is {{nothing}}here"},
         {"kind": "note", "snippet_id": snippet},
-        {"kind": "notify", "text": "Look", "worker_id": ME},
+        {"kind": "notify", "text": "Look", "worker_ids": ME, "to_watchers": "1"},
         {"kind": "notify", "text": "Look"},
         {"kind": "tags", "tags": "billing, -old"},
         {"kind": "watch", "worker_id": ME},
@@ -128,6 +128,19 @@ def test_records_that_steps_name_are_listed() -> None:
         (0, "bucket", 3),
         (1, "snippet", 4),
     ]
+
+
+def test_a_step_notifies_whom_it_names_and_else_the_owner() -> None:
+    """Forms that were stored before have one worker or none."""
+    kind = {"kind": "notify", "text": "Look"}
+    assert steps.read([kind]) == [kind | {"to_owner": "1"}]
+    assert steps.read([kind | {"worker_id": "3"}]) == [kind | {"worker_ids": "3"}]
+    checked = steps.read([kind | {"worker_ids": [3, 4], "group_id": "5"}])
+    assert checked == [kind | {"worker_ids": "3, 4", "group_id": "5"}]
+    assert [(each.uri, each.id) for each in steps.references(checked)] == [("worker", 3), ("worker", 4), ("group", 5)]
+    for wrong in ({"to_owner": ""}, {"worker_ids": "3, Milo"}):
+        with pytest.raises(Invalid):
+            steps.read([kind | wrong])
 
 
 def test_policies_name_only_commands_that_exist() -> None:

@@ -21,11 +21,11 @@ from server.automation.recurrence_words import in_words
 from server.automation.repeats import DAYS, ONCE, OWN, REPEATS, schedule
 from server.automation.timers import TRIGGER, URI
 from server.errors import Invalid, Required
-from server.translation import N_, N_ngettext, _
+from server.translation import N_, N_ngettext, N_pgettext, _
 
 BASE = TIMERS
 WHEN = (
-    Control("repeat", N_("Runs"), kind="choice", options=REPEATS, is_own=True),
+    Control("repeat", N_pgettext("timer", "Runs"), kind="choice", options=REPEATS, is_own=True),
     Control("time", N_("Time"),
             N_("For once, a date and time such as tomorrow 8:00 or 2027-01-31 09:00. For repeats, a time of day such "
                "as 08:30."),

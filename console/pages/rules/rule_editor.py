@@ -1,5 +1,6 @@
 """The form of a rule, with the tickets that match now and a trial on one of them."""
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,12 +14,12 @@ from server.automation.engine import RunResult
 from server.automation.rules import rule_list, rule_runs
 from server.automation.rules.rule_list import TicketRule
 from server.dataclass import dataclass
-from server.errors import BadQuery, HelpdeskError
+from server.errors import BadQuery, HelpdeskError, all_of
 from server.record_types.shared.triggers import RULE
 from server.records import records
 from server.records.records import SearchRequest
 from server.rules import rule_form, steps
-from server.rules.rule_form import CHANGED, EVENTS, FIELDS, MAX_CONDITIONS, SINCE, UNITS, RuleForm
+from server.rules.rule_form import CHANGED, EVENTS, EVERYTHING, FIELDS, MAX_CONDITIONS, SINCE, UNITS, RuleForm
 from server.tickets import masks
 from server.translation import N_, Words, _, ngettext, shown
 
@@ -145,6 +146,7 @@ class RuleEditor:
             if self.form.get("sure") != "1" and rule_list.matches_all(self.visit.ctx, form):
                 self.asks = True
                 return 0
+            form = dataclasses.replace(form, matches_everything=self.form.get("sure") == "1")
             if self.rule is not None:
                 records.update(self.visit.ctx, "automation", self.rule.id, {"form": form.values})
                 return self.rule.id
@@ -154,7 +156,9 @@ class RuleEditor:
             self._refuse_query(form, error)
             return 0
         except HelpdeskError as error:
-            self.then.refuse(error)
+            self.asks = any(each.details.get("field") == EVERYTHING for each in all_of(error))
+            if not self.asks:
+                self.then.refuse(error)
             return 0
 
     def find_matching(self) -> None:

@@ -5,11 +5,10 @@ from console.html.rendering import render
 from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
-from console.lists import lookup
 from console.pages.rules import rule_templates
 from console.pages.rules.rule_editor import RuleEditor, summary
-from server.automation.rules import rule_building, rule_list, rule_runs, rule_scan
-from server.errors import HelpdeskError
+from server.automation.rules import rule_building, rule_deletion, rule_list, rule_runs, rule_scan
+from server.errors import Conflict, HelpdeskError, Invalid
 from server.records import records
 from server.records.records import LABEL, SearchRequest
 from server.rules.rule_form import EVENTS
@@ -140,12 +139,22 @@ def switch(visit: Visit) -> PageResponse:
 
 @page("POST", f"{BASE}/{{id}}/delete", "admin")
 def delete(visit: Visit) -> PageResponse:
-    """Deletes a rule with its script and its runs."""
+    """Deletes a rule with its script and its runs, with an undo."""
     rule = rule_list.find(visit.ctx, visit.id)
     try:
-        lookup.remove(visit, "automation")
+        undo = f"{BASE}/{visit.id}/restore" if rule_deletion.delete(visit.ctx, visit.id) else ""
     except HelpdeskError as error:
         visit.flash(sentence(error.message))
         return see(f"{BASE}/{visit.id}")
-    visit.flash(_("{name} deleted.", name=rule.title))
+    visit.flash(_("{name} deleted.", name=rule.title), undo)
+    return see(BASE)
+
+
+@page("POST", f"{BASE}/{{id}}/restore", "admin")
+def restore(visit: Visit) -> PageResponse:
+    """Restores a rule that the worker has deleted."""
+    try:
+        visit.flash(_("{name} restored.", name=rule_deletion.restore(visit.ctx, visit.id)))
+    except (Conflict, Invalid) as error:
+        visit.flash(_("Not restored: {problem}", problem=sentence(error.message)))
     return see(BASE)

@@ -74,7 +74,7 @@ TEMPLATES = (
             "amount": "2",
             "unit": "days",
             "conditions": ["status:open owner.id:any messages.last:(isOutgoing:no)"],
-            "steps": [{"kind": "notify", "text": "A customer has been waiting for two days."}],
+            "steps": [{"kind": "notify", "to_owner": "1", "text": "A customer has been waiting for two days."}],
         },
     ),
 )

@@ -41,7 +41,7 @@ from server.translation import Words, _, about_field, lazy_gettext, shown
 URI = "automation"
 OWNER = "owner"  # the place of a mistake in the owner
 HIDDEN = ("available_context", "available_id", "uses", "last_used_at")  # columns of macros
-# Steps of rules that a macro has as well. It replies as the worker who runs it, and notifies by watchers and notes.
+# Steps of rules that a macro has as well. It replies as the worker who runs it.
 _SHARED = frozenset(
     (
         "assign",
@@ -58,6 +58,7 @@ _SHARED = frozenset(
         "importance",
         "watch",
         "note",
+        "notify",
         "web",
     )
 )

@@ -4,26 +4,31 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from server import times
 from server.automation import binding_edits
 from server.automation.bindings import entries
 from server.automation.bound_automations import FIELD, tree_text
 from server.automation.commands.functions import automation_name
-from server.errors import BadQuery, Invalid, KataSyntax, Mistakes
+from server.errors import BadQuery, Invalid, KataSyntax, Mistakes, Required
 from server.kata.kata_parser import Tree
 from server.record_types.parts import Change, Reading, Record, Writing
 from server.record_types.shared.secrets import random_text
 from server.record_types.shared.triggers import RULE
 from server.records.reading import RecordReader
 from server.rules import rule_form, steps
-from server.rules.rule_form import RuleForm
+from server.rules.rule_form import EVERYTHING, RuleForm
+from server.search.compile import compile_group
+from server.search.conditions import all_of, one_of
 from server.search.control_terms import query_of
 from server.search.query_parser import parse_group
-from server.search.select import search
+from server.search.select import CompiledSearch, search
 from server.tickets.rule_events import EVENT
 from server.translation import _
 
 MAX_RULES = 200  # rules of the service
 NAME_CHARS = 60
+SAMPLE = 500  # oldest and newest tickets each
+LEAST_SAMPLE = 50  # tickets
 _OTHER = re.compile(r"[^a-z0-9]+")
 
 
@@ -52,6 +57,13 @@ def _require(form: RuleForm, change: Change, writing: Writing) -> None:
     for place, query in enumerate(form.conditions):
         with mistakes.collect():
             require_query(writing, query, f"conditions.{place}")
+    asks = not mistakes.errors and not form.matches_everything and _is_new_choice(form, change)
+    if asks and matches_everything(form, writing):
+        problem = _(
+            "this rule would match every ticket; add a condition, or send {field}: true if that is intended",
+            field=EVERYTHING,
+        )
+        mistakes.add(Required(problem, field=EVERYTHING))
     for field, problem in missing(form, writing):
         mistakes.add(Invalid(problem, field=field))
     others = [(id, title, other) for id, title, other in stored_forms(writing) if id != change.id]
@@ -78,6 +90,29 @@ def require_query(writing: Writing, query: str, field: str) -> None:
         search(writing.registry.type("ticket"), parsed, RecordReader(writing.ctx, writing.tx).scope(everything=True))
     except BadQuery as error:
         raise Invalid(error.message, field=field, position=error.details.get("position", 0)) from None
+
+
+def _is_new_choice(form: RuleForm, change: Change) -> bool:
+    """Whether the conditions of a rule are new; those of rules that were stored before are not checked again."""
+    before = form_of(change.old) if change.old is not None else None
+    return before is None or (before.conditions, before.matches_any) != (form.conditions, form.matches_any)
+
+
+def matches_everything(form: RuleForm, writing: Writing) -> bool:
+    """Returns whether a form has no conditions, or all of the oldest and newest tickets meet them. A desk with few
+    tickets says nothing about conditions."""
+    if not form.conditions:
+        return True
+    tickets = writing.registry.type("ticket")
+    scope = RecordReader(writing.ctx, writing.tx).scope(everything=True).in_zone(times.zone(form.zone))
+    ids: set[int] = set()
+    for order in ("id", "-id"):
+        ids.update(search(tickets, query_of(parse_group(f"status:!deleted sort:{order}")), scope).ids(SAMPLE))
+    if len(ids) < LEAST_SAMPLE:
+        return False
+    condition = compile_group(tickets, query_of(parse_group(form.query)).root, scope)
+    among = one_of(tickets.table.sql.id, tuple(sorted(ids)))
+    return CompiledSearch(tickets, all_of([among, condition]), (), scope).total() == len(ids)
 
 
 def missing(form: RuleForm, reading: Reading) -> list[tuple[str, str]]:

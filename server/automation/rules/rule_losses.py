@@ -1,10 +1,11 @@
 """Switches off the rules whose steps name a record when that record is deleted."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from server.access.service_actor import own_context
 from server.automation.rules import rule_list, rule_runs
-from server.context import Service
+from server.context import Context, Service
 from server.jobs.job_queue import JobQueue, job
 from server.record_types.parts import Writing
 from server.record_types.shared.deletions import after_deletion
@@ -26,6 +27,24 @@ def find_losses(writing: Writing, uri: str, id: int) -> None:
     if any((each.uri, each.id) == (uri, id) for form in forms for each in steps.references(form.steps)):
         JobQueue.add(tx, KIND, writing.now, {})
         ctx.service.wake_after(tx)
+
+
+def naming(ctx: Context, uri: str, id: int) -> list[int]:
+    """Returns the ids of the rules that are on and whose steps name a record. Raises AdminOnly."""
+    return [
+        each.id
+        for each in rule_list.list_rules(ctx)
+        if each.form is not None
+        and not each.is_off
+        and any((one.uri, one.id) == (uri, id) for one in steps.references(each.form.steps))
+    ]
+
+
+def switch_on(ctx: Context, ids: Sequence[int]) -> None:
+    """Switches rules on again after the deletion that switched them off was undone. Raises AdminOnly."""
+    for rule in rule_list.list_rules(ctx):
+        if rule.id in ids and rule.is_off and not rule_runs.problems(ctx, rule):
+            rule_list.switch(ctx, rule.id, is_on=True)
 
 
 @job(KIND, N_("Switches off the rules whose steps name deleted records"))

@@ -177,9 +177,11 @@ class _Desk:
     tickets: dict[int, Record] = field(default_factory=dict)
     tags: dict[str, int] = field(default_factory=dict)
     statuses: dict[str, int] = field(default_factory=dict)
+    fields: dict[str, int] = field(default_factory=dict)
 
     def mark(self, writing: RecordWriter) -> None:
-        """Creates the tags and the names of statuses. One that is there already does not belong to the demo."""
+        """Creates the tags, the names of statuses and the custom fields. A tag or name that is there already does not
+        belong to the demo and is used; a field of the same name is left alone."""
         for each in desk.content()["tag"]:
             id = tags.tag_id(writing.tx, each["name"])
             self.tags[each["name"]] = id or self._make(writing, "tag", {"name": each["name"], "color": each["color"]})
@@ -187,6 +189,12 @@ class _Desk:
             id = status_names.read(writing.tx).by_key.get(status_names.name_key(each["name"]), 0)
             values = {"name": each["name"], "status_id": STATUSES["waiting"], "color": each["color"]}
             self.statuses[each["name"]] = id or self._make(writing, "ticket_status", values)
+        self.fields = {}
+        for each in desk.content()["field"]:
+            if writing.tx.first(writing.registry.type("custom_field").table, uri=each["uri"]) is None:
+                values = {name: each[name] for name in ("name", "uri", "type")} | {"context": TICKET}
+                params = {"options": each["options"]} if "options" in each else {}
+                self.fields[each["name"]] = self._make(writing, "custom_field", values | {"params": params})
 
     def hire(self, writing: RecordWriter) -> None:
         """Creates the workers, without passwords and invitations, and their groups."""
@@ -320,6 +328,10 @@ class _Desk:
             ticket = self.tickets[planned.number] = storing.new_ticket(by, mail, place, sender["org_id"], sender["id"])
             requesters.add(by, ticket["id"], [sender["id"]], is_new_ticket=True)
             tags.add(by.tx, ticket["id"], [self.tags[each] for each in planned.tags])
+            values = {
+                f"custom_{self.fields[name]}": each for name, each in planned.fields.items() if name in self.fields
+            }
+            letter.write_customs(by, ticket["id"], letter.customs_of(by, values))
         else:
             ticket = self.tickets[planned.number]
             storing.reopen(by, _record(by, "ticket", ticket["id"]))

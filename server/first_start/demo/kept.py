@@ -17,7 +17,7 @@ KEY = "demo"  # the setting with {record type: ids}
 FIRST_MINUTE = "demo_first_minute"  # the setting of first_minute.py
 # Types that other records do not depend on: of what is created after the tickets, and of what tickets have.
 PLAIN = ("task", "snippet", "saved_search", "automation", "service_target", "kb_article", "kb_category")
-MARKS = ("tag", "ticket_status")
+MARKS = ("tag", "ticket_status", "custom_field")
 
 Ids = dict[str, list[int]]
 

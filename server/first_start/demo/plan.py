@@ -2,6 +2,7 @@
 
 A conversation follows working days until now. Its outcome depends on the author of the last message."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import field, replace
 from datetime import UTC, datetime, timedelta
@@ -71,6 +72,18 @@ class PlannedTicket:
             for each in desk.content()["tag"]
             if self.customer.org in each.get("orgs", ()) or any(word in text for word in each.get("words", ()))
         ]
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """The values of its custom fields by their names, which its subject or first mail contains."""
+        text = f"{self.subject}\n{self.steps[0].text}"
+        values = {}
+        for each in desk.content()["field"]:
+            options = [option for option in each.get("options", ()) if option.lower() in text.lower()]
+            found = re.search(each["pattern"], text) if "pattern" in each else None
+            if options or found:
+                values[each["name"]] = options[0] if options else found[0]  # type: ignore[index]
+        return values
 
     def waits_for(self, step: Step) -> str:
         """Returns the name of the status after a reply, "" for none: of one that waits for parts, or for an answer."""

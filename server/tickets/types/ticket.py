@@ -219,12 +219,14 @@ class Ticket(RecordType):
             filter="status.id",
         ),
         "status_name": Text(
-            "Name of a ticket status, or a former one; sets its state. Blank leaves the state without a name.",
+            "Name of a ticket status that the group uses, or a former one; sets its state. Blank leaves the state "
+            "without a name.",
             alternative_to="status_name_id",
             origin="ours",
         ),
         "status_name_id": Id(
-            "Ticket status with a name; sets its state. 0 for none; another state clears it.",
+            "Ticket status with a name; sets its state. 0 for none; another state clears it, as does a move to a group "
+            "that does not use it.",
             "ticket_status",
             zero_ok=True,
             alternatives=("status_name",),

@@ -63,7 +63,7 @@ class TicketStatus(RecordType):
         "color": Text("Color beside its name.", 16, default=COLORS[0], allowed=COLORS),
         "created_at": CreatedAt(),
         "group_id": Id(
-            "Group that uses it; 0 for every group.",
+            "Group that uses it; 0 for every group. Tickets of other groups cannot get it.",
             "group",
             zero_ok=True,
             nested_note="Group that uses it; 0 for every group.",

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from server.dataclass import dataclass
 from server.errors import Invalid, nearest
-from server.record_types.parts import Change, Record, Writing
+from server.record_types.parts import Change, Reading, Record, Writing
 from server.record_types.shared.relation_tables import TICKET_STATUS_NAME
 from server.store.store_local import VersionedLocal
 from server.store.tables import table_named
@@ -20,6 +20,7 @@ from server.translation import about_field, lazy_gettext
 
 VERSION = "ticket_statuses"
 MAX_CHARS = 64  # of a name
+MAX_OFFERED = 20  # names that an error lists
 COLUMN = "status_name_id"
 RUNS, PAUSED = CLOCKS = ("runs", "paused")  # what clocks of service targets do; "" for what they do in the state
 _SPACES = re.compile(r"\s+")
@@ -37,6 +38,10 @@ class NamedStatus:
     color: str
     position: int
     clock: str
+
+    def is_used_by(self, group_id: int) -> bool:
+        """Whether tickets of a group may get it."""
+        return self.group_id in (0, group_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +125,26 @@ def require_state(named: NamedStatus, status_id: int) -> None:
         raise Invalid(about_field("status_name", problem), field="status_name")
 
 
+def require_group(writing: Reading, named: NamedStatus, group_id: int) -> None:
+    """Raises Invalid if a name belongs to another group."""
+    if named.is_used_by(group_id):
+        return
+    offered = [each.name for each in read(writing.tx).by_id.values() if each.is_used_by(group_id)]
+    problem = lazy_gettext(
+        "'{value}' is a status of the group {group} alone; tickets of the group {other} have: {names}",
+        value=named.name,
+        group=writing.label("group", named.group_id),
+        other=writing.label("group", group_id) if group_id else "-",
+        names=", ".join([*offered[:MAX_OFFERED], *(["…"] if len(offered) > MAX_OFFERED else [])]) or "-",
+    )
+    raise Invalid(about_field("status_name", problem), field="status_name")
+
+
 def apply(change: Change, writing: Writing) -> None:
-    """Sets the state of a new name, or clears the name with a new state. Raises Invalid for an unknown name, and for
-    one of another state than the submitted one."""
+    """Sets the state of a new name, or clears the name with a new state, or with a move to a group that does not use
+    it; the service itself sets no name that the group does not use.
+
+    Raises Invalid for an unknown name, and for one of another state or group than the submitted ones."""
     new, extras = change.new, change.extras
     if "status_name" in extras and COLUMN not in new:
         name = extras["status_name"]
@@ -133,7 +155,18 @@ def apply(change: Change, writing: Writing) -> None:
         status_of_id = read(writing.tx).by_id.get(id)
         if status_of_id is None:  # deleted since the value was stored
             new[COLUMN] = 0
-        else:
-            require_state(status_of_id, new.setdefault("status_id", status_of_id.status_id))
-    elif id is None and change.changes("status_id") and change.was(COLUMN):
+            return
+        require_state(status_of_id, new.setdefault("status_id", status_of_id.status_id))
+        group_id = change.value("group_id")
+        if not change.sent and not status_of_id.is_used_by(group_id):
+            new[COLUMN] = 0
+        elif change.changes(COLUMN) or change.changes("group_id"):
+            require_group(writing, status_of_id, group_id)
+    elif id is None and change.was(COLUMN) and (change.changes("status_id") or _leaves_group(change, writing)):
         new[COLUMN] = 0
+
+
+def _leaves_group(change: Change, writing: Writing) -> bool:
+    """Whether a ticket is moved to a group that does not use its name."""
+    named = read(writing.tx).by_id.get(change.was(COLUMN)) if change.changes("group_id") else None
+    return named is not None and not named.is_used_by(change.value("group_id"))
