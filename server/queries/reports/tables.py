@@ -44,16 +44,16 @@ SENT_NEXT = Measure(
 )
 _RESPONDED = "response.due:!never (response.first:>0 OR missed.response:yes)"
 _RESOLVED = "resolution.due:!never (resolution.first:>0 OR missed.resolution:yes)"
-RESPONSES_DUE = Measure("responses_due", N_("First responses with a target"), f"created:{{span}} {_RESPONDED}")
-RESPONSES_MISSED = Measure("responses_missed", N_("Late first responses"), "created:{span} missed.response:yes")
+RESPONSES_DUE = Measure("responses_due", N_("First responses with a target"), CREATED.q, narrow=_RESPONDED)
+RESPONSES_MISSED = Measure("responses_missed", N_("Late first responses"), CREATED.q, narrow="missed.response:yes")
 RESPONSES_WITHIN = Measure(
-    "responses_within", N_("First response within target"), f"created:{{span}} {_RESPONDED}", good="missed.response:no"
+    "responses_within", N_("First response within target"), CREATED.q, narrow=_RESPONDED, good="missed.response:no"
 )
-NEXT_MISSED = Measure("next_responses_missed", N_("Late next responses"), "created:{span} missed.nextResponse:yes")
-RESOLUTIONS_DUE = Measure("resolutions_due", N_("Resolutions with a target"), f"created:{{span}} {_RESOLVED}")
-RESOLUTIONS_MISSED = Measure("resolutions_missed", N_("Late resolutions"), "created:{span} missed.resolution:yes")
+NEXT_MISSED = Measure("next_responses_missed", N_("Late next responses"), CREATED.q, narrow="missed.nextResponse:yes")
+RESOLUTIONS_DUE = Measure("resolutions_due", N_("Resolutions with a target"), CREATED.q, narrow=_RESOLVED)
+RESOLUTIONS_MISSED = Measure("resolutions_missed", N_("Late resolutions"), CREATED.q, narrow="missed.resolution:yes")
 RESOLUTIONS_WITHIN = Measure(
-    "resolutions_within", N_("Resolution within target"), f"created:{{span}} {_RESOLVED}", good="missed.resolution:no"
+    "resolutions_within", N_("Resolution within target"), CREATED.q, narrow=_RESOLVED, good="missed.resolution:no"
 )
 _TARGETS = (
     RESPONSES_DUE,
@@ -125,13 +125,12 @@ class ByField:
     chart: str = "rows"
 
     def table(self, figures: Figures, shown: DayRange, before: DayRange | None) -> ReportTable:
-        leading = figures.measured(self.measures[0], shown, self._field(self.measures[0]))
-        among = self._among(leading)
-        found = [leading, *(figures.measured(each, shown, self._field(each), among) for each in self.measures[1:])]
-        earlier = [
-            figures.measured(each, before, self._field(each), among) if before and self._compares(each) else {}
-            for each in self.measures
-        ]
+        among = self._among(figures, shown)
+        found = figures.measured(self.measures, shown, self.fields, among)
+        compared = [each for each in self.measures if before and self._compares(each)]
+        then = figures.measured(compared, before, self.fields, among) if before else []
+        by_measure = dict(zip(compared, then, strict=True))
+        earlier = [by_measure.get(each, {}) for each in self.measures]
         members: dict[Hashable, Member | None] = {}
         for by_key in found:
             for key, figure in by_key.items():
@@ -158,17 +157,17 @@ class ByField:
         columns = tuple(column for each in self.measures for column in _columns(each))
         return ReportTable(self.name, self.title, self.of, self.chart, columns, rows, len(keys) > MAX_ROWS)
 
-    def _field(self, measure: Measure) -> str:
-        return self.fields.get(measure.uri, "")
-
     def _compares(self, measure: Measure) -> bool:
         """Whether a figure is compared: times and shares of each value would take as long as all others together."""
         return not self.fields or not (measure.seconds or measure.good)
 
-    def _among(self, leading: dict[Hashable, Figure]) -> str:
-        """Returns the term that limits the other measures to the values with the most records, "" for few values."""
+    def _among(self, figures: Figures, shown: DayRange) -> str:
+        """Returns the term that limits a table to the values with the most records, "" for few values."""
         field = self.fields.get("ticket", "")
-        if len(leading) <= MAX_ROWS or len(self.fields) > 1 or not field.endswith(".id"):
+        if len(self.fields) != 1 or not field.endswith(".id"):
+            return ""
+        [leading] = figures.measured(self.measures[:1], shown, self.fields)
+        if len(leading) <= MAX_ROWS:
             return ""
         most = sorted(leading.values(), key=lambda each: -each.hits)[: MAX_ROWS + 1]
         return f"{field}:[{','.join(str(each.member.value) for each in most if each.member is not None)}]"
