@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import date, datetime
+from functools import partial
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -10,10 +11,12 @@ import pytest
 from server.context import Context
 from server.errors import BadQuery, Forbidden, Invalid, NotFound
 from server.queries.reports import report
+from server.queries.reports.range_count import RangeCount
 from server.queries.reports.ranges import PRESETS, DayRange, find_range
 from server.queries.reports.report import Report, ReportRequest
 from server.queries.reports.tables import REPORTS, ReportTable
 from server.records import records
+from server.store.transaction import Transaction
 from tests.records.desk import NOW, Desk
 
 DAY, HOUR = 86_400, 3_600
@@ -77,6 +80,22 @@ def test_each_count_is_that_of_its_search(desk: Desk, people: dict[str, int], na
                         assert records.count(ctx, cell.uri, cell.query) == cell.value, (table.name, column, cell)
                         compared += 1
         assert compared or name == "targets"
+
+
+@pytest.mark.sqlite("PostgreSQL groups records quickly, so that they are not listed there")
+@pytest.mark.parametrize("name", REPORTS)
+def test_listed_records_have_the_figures_of_grouped_ones(desk: Desk, people: dict[str, int], name: str) -> None:
+    options, table = {"options": ["Oak 1", "2"]}, desk.registry.type("ticket").table
+    field = desk.create("custom_field", context="ticket", name="Crate", uri="crate", type="D", params=options)["id"]
+    for id, crate, seconds in ((1, "Oak 1", 7), (2, "2", 90_000), (3, "Oak 1", 4_000)):
+        records.update(desk.context(), "ticket", id, {f"custom_{field}": crate})
+        times = {"elapsed_response_first": seconds, "elapsed_resolution_first": seconds * 9}
+        desk.store.write(partial(Transaction.update, table=table, id=id, values=times))
+    request = ReportRequest(name, "90-days")
+    listed = report.as_dictionary(report.run(desk.context(), request))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RangeCount, "_is_listable", lambda self, tx: False)
+        assert report.as_dictionary(report.run(desk.context(), request)) == listed
 
 
 def test_the_overview_compares_with_the_range_before(desk: Desk, people: dict[str, int]) -> None:

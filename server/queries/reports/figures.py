@@ -2,10 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
-
-import peewee
 
 from server import times
 from server.counting.bins import UNIT_BY_NAME, Bin, TimeScale
@@ -15,23 +12,15 @@ from server.counting.dimensions.dimension import Dimension, Member, Raw
 from server.counting.dimensions.dimension_names import Fields
 from server.counting.measures import FUNCTIONS
 from server.dataclass import dataclass
-from server.errors import BadDataQuery
+from server.queries.reports.range_count import NO_TIME, RangeCount
 from server.queries.reports.ranges import DayRange
 from server.records.dictionary import Dictionaries
 from server.records.reading import RecordReader
 from server.search.compile import SearchScope, compile_group
-from server.search.conditions import ALWAYS, NEVER, all_of, between, slots_from
 from server.search.query_parser import parse
 from server.search.select import CompiledSearch, search
-from server.store.expressions import by_place
-from server.store.statement_shapes import keyed
-from server.store.statements import slot
 from server.translation import Words
 
-MAX_COMBINATIONS = 200_000  # values with their seconds, of one figure
-# Times are counted by steps of a minute, of five minutes after an hour, and of an hour after a day: as exact as they
-# are shown, and few enough to be read.
-STEPS = ((3_600, 60), (86_400, 300), (None, 3_600))
 SHARES = (0.5, 0.9)
 COUNT = FUNCTIONS["count"]
 # {key of a value: the value, the number of records, the figures}.
@@ -104,18 +93,15 @@ class Figures:
         is counted in a fifth of the time of sorting all records into steps."""
         field, _, more = measure.q.partition(":{span}")
         query = self.query(measure.uri, more.strip())
-        compiled = self._compiled(measure.uri, query)
-        date_filter = compiled.record_type.filter_named(field, self.scope)
-        assert date_filter is not None
-        column = compiled.record_type.column(date_filter.column_name)
-        whole = times.span(shown.span.strip('"'), self.scope.now, self.scope.tz)
+        compiled, date = self._of_range(measure)
+        counting = RangeCount(compiled.record_type.table, compiled.condition, date)
+        whole = self._instants(shown)
         calendar = TimeScale(UNIT_BY_NAME[shown.step], self.scope.tz, self.scope.now)
         ends = calendar.fold((whole.start, whole.end), 1) or {}
         steps = []
         for each in calendar.axis(ends[whole.start], ends[whole.end]) or ():
             parts = [(max(first, whole.start), min(last, whole.end)) for first, last in each.pieces]
-            conditions = [all_of([compiled.condition, between(column, *part)]) for part in parts]
-            hits = sum(replace(compiled, condition=condition).total() for condition in conditions)
+            hits = sum(row[0] for part in parts for row in counting.rows(self.scope.tx, *part))
             steps.append((each, hits, self.link(f"{each.term(field)} {field}:{shown.span} {query}".rstrip())))
         return steps
 
@@ -164,55 +150,43 @@ class Figures:
     def _rows(
         self, measures: Sequence[Measure], shown: DayRange, by: str, among: str
     ) -> tuple[list[tuple[Any, ...]], Dimension | None, dict[str, int]]:
-        """Returns the values of the field, the step of the time if one is measured, and the number of records: of all,
-        and of those that each term finds. Further returns the column of each term, "" for all. Reads each record
-        once."""
+        """Returns the rows of a range count, the dimension of the field, and the column of the number of each term, ""
+        for all records."""
         first = measures[0]
         record_type = self.builder.type(first.uri)
-        compiled = self._compiled(first.uri, self.query(first.uri, f"{first.q.replace('{span}', shown.span)} {among}"))
-        condition, table, of_tickets = compiled.condition, record_type.table, first.of_tickets
+        compiled, date = self._of_range(first, among)
         dimension = self._dimension(compiled, by) if by else None
         seconds = {each.seconds for each in measures} - {""}
         assert len(seconds) <= 1, f"records are read for one time at once, not for {seconds}"
         of_time = record_type.filter_named(next(iter(seconds)), self.scope) if seconds else None
-        time = record_type.column(of_time.column_name) if of_time is not None else None
         terms = list(dict.fromkeys(term for each in measures for term in _terms(each) if term))
-        parts = [compile_group(record_type, parse(each).root, self.scope) for each in terms]
+        counting = RangeCount(
+            record_type.table,
+            compiled.condition,
+            date,
+            [compile_group(record_type, parse(each).root, self.scope) for each in terms],
+            dimension,
+            record_type.column(of_time.column_name) if of_time is not None else None,
+            record_type.column("ticket_id") if first.of_tickets else None,
+        )
+        whole = self._instants(shown)
         start = (dimension.width if dimension is not None else 0) + bool(seconds)
-        columns = {term: start + place for place, term in enumerate(["", *terms])}
-        if condition is NEVER:
-            return [], dimension, columns
-        values = [*dimension.source.values, *dimension.values] if dimension is not None else []
-        places = []
-        for each in (*parts, condition):
-            places.append(len(values))
-            values += each.values
+        return (
+            counting.rows(self.scope.tx, whole.start, whole.end),
+            dimension,
+            {term: start + place for place, term in enumerate(["", *terms])},
+        )
 
-        def build() -> Any:
-            grouped = list(dimension.expressions(slots_from(0))) if dimension is not None else []
-            if time is not None:
-                grouped.append(_step(time))
-            counted: list[Any] = [
-                peewee.fn.COUNT(record_type.column("ticket_id").distinct() if of_tickets else peewee.SQL("*"))
-            ]
-            for part, place in zip(parts, places, strict=False):
-                counted.append(peewee.fn.SUM(peewee.Case(None, [(part.build(slots_from(place)), _ONE)], _ZERO)))
-            statement: Any = peewee.Select([table.sql], [*grouped, *counted])
-            if dimension is not None:
-                statement = dimension.source.join(statement, slots_from(0))
-            if condition is not ALWAYS:
-                statement = statement.where(condition.build(slots_from(places[-1])))
-            if grouped:
-                statement = statement.group_by(*by_place(len(grouped)))
-            return statement.limit(slot(len(values)))
+    def _of_range(self, measure: Measure, among: str = "") -> tuple[CompiledSearch, Any]:
+        """Returns the search of a measure without its range, and the column of the range."""
+        field, _, more = measure.q.partition(":{span}")
+        compiled = self._compiled(measure.uri, self.query(measure.uri, f"{more.strip()} {among}".strip()))
+        date_filter = compiled.record_type.filter_named(field, self.scope)
+        assert date_filter is not None, f"reports count a range of {field}, and nothing searches for it"
+        return compiled, compiled.record_type.column(date_filter.column_name)
 
-        keys = (dimension.key if dimension else None, condition.key, *(each.key for each in parts))
-        shape = keyed(build, table, *keys, *seconds, of_tickets)
-        rows = self.scope.tx.rows(shape, (*values, MAX_COMBINATIONS + 1))
-        if len(rows) > MAX_COMBINATIONS:
-            message = f"there are more than {MAX_COMBINATIONS} values to count by {by}"
-            raise BadDataQuery(message, limit=MAX_COMBINATIONS)
-        return rows, dimension, columns
+    def _instants(self, shown: DayRange) -> Any:
+        return times.span(shown.span.strip('"'), self.scope.now, self.scope.tz)
 
     def _dimension(self, compiled: CompiledSearch, by: str, limit: int = MAX_BINS) -> Dimension:
         name, _, unit = by.partition("@")
@@ -234,10 +208,6 @@ class Figures:
             return self.link(self.query("ticket", f"messages:({own})"))
         time = f" {measure.seconds}:>0 sort:{measure.seconds}" if measure.seconds else ""
         return self.link(self.query(measure.uri, f"{own}{time}"))
-
-
-_ONE, _ZERO = peewee.SQL("1"), peewee.SQL("0")
-NO_TIME = -1  # the step of records without a time
 
 
 def _read_together(measures: Sequence[Measure]) -> Iterable[list[Measure]]:
@@ -267,18 +237,6 @@ def _values(
         good = sum(row[of_good] or 0 for row in rows)
         return number, (round(100 * good / number) if number else None,)
     return number, (number,)
-
-
-def _step(seconds: Any) -> peewee.Node:
-    """Returns the beginning of the step that contains a time, NO_TIME for none."""
-
-    def floor(size: int) -> peewee.Node:
-        literal = peewee.SQL(str(size))
-        return peewee.Expression(peewee.Expression(seconds, "/", literal), "*", literal)
-
-    none = (peewee.Expression(seconds, "<=", _ZERO), peewee.SQL(str(NO_TIME)))
-    bounds = [(peewee.Expression(seconds, "<", peewee.SQL(str(end))), floor(size)) for end, size in STEPS if end]
-    return peewee.Case(None, [none, *bounds], floor(STEPS[-1][1]))
 
 
 def _quantile(steps: list[tuple[int, int]], share: float) -> int | None:

@@ -26,21 +26,17 @@ RECEIVED = Measure("received", N_("Messages received"), "created:{span} isOutgoi
 REPLIES = Measure("replies", N_("Messages sent"), "created:{span} isOutgoing:yes worker.id:any", "message")
 FIRST = Measure("first_response", N_("First response"), "created:{span}", seconds="response.first")
 RESOLUTION = Measure("resolution", N_("Resolution"), "closed:{span}", seconds="resolution.first")
-ASSIGNED = Measure("assigned", N_("Assigned"), "created:{span} owner.id:any")
+ASSIGNED = Measure("assigned", N_("Assigned"), CREATED.q, narrow="owner.id:any")
 REPLIED = Measure(
     "replied", N_("Tickets replied to"), "created:{span} isOutgoing:yes worker.id:any", "message", of_tickets=True
 )
 OWN_CLOSED = Measure("closed", N_("Closed"), "closed:{span} owner.id:any")
 # Replies by their time, whatever the age of the ticket.
 SENT_FIRST = Measure(
-    "first_response",
-    N_("First response"),
-    "created:{span} isFirstResponse:yes worker.id:any",
-    "message",
-    seconds="waited",
+    "first_response", N_("First response"), REPLIES.q, "message", narrow="isFirstResponse:yes", seconds="waited"
 )
 SENT_NEXT = Measure(
-    "next_response", N_("Next response"), "created:{span} isFirstResponse:no worker.id:any", "message", seconds="waited"
+    "next_response", N_("Next response"), REPLIES.q, "message", narrow="isFirstResponse:no", seconds="waited"
 )
 _RESPONDED = "response.due:!never (response.first:>0 OR missed.response:yes)"
 _RESOLVED = "resolution.due:!never (resolution.first:>0 OR missed.resolution:yes)"
