@@ -120,6 +120,31 @@ def test_workers_have_what_they_own_and_what_they_sent(desk: Desk, people: dict[
     assert figures(table, olga) | expected == figures(table, olga)
 
 
+def test_next_responses_are_within_their_target_or_late(desk: Desk) -> None:
+    people = desk.people()
+    target = desk.create("service_target", name="Quick", response_minutes=40, next_response_minutes=20)["id"]
+    customer = desk.create("address", email="ines@quill.example")["id"]
+    for number, minutes in enumerate((5, 15, 25)):
+        at = NOW - 30 * DAY
+        ticket = desk.create("ticket", subject=f"Crate {number}", group_id=people["support"], created=at)["id"]
+        more = {"ticket_id": ticket, "sender_id": customer, "headers": "Subject: x", "content": "x"}
+        reply = {"is_outgoing": 1, "worker_id": people["nora"], **more}
+        desk.create("message", created=at, **more)
+        desk.create("message", created=at + 60, **reply)
+        desk.create("message", created=at + 26 * DAY, **more)
+        desk.create("message", created=at + 26 * DAY + 60 * minutes, **reply)
+    expected = {"next_responses_due": 3, "next_responses_missed": 1, "next_responses_within": 67, "responses_due": 0}
+    ctx = desk.context()
+    tables = run(ctx, "targets", range="7-days")
+    assert figures(tables["all"]) | expected == figures(tables["all"])
+    for name, key in (("targets", target), ("groups", people["support"])):
+        [row] = [each for each in tables[name].rows if each.key == key]
+        cells = dict(zip((each.key for each in tables[name].columns), row.cells, strict=True))
+        assert {each: cells[each].value for each in expected} == expected
+        late, due = cells["next_responses_missed"], cells["next_responses_due"]
+        assert (records.count(ctx, late.uri, late.query), records.count(ctx, due.uri, due.query)) == (1, 3)
+
+
 def test_days_and_hours_are_those_of_the_zone(desk: Desk, people: dict[str, int]) -> None:
     at = NOW - HOUR
     for zone in ("UTC", "Asia/Kolkata", "Pacific/Auckland"):

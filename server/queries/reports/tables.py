@@ -45,7 +45,16 @@ RESPONSES_MISSED = Measure("responses_missed", N_("Late first responses"), CREAT
 RESPONSES_WITHIN = Measure(
     "responses_within", N_("First response within target"), CREATED.q, narrow=_RESPONDED, good="missed.response:no"
 )
-NEXT_MISSED = Measure("next_responses_missed", N_("Late next responses"), CREATED.q, narrow="missed.nextResponse:yes")
+NEXT_DUE = Measure(
+    "next_responses_due",
+    N_("Next responses with a target"),
+    "created:{span} isFirstResponse:no target:[met,late]",
+    "message",
+)
+NEXT_MISSED = Measure("next_responses_missed", N_("Late next responses"), NEXT_DUE.q, "message", narrow="target:late")
+NEXT_WITHIN = Measure(
+    "next_responses_within", N_("Next response within target"), NEXT_DUE.q, "message", good="target:met"
+)
 RESOLUTIONS_DUE = Measure("resolutions_due", N_("Resolutions with a target"), CREATED.q, narrow=_RESOLVED)
 RESOLUTIONS_MISSED = Measure("resolutions_missed", N_("Late resolutions"), CREATED.q, narrow="missed.resolution:yes")
 RESOLUTIONS_WITHIN = Measure(
@@ -55,7 +64,9 @@ _TARGETS = (
     RESPONSES_DUE,
     RESPONSES_MISSED,
     RESPONSES_WITHIN,
+    NEXT_DUE,
     NEXT_MISSED,
+    NEXT_WITHIN,
     RESOLUTIONS_DUE,
     RESOLUTIONS_MISSED,
     RESOLUTIONS_WITHIN,
@@ -242,6 +253,7 @@ Declared = ByField | ByStep | ByHour | ByCustomField
 _STEP_NAMES: dict[str, Words] = {"day": N_("Day"), "week": N_("Week"), "month": N_("Month"), "year": N_("Year")}
 _WORKERS = {"ticket": "owner.id", "message": "worker.id"}
 _GROUPS = {"ticket": "group.id", "message": "ticket.group.id"}
+_BY_TARGET = {"ticket": "target.id", "message": "ticket.target.id"}
 
 
 @dataclass(frozen=True)
@@ -368,10 +380,19 @@ REPORTS = {
         ReportKind(
             "targets",
             N_("Service targets"),
-            N_("Tickets created in the range whose first response or resolution has happened or is overdue."),
+            N_(
+                "Tickets created in the range whose first response or resolution has happened or is overdue, and next "
+                "responses that were sent in it."
+            ),
             (
                 ByField("all", N_("All tickets"), "", {}, _TARGETS, "tiles"),
-                ByField("targets", N_("Service targets"), N_("Service target"), {"ticket": "target.id"}, _TARGETS),
+                ByField(
+                    "targets",
+                    N_("Service targets"),
+                    N_("Service target"),
+                    {"ticket": "target.id", "message": "ticket.target.id"},
+                    _TARGETS,
+                ),
                 ByField("groups", N_("Groups"), N_("Group"), _GROUPS, _TARGETS),
             ),
         ),
