@@ -124,7 +124,7 @@ def test_an_index_may_take_longer_than_other_writes(path: Path) -> None:
         store = _opened(path, [indexed])
         assert "pump_by_litres_name" in _indexes(store)
         with pytest.raises(TimedOut):
-            add_pump(store, "late")
+            store.write(lambda tx: tx.find(indexed))
     store.close()
 
 
