@@ -116,7 +116,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("queries.reports.ranges.MAX_DAYS", "days", "range of a report"),
         ("queries.reports.tables.MAX_ROWS", "", "rows of a table of a report, those with the most records"),
         ("queries.reports.tables.MAX_FIELDS", "", "custom fields in a report; further ones are left out"),
-        ("queries.reports.figures.MAX_COMBINATIONS", "", "values of a field with their times in one figure"),
+        ("queries.reports.range_count.MAX_COMBINATIONS", "", "values of a field with their times in one figure"),
         ("queries.reports.report.MAX_SECONDS", "seconds", "counting a report"),
         ("queries.kinds.worklist_geo_points.MAX_FIELDS", "", "`fields:` of points on a map"),
         ("queries.formula.MAX_FORMULA_CHARS", "characters", "formula in `metric:`"),

@@ -180,10 +180,18 @@ class ReportPage:
         """The address of a table as a file."""
         return self.path(format="csv", table=table.name)
 
+    @property
+    def shades(self) -> int:
+        return LEVELS
+
     def shade(self, table: ReportTable, cell: ReportCell) -> int:
         """The shade of a cell of a heat map, from 0 to LEVELS."""
-        most = max((each.value or 0 for row in table.rows for each in row.cells), default=0)
+        most = self.most(table)
         return -(-LEVELS * (cell.value or 0) // most) if most else 0
+
+    def most(self, table: ReportTable) -> int:
+        """The largest count of a table."""
+        return max((each.value or 0 for row in table.rows for each in row.cells), default=0)
 
 
 @page("GET", BASE)

@@ -320,6 +320,10 @@ class Store(ABC):
     def stop_clock(self) -> None:
         self._local.deadline = None
 
+    def lift_limit(self, tx: Transaction) -> None:
+        """Ends the time limit of a write at the start: the indexes of large tables take longer."""
+        self.stop_clock()
+
     def read_together(self, work: Callable[[], Result], steps: int | None) -> Result:
         """Runs small reads that may share one snapshot, within one budget."""
         return work()

@@ -7,6 +7,7 @@ import peewee
 
 from server.store.collation import tailoring
 from server.store.statements import SQLITE, converted
+from server.store.tables import Index, Table, index_name
 
 TRUE, FALSE = peewee.SQL("TRUE"), peewee.SQL("FALSE")
 
@@ -149,6 +150,27 @@ def unindexed(column: Any) -> Unindexed:
     """Returns a numeric column in a form for which SQLite does not use an index, so that it chooses the index of
     another column."""
     return Unindexed(column)
+
+
+class ReadBy(peewee.Table):
+    def __init__(self, table: Table, index: Index) -> None:
+        super().__init__(table.name, table.names)
+        self.table, self.index = table, index
+
+    def clone(self) -> "ReadBy":
+        return ReadBy(self.table, self.index)
+
+    def __sql__(self, ctx: Any) -> Any:
+        is_origin = ctx.scope == peewee.SCOPE_SOURCE
+        super().__sql__(ctx)
+        if is_origin and ctx.dialect == SQLITE:
+            ctx.literal(f' INDEXED BY "{index_name(self.table, self.index)}"')
+        return ctx
+
+
+def read_by(table: Table, index: Index) -> ReadBy:
+    """Returns a table that SQLite reads by this index; PostgreSQL has statistics to choose one."""
+    return ReadBy(table, index)
 
 
 class ListedValues(peewee.Source):

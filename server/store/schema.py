@@ -134,6 +134,7 @@ def is_begun_copy(tx: Transaction) -> bool:
 
 def add_all(tx: Transaction, tables: list[Table], texts: list[fulltext.TextIndex]) -> None:
     """Adds what the database lacks, and records that it is in line."""
+    tx.store.lift_limit(tx)
     tx.store.add_missing(tx, tables)
     for version in sorted({version for table in tables for version in table.bumps}):
         tx.add(VERSION, {"name": version, "value": 1})
@@ -222,6 +223,7 @@ def all_migrations() -> list[tuple[str, ModuleType]]:
 
 def _migrate(name: str, module: ModuleType | None, tx: Transaction) -> None:
     """Runs a migration and records it; a new database only records it. Another process may have run it already."""
+    tx.store.lift_limit(tx)
     add_tables(tx, (META, MIGRATION))
     if module is not None and tx.first(MIGRATION, name=name) is None:
         module.up(tx)

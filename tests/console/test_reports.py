@@ -35,6 +35,17 @@ def test_the_number_of_a_tile_leads_to_as_many_tickets(signed_in: Visitor, nora:
     assert nora.search("ticket", query).ok().json["total"] == 3
 
 
+def test_a_cell_of_the_week_has_a_shade_and_says_its_hour(signed_in: Visitor, nora: Api) -> None:
+    nora.create("ticket", subject="Busy hour", group_id=nora.ids["support"]).ok()
+    page = signed_in.get('/reports/hours?q=subject:"Busy hour"').text
+    cells = re.findall(
+        r'<td class="h(\d)">(?:<a href="[^"]*"><span class="unseen">(\w+day, \d\d:00): </span>)?(\d+)', page
+    )
+    busy = [each for each in cells if each[1]]
+    assert len(cells) == 7 * 24 and all(shade == "0" for shade, name, _ in cells if not name)
+    assert [(shade, count) for shade, _, count in busy] == [("5", "1")]
+
+
 def test_a_table_is_a_file_with_the_figures_of_the_api(signed_in: Visitor, nora: Api) -> None:
     nora.create("ticket", subject="Filed figure", group_id=nora.ids["support"]).ok()
     answer = signed_in.get('/reports/groups?q=subject:"Filed figure"&format=csv&table=groups')

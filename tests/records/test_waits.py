@@ -66,6 +66,25 @@ def test_a_reply_that_nobody_waits_for_has_no_time(talk: Conversation) -> None:
     assert talk.of(talk.worker_writes(15)) == (5, 0)
 
 
+def test_a_reply_that_somebody_waits_for_meets_the_target_or_is_late(talk: Conversation) -> None:
+    target = {"name": "Quick", "response_minutes": 40, "next_response_minutes": 20}
+    talk.desk.create("service_target", **target)
+    talk.ticket = talk.new()
+    talk.customer_writes(0)
+    first, again = talk.worker_writes(30), talk.worker_writes(31)
+    talk.customer_writes(60)
+    late = talk.worker_writes(81)
+    asked = talk.customer_writes(90)
+    met = talk.worker_writes(110)
+    assert talk.desk.found("message", "target:met") == [first, met]
+    assert talk.desk.found("message", "target:late") == [late]
+    assert again in talk.desk.found("message", "target:none")
+    [id] = talk.desk.found("service_target", "")
+    assert talk.desk.found("message", f"ticket.target.id:{id} target:[met,late] isFirstResponse:no") == [late, met]
+    talk.desk.delete("message", asked)  # nobody waited for the reply to it
+    assert talk.desk.found("message", "target:met") == [first]
+
+
 def test_a_deleted_message_changes_the_times_after_it(talk: Conversation) -> None:
     talk.customer_writes(0)
     first, second = talk.worker_writes(30), talk.worker_writes(50)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from server.errors import TimedOut
 from server.store import schema
 from server.store.blobs import BLOB, BLOB_PIECE
 from server.store.database import Store
@@ -109,6 +110,21 @@ def test_indexes_are_added_changed_and_dropped(path: Path) -> None:
     add_pump(store, "first", litres=1)
     with pytest.raises(Exception, match=r"(?i)unique"):
         add_pump(store, "second", litres=1)
+    store.close()
+
+
+@pytest.mark.sqlite("it checks the time every thousand steps, however fast the machine")
+def test_an_index_may_take_longer_than_other_writes(path: Path) -> None:
+    store = _opened(path)
+    store.write(lambda tx: [tx.insert(PUMP, {"name": f"p{number}", "litres": number}) for number in range(3000)])
+    store.close()
+    indexed = _with(PUMP, indexes=[Index(("litres", "name"), "pumps by their size")])
+    with pytest.MonkeyPatch.context() as patch:  # each write has no time at all
+        patch.setattr(Store, "start_clock", lambda self: setattr(self._local, "deadline", 0.0))
+        store = _opened(path, [indexed])
+        assert "pump_by_litres_name" in _indexes(store)
+        with pytest.raises(TimedOut):
+            store.write(lambda tx: tx.find(indexed))
     store.close()
 
 

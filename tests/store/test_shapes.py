@@ -29,7 +29,7 @@ KEYED = {
     "server/automation/uses.py",
     "server/counting/combinations.py",
     "server/counting/chart_points.py",
-    "server/queries/reports/figures.py",
+    "server/queries/reports/range_count.py",
     "server/search/select.py",
     "server/tickets/customer.py",
 }

@@ -1,6 +1,7 @@
 """Reports: how the desk performed in a range of days, as tables of figures that each name the search for their records.
 
-ranges.py   the days of a report, those before, and the steps of its time axis
-figures.py  counts and response times of searches, by the values of a field
-tables.py   the tables of figures that each report consists of
-report.py   runs a report, and writes it as a dictionary"""
+ranges.py       the days of a report, those before, and the steps of its time axis
+range_count.py  reads the records of a range once for several counts
+figures.py      counts and response times of searches, by the values of a field
+tables.py       the tables of figures that each report consists of
+report.py       runs a report, and writes it as a dictionary"""

@@ -1,11 +1,8 @@
 """Counts and response times of searches, by the values of a field. Each names the search that finds its records."""
 
 from collections import defaultdict
-from collections.abc import Hashable
-from dataclasses import replace
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
-
-import peewee
 
 from server import times
 from server.counting.bins import UNIT_BY_NAME, Bin, TimeScale
@@ -15,23 +12,15 @@ from server.counting.dimensions.dimension import Dimension, Member, Raw
 from server.counting.dimensions.dimension_names import Fields
 from server.counting.measures import FUNCTIONS
 from server.dataclass import dataclass
-from server.errors import BadDataQuery
+from server.queries.reports.range_count import NO_TIME, RangeCount
 from server.queries.reports.ranges import DayRange
 from server.records.dictionary import Dictionaries
 from server.records.reading import RecordReader
-from server.search.compile import SearchScope
-from server.search.conditions import ALWAYS, NEVER, all_of, between, slots_from
+from server.search.compile import SearchScope, compile_group
 from server.search.query_parser import parse
 from server.search.select import CompiledSearch, search
-from server.store.expressions import by_place
-from server.store.statement_shapes import keyed
-from server.store.statements import slot
 from server.translation import Words
 
-MAX_COMBINATIONS = 200_000  # values with their seconds, of one figure
-# Times are counted by steps of a minute, of five minutes after an hour, and of an hour after a day: as exact as they
-# are shown, and few enough to be read.
-STEPS = ((3_600, 60), (86_400, 300), (None, 3_600))
 SHARES = (0.5, 0.9)
 COUNT = FUNCTIONS["count"]
 # {key of a value: the value, the number of records, the figures}.
@@ -40,14 +29,16 @@ Parts = dict[Hashable, tuple[Member | None, int, tuple[int | None, ...]]]
 
 @dataclass(frozen=True)
 class Measure:
-    """What is counted: the records of a search. q: the search, with {span} for the range. seconds: the filter of a
-    time, of which the median and the time that 90 % do not exceed are computed. of_tickets: counts the tickets of the
-    messages that the search finds. good: the part of the records, as a further term, whose share is computed."""
+    """What is counted: the records of a search. q: the search, with {span} for the range; measures with the same one
+    are read together. narrow: further terms of this measure. seconds: the filter of a time, of which the median and the
+    time that 90 % do not exceed are computed. of_tickets: counts the tickets of the messages that the search finds.
+    good: the part of the records, as a further term, whose share is computed."""
 
     key: str
     label: Words
     q: str
     uri: str = "ticket"
+    narrow: str = ""
     seconds: str = ""
     of_tickets: bool = False
     good: str = ""
@@ -74,24 +65,21 @@ class Figures:
         self.builder = Dictionaries(reader.ctx, reader.tx)
         self._zone = "" if str(scope.tz) == str(reader.ctx.tz) else f"set.timezone:{scope.tz}"
 
-    def measured(self, measure: Measure, shown: DayRange, by: str = "", among: str = "") -> dict[Hashable, Figure]:
-        """Returns the figures by the key of each value of a field; by None without a field. among: a term that limits
-        the values."""
-        link = measure.q.replace("{span}", shown.span)
-        q = f"{link} {among}"
-        parts: Parts
-        if measure.good:
-            every, good = self._counts(measure, q, by), self._counts(measure, f"{q} {measure.good}", by)
-            parts = {key: (member, hits, (self._share(good, key, hits),)) for key, (member, hits) in every.items()}
-        elif measure.seconds:
-            parts = self._times(measure, q, by)
-        else:
-            parts = {key: (member, hits, (hits,)) for key, (member, hits) in self._counts(measure, q, by).items()}
-        uri = "ticket" if measure.of_tickets else measure.uri
-        return {
-            key: Figure(member, hits, values, uri, self._link(measure, link, member))
-            for key, (member, hits, values) in parts.items()
-        }
+    def measured(
+        self, measures: Sequence[Measure], shown: DayRange, by: Mapping[str, str], among: str = ""
+    ) -> list[dict[Hashable, Figure]]:
+        """Returns the figures of each measure by the key of each value of a field; by None without a field. by: {record
+        type: its field}. among: a term that limits the values."""
+        figures: dict[Measure, dict[Hashable, Figure]] = {}
+        for alike in _read_together(measures):
+            field = by.get(alike[0].uri, "")
+            for measure, parts in self._parts(alike, shown, field, among).items():
+                uri = "ticket" if measure.of_tickets else measure.uri
+                figures[measure] = {
+                    key: Figure(member, hits, values, uri, self._link(measure, shown, member))
+                    for key, (member, hits, values) in parts.items()
+                }
+        return [figures[each] for each in measures]
 
     def counted(self, uri: str, q: str, by: str, limit: int = MAX_BINS) -> list[tuple[Member, int, str]]:
         """Returns the values of a field, such as the days of a date: (value, hits, the search for its records)."""
@@ -105,18 +93,15 @@ class Figures:
         is counted in a fifth of the time of sorting all records into steps."""
         field, _, more = measure.q.partition(":{span}")
         query = self.query(measure.uri, more.strip())
-        compiled = self._compiled(measure.uri, query)
-        date_filter = compiled.record_type.filter_named(field, self.scope)
-        assert date_filter is not None
-        column = compiled.record_type.column(date_filter.column_name)
-        whole = times.span(shown.span.strip('"'), self.scope.now, self.scope.tz)
+        compiled, date = self._of_range(measure)
+        counting = RangeCount(compiled.record_type.table, compiled.condition, date)
+        whole = self._instants(shown)
         calendar = TimeScale(UNIT_BY_NAME[shown.step], self.scope.tz, self.scope.now)
         ends = calendar.fold((whole.start, whole.end), 1) or {}
         steps = []
         for each in calendar.axis(ends[whole.start], ends[whole.end]) or ():
             parts = [(max(first, whole.start), min(last, whole.end)) for first, last in each.pieces]
-            conditions = [all_of([compiled.condition, between(column, *part)]) for part in parts]
-            hits = sum(replace(compiled, condition=condition).total() for condition in conditions)
+            hits = sum(row[0] for part in parts for row in counting.rows(self.scope.tx, *part))
             steps.append((each, hits, self.link(f"{each.term(field)} {field}:{shown.span} {query}".rstrip())))
         return steps
 
@@ -132,70 +117,76 @@ class Figures:
 
     # -- statements -------------------------------------------------------------------------------------------------
 
-    def _counts(self, measure: Measure, q: str, by: str) -> dict[Hashable, tuple[Member | None, int]]:
-        rows, dimension = self._rows(measure, q, by)
+    def _parts(self, measures: Sequence[Measure], shown: DayRange, by: str, among: str) -> dict[Measure, Parts]:
+        """Returns the figures of measures of the same records."""
+        rows, dimension, columns = self._rows(measures, shown, by, among)
         if dimension is None:
-            return {None: (None, rows[0][0] if rows else 0)}
-        hits = {row[: dimension.width]: row[-1] for row in rows}
-        counts: dict[Hashable, tuple[Member | None, int]] = {}
-        for raw, member in (dimension.members(hits) or {}).items():
-            if member is not None:
-                counts[member.key] = (member, counts.get(member.key, (None, 0))[1] + hits[raw])
-        return counts
-
-    def _times(self, measure: Measure, q: str, by: str) -> Parts:
-        rows, dimension = self._rows(measure, q, by)
+            named: dict[Raw, Member | None] = {(): None}
+        else:
+            hits: dict[Raw, int] = defaultdict(int)
+            for row in rows:
+                hits[row[: dimension.width]] += row[columns[""]]
+            named = {raw: each for raw, each in (dimension.members(hits) or {}).items() if each is not None}
         width = dimension.width if dimension is not None else 0
-        hits: dict[Raw, int] = defaultdict(int)
+        by_key: dict[Hashable, list[tuple[Any, ...]]] = defaultdict(list)
+        members: dict[Hashable, Member | None] = {}
         for row in rows:
-            hits[row[:width]] += row[-1]
-        members = (dimension.members(hits) or {}) if dimension is not None else dict.fromkeys(hits)
-        steps: dict[Hashable, list[tuple[int, int]]] = defaultdict(list)
-        named: dict[Hashable, Member | None] = {}
-        for row in rows:
-            member = members[row[:width]]
-            if member is not None or dimension is None:
+            if row[:width] in named:
+                member = named[row[:width]]
                 key = member.key if member is not None else None
-                named[key] = member
-                steps[key].append(row[width:])
-        return {
-            key: (named[key], sum(number for _, number in each), tuple(_quantile(sorted(each), s) for s in SHARES))
-            for key, each in steps.items()
-        }
+                members[key] = member
+                by_key[key].append(row)
+        if dimension is None:  # counts nothing rather than being left out
+            members.setdefault(None, None)
+        parts: dict[Measure, Parts] = {}
+        for measure in measures:
+            parts[measure] = {}
+            for key, member in members.items():
+                number, values = _values(measure, by_key[key], width, columns)
+                if number or (dimension is None and not measure.seconds):
+                    parts[measure][key] = (member, number, values)
+        return parts
 
-    def _rows(self, measure: Measure, q: str, by: str) -> tuple[list[tuple[Any, ...]], Dimension | None]:
-        """Returns the values of the field, the step of the time if one is measured, and the number of records."""
-        record_type = self.builder.type(measure.uri)
-        query = self.query(measure.uri, q)
-        compiled = self._compiled(measure.uri, f"{query} {measure.seconds}:>0" if measure.seconds else query)
-        condition, table, of_tickets = compiled.condition, record_type.table, measure.of_tickets
+    def _rows(
+        self, measures: Sequence[Measure], shown: DayRange, by: str, among: str
+    ) -> tuple[list[tuple[Any, ...]], Dimension | None, dict[str, int]]:
+        """Returns the rows of a range count, the dimension of the field, and the column of the number of each term, ""
+        for all records."""
+        first = measures[0]
+        record_type = self.builder.type(first.uri)
+        compiled, date = self._of_range(first, among)
         dimension = self._dimension(compiled, by) if by else None
-        if condition is NEVER:
-            return [], dimension
-        of_time = record_type.filter_named(measure.seconds, self.scope) if measure.seconds else None
-        seconds = record_type.column(of_time.column_name) if of_time is not None else None
-        values = (*dimension.source.values, *dimension.values) if dimension is not None else ()
+        seconds = {each.seconds for each in measures} - {""}
+        assert len(seconds) <= 1, f"records are read for one time at once, not for {seconds}"
+        of_time = record_type.filter_named(next(iter(seconds)), self.scope) if seconds else None
+        terms = list(dict.fromkeys(term for each in measures for term in _terms(each) if term))
+        counting = RangeCount(
+            record_type.table,
+            compiled.condition,
+            date,
+            [compile_group(record_type, parse(each).root, self.scope) for each in terms],
+            dimension,
+            record_type.column(of_time.column_name) if of_time is not None else None,
+            record_type.column("ticket_id") if first.of_tickets else None,
+        )
+        whole = self._instants(shown)
+        start = (dimension.width if dimension is not None else 0) + bool(seconds)
+        return (
+            counting.rows(self.scope.tx, whole.start, whole.end),
+            dimension,
+            {term: start + place for place, term in enumerate(["", *terms])},
+        )
 
-        def build() -> Any:
-            grouped = list(dimension.expressions(slots_from(0))) if dimension is not None else []
-            if seconds is not None:
-                grouped.append(_step(seconds))
-            hits: Any = peewee.fn.COUNT(record_type.column("ticket_id").distinct() if of_tickets else peewee.SQL("*"))
-            statement: Any = peewee.Select([table.sql], [*grouped, hits])
-            if dimension is not None:
-                statement = dimension.source.join(statement, slots_from(0))
-            if condition is not ALWAYS:
-                statement = statement.where(condition.build(slots_from(len(values))))
-            if grouped:
-                statement = statement.group_by(*by_place(len(grouped)))
-            return statement.limit(slot(len(values) + len(condition.values)))
+    def _of_range(self, measure: Measure, among: str = "") -> tuple[CompiledSearch, Any]:
+        """Returns the search of a measure without its range, and the column of the range."""
+        field, _, more = measure.q.partition(":{span}")
+        compiled = self._compiled(measure.uri, self.query(measure.uri, f"{more.strip()} {among}".strip()))
+        date_filter = compiled.record_type.filter_named(field, self.scope)
+        assert date_filter is not None, f"reports count a range of {field}, and nothing searches for it"
+        return compiled, compiled.record_type.column(date_filter.column_name)
 
-        shape = keyed(build, table, dimension.key if dimension else None, condition.key, measure.seconds, of_tickets)
-        rows = self.scope.tx.rows(shape, (*values, *condition.values, MAX_COMBINATIONS + 1))
-        if len(rows) > MAX_COMBINATIONS:
-            message = f"there are more than {MAX_COMBINATIONS} values to count by {by}"
-            raise BadDataQuery(message, limit=MAX_COMBINATIONS)
-        return rows, dimension
+    def _instants(self, shown: DayRange) -> Any:
+        return times.span(shown.span.strip('"'), self.scope.now, self.scope.tz)
 
     def _dimension(self, compiled: CompiledSearch, by: str, limit: int = MAX_BINS) -> Dimension:
         name, _, unit = by.partition("@")
@@ -210,27 +201,42 @@ class Figures:
     def _compiled(self, uri: str, q: str) -> CompiledSearch:
         return search(self.builder.type(uri), parse(q), self.scope)
 
-    def _link(self, measure: Measure, q: str, member: Member | None) -> str:
-        own = f"{q} {member.term}" if member is not None else q
+    def _link(self, measure: Measure, shown: DayRange, member: Member | None) -> str:
+        own = " ".join(filter(None, (measure.q.replace("{span}", shown.span), measure.narrow)))
+        own = f"{own} {member.term}" if member is not None else own
         if measure.of_tickets:
             return self.link(self.query("ticket", f"messages:({own})"))
         time = f" {measure.seconds}:>0 sort:{measure.seconds}" if measure.seconds else ""
         return self.link(self.query(measure.uri, f"{own}{time}"))
 
-    @staticmethod
-    def _share(good: dict[Hashable, tuple[Member | None, int]], key: Hashable, hits: int) -> int | None:
-        return round(100 * good[key][1] / hits) if hits and key in good else 0 if hits else None
+
+def _read_together(measures: Sequence[Measure]) -> Iterable[list[Measure]]:
+    """Groups measures of the same records."""
+    groups: dict[Hashable, list[Measure]] = defaultdict(list)
+    for each in measures:
+        groups[each.uri, each.q, each.of_tickets].append(each)
+    return groups.values()
 
 
-def _step(seconds: Any) -> peewee.Node:
-    """Returns the beginning of the step that contains a time."""
+def _terms(measure: Measure) -> tuple[str, str]:
+    """Returns the terms of the records of a measure, and those of its good ones."""
+    return measure.narrow, f"{measure.narrow} {measure.good}" if measure.good else measure.narrow
 
-    def floor(size: int) -> peewee.Node:
-        literal = peewee.SQL(str(size))
-        return peewee.Expression(peewee.Expression(seconds, "/", literal), "*", literal)
 
-    bounds = [(peewee.Expression(seconds, "<", peewee.SQL(str(end))), floor(size)) for end, size in STEPS if end]
-    return peewee.Case(None, bounds, floor(STEPS[-1][1]))
+def _values(
+    measure: Measure, rows: Sequence[tuple[Any, ...]], step: int, columns: dict[str, int]
+) -> tuple[int, tuple[int | None, ...]]:
+    """Returns the number of records and the figures of a measure. step: the column of the time, if one is measured.
+    columns: those of the numbers, by their terms."""
+    of_all, of_good = (columns[each] for each in _terms(measure))
+    if measure.seconds:
+        steps = [(row[step], row[of_all]) for row in rows if row[step] != NO_TIME and row[of_all]]
+        return sum(number for _, number in steps), tuple(_quantile(sorted(steps), share) for share in SHARES)
+    number = sum(row[of_all] or 0 for row in rows)
+    if measure.good:
+        good = sum(row[of_good] or 0 for row in rows)
+        return number, (round(100 * good / number) if number else None,)
+    return number, (number,)
 
 
 def _quantile(steps: list[tuple[int, int]], share: float) -> int | None:

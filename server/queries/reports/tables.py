@@ -26,40 +26,47 @@ RECEIVED = Measure("received", N_("Messages received"), "created:{span} isOutgoi
 REPLIES = Measure("replies", N_("Messages sent"), "created:{span} isOutgoing:yes worker.id:any", "message")
 FIRST = Measure("first_response", N_("First response"), "created:{span}", seconds="response.first")
 RESOLUTION = Measure("resolution", N_("Resolution"), "closed:{span}", seconds="resolution.first")
-ASSIGNED = Measure("assigned", N_("Assigned"), "created:{span} owner.id:any")
+ASSIGNED = Measure("assigned", N_("Assigned"), CREATED.q, narrow="owner.id:any")
 REPLIED = Measure(
     "replied", N_("Tickets replied to"), "created:{span} isOutgoing:yes worker.id:any", "message", of_tickets=True
 )
 OWN_CLOSED = Measure("closed", N_("Closed"), "closed:{span} owner.id:any")
 # Replies by their time, whatever the age of the ticket.
 SENT_FIRST = Measure(
-    "first_response",
-    N_("First response"),
-    "created:{span} isFirstResponse:yes worker.id:any",
-    "message",
-    seconds="waited",
+    "first_response", N_("First response"), REPLIES.q, "message", narrow="isFirstResponse:yes", seconds="waited"
 )
 SENT_NEXT = Measure(
-    "next_response", N_("Next response"), "created:{span} isFirstResponse:no worker.id:any", "message", seconds="waited"
+    "next_response", N_("Next response"), REPLIES.q, "message", narrow="isFirstResponse:no", seconds="waited"
 )
 _RESPONDED = "response.due:!never (response.first:>0 OR missed.response:yes)"
 _RESOLVED = "resolution.due:!never (resolution.first:>0 OR missed.resolution:yes)"
-RESPONSES_DUE = Measure("responses_due", N_("First responses with a target"), f"created:{{span}} {_RESPONDED}")
-RESPONSES_MISSED = Measure("responses_missed", N_("Late first responses"), "created:{span} missed.response:yes")
+RESPONSES_DUE = Measure("responses_due", N_("First responses with a target"), CREATED.q, narrow=_RESPONDED)
+RESPONSES_MISSED = Measure("responses_missed", N_("Late first responses"), CREATED.q, narrow="missed.response:yes")
 RESPONSES_WITHIN = Measure(
-    "responses_within", N_("First response within target"), f"created:{{span}} {_RESPONDED}", good="missed.response:no"
+    "responses_within", N_("First response within target"), CREATED.q, narrow=_RESPONDED, good="missed.response:no"
 )
-NEXT_MISSED = Measure("next_responses_missed", N_("Late next responses"), "created:{span} missed.nextResponse:yes")
-RESOLUTIONS_DUE = Measure("resolutions_due", N_("Resolutions with a target"), f"created:{{span}} {_RESOLVED}")
-RESOLUTIONS_MISSED = Measure("resolutions_missed", N_("Late resolutions"), "created:{span} missed.resolution:yes")
+NEXT_DUE = Measure(
+    "next_responses_due",
+    N_("Next responses with a target"),
+    "created:{span} isFirstResponse:no target:[met,late]",
+    "message",
+)
+NEXT_MISSED = Measure("next_responses_missed", N_("Late next responses"), NEXT_DUE.q, "message", narrow="target:late")
+NEXT_WITHIN = Measure(
+    "next_responses_within", N_("Next response within target"), NEXT_DUE.q, "message", good="target:met"
+)
+RESOLUTIONS_DUE = Measure("resolutions_due", N_("Resolutions with a target"), CREATED.q, narrow=_RESOLVED)
+RESOLUTIONS_MISSED = Measure("resolutions_missed", N_("Late resolutions"), CREATED.q, narrow="missed.resolution:yes")
 RESOLUTIONS_WITHIN = Measure(
-    "resolutions_within", N_("Resolution within target"), f"created:{{span}} {_RESOLVED}", good="missed.resolution:no"
+    "resolutions_within", N_("Resolution within target"), CREATED.q, narrow=_RESOLVED, good="missed.resolution:no"
 )
 _TARGETS = (
     RESPONSES_DUE,
     RESPONSES_MISSED,
     RESPONSES_WITHIN,
+    NEXT_DUE,
     NEXT_MISSED,
+    NEXT_WITHIN,
     RESOLUTIONS_DUE,
     RESOLUTIONS_MISSED,
     RESOLUTIONS_WITHIN,
@@ -125,13 +132,12 @@ class ByField:
     chart: str = "rows"
 
     def table(self, figures: Figures, shown: DayRange, before: DayRange | None) -> ReportTable:
-        leading = figures.measured(self.measures[0], shown, self._field(self.measures[0]))
-        among = self._among(leading)
-        found = [leading, *(figures.measured(each, shown, self._field(each), among) for each in self.measures[1:])]
-        earlier = [
-            figures.measured(each, before, self._field(each), among) if before and self._compares(each) else {}
-            for each in self.measures
-        ]
+        among = self._among(figures, shown)
+        found = figures.measured(self.measures, shown, self.fields, among)
+        compared = [each for each in self.measures if before and self._compares(each)]
+        then = figures.measured(compared, before, self.fields, among) if before else []
+        by_measure = dict(zip(compared, then, strict=True))
+        earlier = [by_measure.get(each, {}) for each in self.measures]
         members: dict[Hashable, Member | None] = {}
         for by_key in found:
             for key, figure in by_key.items():
@@ -158,17 +164,17 @@ class ByField:
         columns = tuple(column for each in self.measures for column in _columns(each))
         return ReportTable(self.name, self.title, self.of, self.chart, columns, rows, len(keys) > MAX_ROWS)
 
-    def _field(self, measure: Measure) -> str:
-        return self.fields.get(measure.uri, "")
-
     def _compares(self, measure: Measure) -> bool:
         """Whether a figure is compared: times and shares of each value would take as long as all others together."""
         return not self.fields or not (measure.seconds or measure.good)
 
-    def _among(self, leading: dict[Hashable, Figure]) -> str:
-        """Returns the term that limits the other measures to the values with the most records, "" for few values."""
+    def _among(self, figures: Figures, shown: DayRange) -> str:
+        """Returns the term that limits a table to the values with the most records, "" for few values."""
         field = self.fields.get("ticket", "")
-        if len(leading) <= MAX_ROWS or len(self.fields) > 1 or not field.endswith(".id"):
+        if len(self.fields) != 1 or not field.endswith(".id"):
+            return ""
+        [leading] = figures.measured(self.measures[:1], shown, self.fields)
+        if len(leading) <= MAX_ROWS:
             return ""
         most = sorted(leading.values(), key=lambda each: -each.hits)[: MAX_ROWS + 1]
         return f"{field}:[{','.join(str(each.member.value) for each in most if each.member is not None)}]"
@@ -247,6 +253,7 @@ Declared = ByField | ByStep | ByHour | ByCustomField
 _STEP_NAMES: dict[str, Words] = {"day": N_("Day"), "week": N_("Week"), "month": N_("Month"), "year": N_("Year")}
 _WORKERS = {"ticket": "owner.id", "message": "worker.id"}
 _GROUPS = {"ticket": "group.id", "message": "ticket.group.id"}
+_BY_TARGET = {"ticket": "target.id", "message": "ticket.target.id"}
 
 
 @dataclass(frozen=True)
@@ -373,10 +380,19 @@ REPORTS = {
         ReportKind(
             "targets",
             N_("Service targets"),
-            N_("Tickets created in the range whose first response or resolution has happened or is overdue."),
+            N_(
+                "Tickets created in the range whose first response or resolution has happened or is overdue, and next "
+                "responses that were sent in it."
+            ),
             (
                 ByField("all", N_("All tickets"), "", {}, _TARGETS, "tiles"),
-                ByField("targets", N_("Service targets"), N_("Service target"), {"ticket": "target.id"}, _TARGETS),
+                ByField(
+                    "targets",
+                    N_("Service targets"),
+                    N_("Service target"),
+                    {"ticket": "target.id", "message": "ticket.target.id"},
+                    _TARGETS,
+                ),
                 ByField("groups", N_("Groups"), N_("Group"), _GROUPS, _TARGETS),
             ),
         ),

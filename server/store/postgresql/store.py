@@ -227,6 +227,9 @@ class PostgresqlStore(Store):
         tx.connection.execute(f"SET LOCAL statement_timeout = {self._milliseconds(self.read_seconds)}")
         return result
 
+    def lift_limit(self, tx: Transaction) -> None:
+        tx.connection.execute("SET LOCAL statement_timeout = 0")
+
     # -- for the writer ---------------------------------------------------------------------------------------------
 
     def transaction(self, connection: Connection, can_write: bool) -> Transaction:

@@ -29,6 +29,7 @@ from server.record_types.traits import Attachments, Comments, CustomFields, Link
 from server.search.filters import (
     BelongsTo,
     BytesFilter,
+    ChoiceFilter,
     DeepFilter,
     DurationFilter,
     FlagFilter,
@@ -153,7 +154,7 @@ class Message(RecordType):
         Index(("worker_id", "ticket_id"), "tickets that a worker has replied to"),
         # Has what reports count, so that they read the index alone.
         Index(
-            ("created", "is_outgoing", "worker_id", "is_first_response", "waited", "ticket_id"),
+            ("created", "is_outgoing", "worker_id", "is_first_response", "target_result", "waited", "ticket_id"),
             "messages in order of time, and the replies of workers",
         ),
         Index(("hash_header_message_id",), "the message that a reply names, and duplicates"),
@@ -254,10 +255,18 @@ class Message(RecordType):
         ),
         DeepFilter("sender", "Its sender matches the query.", "address", BelongsTo("sender_id"), aliases=("from",)),
         BytesFilter("size", "Takes size units: 512KB, >1MB, 1MB...2MB.", "storage_size", sortable=False),
+        ChoiceFilter(
+            "target",
+            "Whether a reply that requesters waited for met the service target of its ticket: met, late; none for "
+            "other messages.",
+            "target_result",
+            waits.RESULTS,
+        ),
         TicketColumnFilter("ticket.bucket.id", "Bucket of the ticket, by id.", "bucket_id", "bucket"),
         HiddenFilter("ticket.bucket.name", "Grouping only.", "bucket", "ticket.bucket.id"),
         TicketColumnFilter("ticket.group.id", "Group of the ticket, by id.", "group_id", "group"),
         HiddenFilter("ticket.group.name", "Grouping only.", "group", "ticket.group.id"),
+        TicketColumnFilter("ticket.target.id", "Service target of the ticket, by id.", "target_id", "service_target"),
         DurationFilter(
             "waited",
             "How long requesters waited for a reply of a worker; 0 if nobody waited.",

@@ -1,8 +1,8 @@
-"""How long requesters waited for each reply of a worker, and whether it was the first one. Stored with the reply, so
-that reports count replies without reading whole conversations.
+"""How long requesters waited for each reply of a worker, whether it was the first one, and whether it met its service
+target. Stored with the reply, so that reports count replies without reading whole conversations.
 
 The first response counts from the creation of the ticket, a later one from the oldest message without a reply. A reply
-that nobody waited for has no time."""
+that nobody waited for has no time and no target."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -15,7 +15,11 @@ from server.store.statements import in_list, slot
 from server.store.tables import Column, table_named
 from server.store.transaction import Transaction
 
-COLUMNS = (Column("waited"), Column("is_first_response"))  # waited: in seconds
+# waited: in seconds. target_result: one of RESULTS, of the target when the reply was written.
+COLUMNS = (Column("waited"), Column("is_first_response"), Column("target_result"))
+NO_TARGET, MET, LATE = range(3)
+_WRITTEN = tuple(each.name for each in COLUMNS)
+RESULTS = {"none": NO_TARGET, "met": MET, "late": LATE}
 _READ = (
     "id",
     "ticket_id",
@@ -27,6 +31,7 @@ _READ = (
     "is_autoreply",
     "waited",
     "is_first_response",
+    "target_result",
 )
 
 
@@ -39,7 +44,11 @@ def apply(change: Change, writing: Writing) -> None:
         return
     reply, since = _last(writing.tx, ticket["id"]) if ticket["num_messages_out"] else (0, 0)
     created = change.value("created") or writing.now
-    change.new.update(_columns(created, since if reply else ticket["created"], is_first=not reply))
+    columns = _columns(created, since if reply else ticket["created"], is_first=not reply)
+    if columns["waited"]:
+        due = ticket["next_response_due_at" if reply else "response_due_at"]
+        columns["target_result"] = (LATE if due < created else MET) if due else NO_TARGET
+    change.new.update(columns)
 
 
 def recompute(tx: Transaction, ticket_ids: Iterable[int]) -> int:
@@ -62,12 +71,14 @@ def recompute(tx: Transaction, ticket_ids: Iterable[int]) -> int:
     changed = 0
     for id, messages in conversations.items():
         for each, values in _waits(messages, opened.get(id, 0)):
+            # A deadline of the past is not known any more, only that there is none if nobody waited.
+            values["target_result"] = each["target_result"] if values["waited"] else NO_TARGET
             if any(each[name] != value for name, value in values.items()):
                 tx.run(
-                    lambda: message.update({message.c.waited: slot(0), message.c.is_first_response: slot(1)}).where(
-                        message.c.id == slot(2)
-                    ),
-                    (values["waited"], values["is_first_response"], each["id"]),
+                    lambda: message.update(
+                        {getattr(message.c, name): slot(place) for place, name in enumerate(_WRITTEN)}
+                    ).where(message.c.id == slot(len(_WRITTEN))),
+                    (*(values[name] for name in _WRITTEN), each["id"]),
                 )
                 changed += 1
     return changed
