@@ -44,6 +44,7 @@ POLICY = ("default-src 'none'", "script-src 'self';", "style-src 'self';", "fram
 # Documents of mail: console/tickets/frames.py.
 FRAMES = re.compile(
     r"/messages/\d+/(body|quotation)$|/drafts/\d+/preview$|/admin/people/acknowledgements/\d+$|/-/snippets/preview(/\d+)?$"
+    r"|/pages/texts/\d+$"
 )
 FRAME_POLICY = {
     "default-src": "'none'", "img-src": "'self' data:", "style-src": "'unsafe-inline'", "frame-ancestors": "'self'",
@@ -56,7 +57,7 @@ ACTS = r"""own => [...document.querySelectorAll('*')].filter(each => {
   const src = each.getAttribute('src') ?? '';
   const isOurs = each.localName == 'img' && /^\/(avatars|files)\/\w/.test(src)
     || each.localName == 'iframe'
-      && /^$|^\/(messages\/\d+\/body|drafts\/\d+\/preview|-\/snippets\/preview(\/\d+)?)$/.test(src)
+      && /^$|^\/(messages\/\d+\/body|drafts\/\d+\/preview|-\/snippets\/preview(\/\d+)?|pages\/texts\/\d+)$/.test(src)
       && each.getAttribute('sandbox') == 'allow-same-origin allow-popups allow-popups-to-escape-sandbox';
   if (!isOurs && ['iframe', 'object', 'embed', 'base', 'style', 'img'].includes(each.localName)) return true;
   const isFit = isOurs && /^height: \d+px;$/.test(each.getAttribute('style') ?? '');

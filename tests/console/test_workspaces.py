@@ -1,0 +1,158 @@
+"""Workspace pages: what packages bring is drawn, for those who may see it, with the rights of who looks."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.console import dashboards
+from tests.console.browser import NARROW, PHONE, Browser, is_sideways, violations
+from tests.console.conftest import HOSTILE
+from tests.console.dashboards import EVERY_KIND, HOSTILE_WIDGETS, widget
+from tests.console.visitor import Visitor
+from tests.service import Api, Server
+
+Tree = dict[str, Any]
+LISTS = (
+    {"title": "Open tasks", "model": {"context": "task", "columns": ["title", "owner"], "limit": 5,
+                                      "params_required_query": "status:open", "sort_by": "due", "sort_asc": 1}},
+    {"title": "Bad list", "model": {"context": "task", "params_required_query": "nothing:1"}},
+)  # fmt: skip
+
+
+def bring(api: Api, *pages: Tree) -> list[int]:
+    """Imports a package with these pages. Returns their ids."""
+    answer = api.post("/rest/packages/import.json", package_json=json.dumps(dashboards.package(*pages))).ok()
+    made = answer["records_created"]["svc.contexts.workspace.page"]
+    return [made[f"page{place}"]["id"] for place in range(len(pages))]
+
+
+@pytest.fixture(scope="module")
+def everything(nora: Api) -> int:
+    """A page with every kind of widget, and lists."""
+    for number in range(3):
+        nora.create("ticket", subject=f"Drawn {number}", group_id=nora.ids["support"]).ok()
+    nora.create("task", title="Count pallets").ok()
+    [id] = bring(nora, dashboards.page("Everything", *EVERY_KIND, worklists=LISTS))
+    return id
+
+
+def section(page: str, title: str) -> str:
+    """Returns the HTML of a widget, from its heading on."""
+    assert f">{title}</h3>" in page, title
+    return page.split(f">{title}</h3>")[1].split('<div class="widget')[0]
+
+
+def test_the_widgets_of_a_package_are_drawn(signed_in: Visitor, everything: int) -> None:
+    page = signed_in.get(f"/pages/{everything}").text
+    assert "<h1" in page and "Everything</h1>" in page and "Not loaded" not in page
+    assert re.search(r'Open now</span><span class="count">\d', page)
+    assert "Tickets</span><span" in section(page, "Some numbers") and "Teams</span>" in section(page, "Some numbers")
+    for chart in ("New by day", "Statuses", "Points"):
+        assert "<svg" in section(page, chart) and "Show as table" in section(page, chart), chart
+    assert "Support" in section(page, "Groups") and "/search/ticket?q=" in section(page, "Groups")
+    assert "/search/ticket?q=" in section(page, "Rows") and "Open" in section(page, "Tree")
+    assert "Count pallets" in section(page, "Tasks") and "/search/task?q=" in section(page, "Tasks")
+    assert "Drawn 2" in section(page, "Tickets")
+    assert "core.workspace.widget.calendar are not drawn here" in section(page, "Shift")
+    assert "cannot be counted by" in section(page, "Broken") and "Change the widget" in section(page, "Broken")
+    assert "has no data query" in section(page, "Empty")
+
+
+def test_texts_are_shown_in_a_frame(signed_in: Visitor, everything: int) -> None:
+    page = signed_in.get(f"/pages/{everything}").text
+    rules, look = (re.search(r'src="(/pages/texts/\d+)"', section(page, each)) for each in ("Rules", "Look"))
+    assert rules and look
+    assert "<strong>this</strong>" in signed_in.get(rules[1]).text
+    assert "Hello <b>Nora</b>" in signed_in.get(look[1]).text
+
+
+def test_the_lists_of_a_tab_are_drawn_with_their_search(signed_in: Visitor, everything: int) -> None:
+    tab = re.search(rf'href="(/pages/{everything}\?tab=\d+)">Lists', signed_in.get(f"/pages/{everything}").text)
+    assert tab
+    page = signed_in.get(tab[1]).text
+    assert "Count pallets" in section(page, "Open tasks")
+    assert "/search/task?q=sort%3Adue+status%3Aopen" in section(page, "Open tasks")
+    assert "is not a filter" in section(page, "Bad list") and "Change the widget" in section(page, "Bad list")
+
+
+def test_a_widget_and_a_list_have_pages_of_their_own(signed_in: Visitor, nora: Api, everything: int) -> None:
+    [groups] = nora.search("workspace_widget", 'name:"Groups"').ok()["results"][:1]
+    page = signed_in.get(f"/pages/widgets/{groups['id']}").text
+    assert "Support" in page and f'href="/pages/{everything}?tab=' in page
+    [tasks] = nora.search("workspace_list", 'name:"Open tasks"').ok()["results"][:1]
+    assert "Count pallets" in signed_in.get(f"/pages/lists/{tasks['id']}").text
+    assert signed_in.get("/pages/widgets/999999").status_code == 404
+    assert signed_in.get(f"/pages/texts/{groups['id']}").status_code == 404
+
+
+def test_numbers_are_those_that_the_reader_may_see(nora: Api) -> None:
+    group = nora.create("group", name="Vault", is_private="1").ok()["id"]
+    nora.create("ticket", subject="Gold bars", group_id=group).ok()
+    query = f"query:(group.id:{group})"
+    [id] = bring(nora, dashboards.page(
+        "Vault", widget("Vaulted", "counter", data_query=f"type:worklist.metrics values.n:(of:ticket {query})"),
+        widget("Bars", "chart.pie", data_query=f"type:worklist.subtotals of:ticket by:[group] {query} format:pie"),
+        widget("Latest", "worklist", context="ticket", query_required=f"group.id:{group}"),
+    ))  # fmt: skip
+    olga = Visitor(nora.url)
+    olga.sign_in("olga@desk.example")
+    page = olga.get(f"/pages/{id}").text
+    assert re.search(r'Vaulted</span><span class="count">0<', page)
+    assert "Gold bars" not in page
+
+
+def test_pages_are_in_the_rail_of_those_whom_they_are_for(nora: Api) -> None:
+    milo, olga = Visitor(nora.url), Visitor(nora.url)
+    milo.sign_in("milo@desk.example")
+    olga.sign_in("olga@desk.example")
+    kind = {"extension_id": "core.workspace.page.workspace"}
+    own = nora.create("workspace_page", name="Milo's", owner__context="worker", owner_id=nora.ids["milo"], **kind).ok()[
+        "id"
+    ]
+    assert f'href="/pages/{own}"' in milo.get("/").text and "Milo&#39;s" in milo.get("/jump?q=Milo").text
+    assert f'href="/pages/{own}"' not in olga.get("/").text and olga.get(f"/pages/{own}").status_code == 403
+    nora.update("workspace_page", own, owner__context="app", owner_id=0).ok()
+    assert f'href="/pages/{own}"' in olga.get("/").text
+    assert "This page has no tabs yet." in olga.get(f"/pages/{own}").text
+    nora.remove("workspace_page", own).ok()
+    assert f'href="/pages/{own}"' not in olga.get("/").text
+
+
+def test_hostile_widgets_are_text(signed_in: Visitor, nora: Api, server: Server, chromium: Browser) -> None:
+    [id] = bring(nora, dashboards.page(HOSTILE, *HOSTILE_WIDGETS))
+    page = signed_in.get(f"/pages/{id}").text
+    assert "<script>alert" not in page and "<img src=x" not in page and "automation.invoke are not run" in page
+    for frame in re.findall(r'src="(/pages/texts/\d+)"', page):
+        answer = signed_in.get(frame)
+        assert "sandbox" in answer.headers["Content-Security-Policy"]
+        assert not re.search(r"<script>alert|<img src=.?x|javascript:|evil\.example|<iframe", answer.text)
+    with chromium.page(server.url, cookies=signed_in.cookies) as opened:
+        opened.goto(f"/pages/{id}")
+        expect(opened.locator("h1")).to_have_text(HOSTILE)
+
+
+def test_a_widget_that_takes_long_is_asked_for_by_itself(page: Page, signed_in: Visitor, everything: int) -> None:
+    drawn = signed_in.get(f"/pages/{everything}").text
+    groups = re.search(
+        r'<div class="widget w2" id="(widget\d+)"><figure class="card chart"><figcaption><h3>Groups', drawn
+    )
+    assert groups
+    late = drawn.replace(groups[0], groups[0].replace(">", f' data-ask="/pages/widgets/{groups[1][6:]}">', 1))
+    page.route(f"**/pages/{everything}", lambda route: route.fulfill(body=late, content_type="text/html"))
+    with page.expect_response(f"**/pages/widgets/{groups[1][6:]}"):
+        page.goto(f"/pages/{everything}")
+    expect(page.locator(f"#{groups[1]}[data-ask]")).to_have_count(0)
+    expect(page.locator(f"#{groups[1]}")).to_contain_text("Support")
+
+
+@pytest.mark.parametrize("size", [PHONE, NARROW], ids=["phone", "narrow"])
+def test_a_page_fits_a_phone_and_has_no_problems(
+    chromium: Browser, server: Server, signed_in: Visitor, everything: int, size: tuple[int, int]
+) -> None:
+    with chromium.page(server.url, size, cookies=signed_in.cookies) as opened:
+        opened.goto(f"/pages/{everything}")
+        assert violations(opened) == []
+        assert not is_sideways(opened)
