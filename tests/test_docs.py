@@ -118,7 +118,8 @@ INTERNAL = {
         console.pages.workspaces.widgets.MAX_BARS console.pages.workspaces.widgets.MAX_LIST_COLUMNS
         console.pages.workspaces.widgets.MAX_LIST_ROWS console.pages.workspaces.widgets.MAX_MARK_CHARS
         console.pages.workspaces.widgets.MAX_SERIES console.pages.workspaces.widgets.MAX_TILES
-        people.workspace_pages.MAX_OFFERED people.workspace_pages.MAX_READ
+        people.workspace_pages.MAX_OFFERED people.workspace_pages.MAX_PLACE people.workspace_pages.MAX_READ
+        people.workspace_pages.MAX_TABS_READ
         mailroom.mailboxes.failed_mails.MAX_SHOWN_BYTES mail.dialogue.MAX_LINES mail.dialogue.MAX_LINE_CHARACTERS
         mailroom.mailboxes.dead_letters.MAX_WHY_CHARACTERS
         console.pages.upkeep.system.MAX_EVENTS console.pages.upkeep.system.MAX_LINES

@@ -26,7 +26,8 @@ IDS = {
     "/messages": "html_message", "/drafts": "draft", "/-/articles": "article",
     "/automations": "automation", "/automations/webhooks": "webhook", "/automations/webhooks/deliveries": "delivery",
     "/pages": "workspace_page", "/pages/widgets": "workspace_widget", "/pages/lists": "workspace_list",
-    "/pages/texts": "workspace_widget",
+    "/pages/texts": "workspace_widget", "/workspaces": "workspace_page", "/workspaces/tabs": "workspace_tab",
+    "/workspaces/widgets": "workspace_widget", "/workspaces/lists": "workspace_list",
     "/automations/outgoing": "outgoing", "/automations/outgoing/sent": "sent",
 }  # fmt: skip
 NAMES = {

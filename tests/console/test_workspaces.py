@@ -156,3 +156,144 @@ def test_a_page_fits_a_phone_and_has_no_problems(
         opened.goto(f"/pages/{everything}")
         assert violations(opened) == []
         assert not is_sideways(opened)
+
+
+# -- building --------------------------------------------------------------------------------------------------------
+
+
+def tab_of(visitor: Visitor, name: str) -> tuple[str, str]:
+    """Creates a page of the visitor's own. Returns the ids of the page and of its tab."""
+    made = visitor.send("/workspaces/new", {"name": name, "owner": ""} | owner_of(visitor)).headers["Location"]
+    shown = visitor.get(made).text
+    tab = re.search(r'href="/workspaces/tabs/(\d+)"', shown)
+    assert tab and f"{name}</h1>" in shown
+    return made.rpartition("/")[2], tab[1]
+
+
+def owner_of(visitor: Visitor) -> Tree:
+    """The first owner that the form of a new page offers: the worker alone."""
+    found = re.search(r'<option value="(svc\.contexts\.worker:\d+)" selected>', visitor.get("/workspaces/new").text)
+    assert found
+    return {"owner": found[1]}
+
+
+def test_a_team_builds_a_page(signed_in: Visitor, nora: Api) -> None:
+    nora.create("ticket", subject="To be counted", group_id=nora.ids["support"]).ok()
+    page_id, tab_id = tab_of(signed_in, "Mornings")
+    assert f'href="/pages/{page_id}"' in signed_in.get("/").text
+    add = f"/workspaces/add?tab={tab_id}"
+    kinds = signed_in.get(add).text
+    for kind in ("counter", "chart.timeseries", "chart.categories", "chart.pie", "chart.scatterplot", "chart.table"):
+        assert f"kind={kind}" in kinds
+        form = signed_in.get(f"{add}&kind={kind}").text
+        query = re.search(r"<textarea[^>]*>\n?(.*?)</textarea>", form, re.DOTALL)
+        assert query
+        fields = {
+            "tab": tab_id,
+            "kind": kind,
+            "label": f"My {kind}",
+            "data_query": query[1].replace("&#34;", '"'),
+            "width": "2",
+        }
+        answer = signed_in.send("/workspaces/add", fields, page=f"{add}&kind={kind}")
+        assert answer.headers["Location"] == f"/pages/{page_id}?tab={tab_id}", answer.text
+    listed = {"tab": tab_id, "kind": "worklist", "label": "First ones", "of": "ticket", "query": "status:open",
+              "rows": "3", "columns": "subject, group", "width": "4"}  # fmt: skip
+    assert signed_in.send("/workspaces/add", listed, page=f"{add}&kind=worklist").status_code == 303
+    text = {"tab": tab_id, "kind": "markdown", "label": "Read me", "content": "Be **kind**.", "width": "4"}
+    assert signed_in.send("/workspaces/add", text, page=f"{add}&kind=markdown").status_code == 303
+    drawn = signed_in.get(f"/pages/{page_id}").text
+    assert "To be counted" in section(drawn, "First ones") and "<iframe" in section(drawn, "Read me")
+    assert "not drawn" not in drawn and "Change the widget" not in drawn
+    stored = nora.search("workspace_widget", f"tab.id:{tab_id} sort:tab.pos").ok()["results"]
+    assert [int(each["pos"]) for each in stored] == [*range(8)]
+    assert stored[0]["extension_id"] == "core.workspace.widget.counter"
+
+
+def test_a_mistake_in_a_data_query_is_said_at_its_field(signed_in: Visitor) -> None:
+    _page, tab_id = tab_of(signed_in, "Mistakes")
+    add = f"/workspaces/add?tab={tab_id}"
+    for kind, field, value in (
+        ("chart.pie", "data_query", "type:worklist.subtotals of:ticket by:[nothing]"),
+        ("counter", "data_query", "type:automation.invoke name:shop.echo"),
+        ("worklist", "query", "nothing:1"),
+    ):
+        fields = {"tab": tab_id, "kind": kind, "label": "Wrong", "of": "ticket", "rows": "5", field: value}
+        answer = signed_in.send("/workspaces/add", fields, page=f"{add}&kind={kind}")
+        assert answer.status_code == 422 and f'id="{field}-error"' in answer.text, kind
+        assert 'value="Wrong"' in answer.text
+
+
+def test_what_is_on_a_tab_is_edited_ordered_and_deleted(signed_in: Visitor, nora: Api) -> None:
+    page_id, tab_id = tab_of(signed_in, "Order")
+    ids = [
+        nora.create("workspace_widget", label=label, extension_id="core.workspace.widget.markdown", tab_id=tab_id,
+                    pos=place, zone="content", params={"content": label}).ok()["id"]
+        for place, label in enumerate(("One", "Two", "Three"))
+    ]  # fmt: skip
+    here = f"/workspaces/tabs/{tab_id}"
+    signed_in.send(f"/workspaces/widgets/{ids[2]}/move", {"to": "up"}, page=here)
+    signed_in.send(f"/workspaces/widgets/{ids[0]}/move", {"by": "2"}, page=here)
+    assert re.findall(r"<h3[^>]*>(\w+)</h3>", signed_in.get(f"/pages/{page_id}").text) == ["Three", "Two", "One"]
+    changed = {"label": "Second", "content": "New", "width": "1", "zone": "content"}
+    signed_in.send(f"/workspaces/widgets/{ids[1]}", changed, page=f"/workspaces/widgets/{ids[1]}")
+    assert nora.record("workspace_widget", ids[1]).ok()["params"] == {"content": "New"}
+    signed_in.send(f"/workspaces/widgets/{ids[0]}/delete", page=here)
+    assert signed_in.get(f"/pages/widgets/{ids[0]}").status_code == 404
+    signed_in.send(here, {"name": "Renamed", "layout": "thirds"}, page=here)
+    assert 'class="zones thirds"' in signed_in.get(f"/pages/{page_id}").text
+    signed_in.send(f"/workspaces/{page_id}/tabs", {"name": "Lists", "extension_id": "core.workspace.tab.worklists"},
+                   page=f"/workspaces/{page_id}")  # fmt: skip
+    [lists] = nora.search("workspace_tab", f"page.id:{page_id} name:Lists").ok()["results"]
+    form = f"/workspaces/add?tab={lists['id']}"
+    fields = {
+        "tab": str(lists["id"]),
+        "kind": "worklist",
+        "label": "Open",
+        "of": "task",
+        "query": "status:open",
+        "rows": "5",
+    }
+    assert signed_in.send("/workspaces/add", fields, page=form).status_code == 303
+    [made] = nora.search("workspace_list", f"tab.id:{lists['id']}").ok()["results"]
+    assert made["render_limit"] == 5
+    edit = f"/workspaces/lists/{made['id']}"
+    assert 'value="status:open"' in signed_in.get(edit).text
+    assert signed_in.send(edit, fields | {"label": "Still open"}, page=edit).status_code == 303
+    assert "Still open" in signed_in.get(f"/pages/{page_id}?tab={lists['id']}").text
+    signed_in.send(f"/workspaces/{page_id}/delete", {"_sure": "1"}, page=f"/workspaces/{page_id}")
+    assert signed_in.get(f"/pages/{page_id}").status_code == 404
+
+
+def test_only_those_who_may_change_a_page_build_on_it(nora: Api) -> None:
+    [id] = bring(nora, dashboards.page("Of all", widget("Text", "markdown", content="x")))
+    [tab] = nora.search("workspace_tab", f"page.id:{id}").ok()["results"]
+    [found] = nora.search("workspace_widget", f"tab.id:{tab['id']}").ok()["results"]
+    milo = Visitor(nora.url)
+    milo.sign_in("milo@desk.example")
+    page = milo.get(f"/pages/{id}").text
+    assert "Edit page" not in page and "Text" in page
+    for path in (f"/workspaces/{id}", f"/workspaces/tabs/{tab['id']}", f"/workspaces/widgets/{found['id']}"):
+        assert milo.get(path).status_code == 403, path
+    own = milo.get("/account")
+    assert own.status_code == 200
+    for path in (f"/workspaces/{id}/delete", f"/workspaces/widgets/{found['id']}/move", f"/workspaces/{id}/tabs"):
+        assert milo.send(path, {"name": "x", "to": "up"}, page="/account").status_code == 403, path
+    assert f'value="{tab["id"]}"' not in milo.get("/workspaces/add?kind=markdown").text
+
+
+def test_a_data_query_and_a_search_are_added_from_where_they_are_tried(signed_in: Visitor) -> None:
+    tab_of(signed_in, "Collected")
+    query = "type:worklist.subtotals of:ticket by:[status] format:pie"
+    blank = signed_in.get("/api/data_query").text
+    assert "Add to a page" not in blank
+    tried = signed_in.send("/api/data_query", {"v0": query}, page="/api/data_query")
+    found = re.search(r'href="(/workspaces/add\?data_query=[^"]+)"', tried.text)
+    assert found
+    assert "kind=worklist" not in signed_in.get(found[1]).text  # a list does not show a data query
+    searched = re.search(
+        r'href="(/workspaces/add\?kind=worklist[^"]+)"', signed_in.get("/search/task?q=status:open").text
+    )
+    assert searched
+    form = signed_in.get(searched[1].replace("&amp;", "&")).text
+    assert 'value="status:open"' in form and '<option value="task" selected>' in form

@@ -12,6 +12,7 @@ from console.lists import worklist
 from console.lists.worklist import Worklist, declare
 from console.pages.snippets import OWNER
 from console.pages.workspaces import widgets
+from console.pages.workspaces.layouts import LAYOUTS, LISTS_TAB, layout_of, main_zone
 from console.pages.workspaces.widgets import DrawingTime, Drawn
 from console.tickets.frames import document_of, framed
 from server.dataclass import dataclass
@@ -20,14 +21,6 @@ from server.people.workspace_pages import BASE, LIST, SHOWN, TAB, URI, WIDGET
 from server.records import records
 from server.translation import N_
 
-LISTS_TAB = "core.workspace.tab.worklists"
-# {layout of a tab: its zones, from the start of the row}; widgets of other zones are in the first one of "content".
-LAYOUTS = {
-    "": ("content",),
-    "sidebar_left": ("sidebar", "content"),
-    "sidebar_right": ("content", "sidebar"),
-    "thirds": ("left", "center", "right"),
-}
 PAGES = declare(
     Worklist(
         URI,
@@ -39,6 +32,7 @@ PAGES = declare(
         changes="worker",
         none=N_("No page matches."),
         empty=N_("No pages yet. A page shows numbers, charts and lists of your choice to you or your team."),
+        new=(f"{BASE}/new", N_("New page")),
         row=f"{SHOWN}/{{id}}",
     )
 )
@@ -74,7 +68,8 @@ def show(visit: Visit) -> PageResponse:
         tabs=tabs,
         tab=tab,
         zones=_zones(visit, tab, time_left) if tab is not None else (),
-        layout=_layout(tab) if tab is not None else "",
+        layout=layout_of(tab) if tab is not None else "",
+        may_edit=records.may(visit.ctx, URI, "update", visit.id),
         sample=Sample("GET", f"/rest/records/{URI}/{visit.id}.json", [("expand", "widgets,worklists")]),
     )
 
@@ -104,20 +99,12 @@ def _alone(visit: Visit, drawn: Drawn, page_id: int, tab_id: int) -> PageRespons
     return render(visit, "workspace_widget.html", widget=drawn, back=f"{SHOWN}/{page_id}?tab={tab_id}")
 
 
-def _layout(tab: Mapping[str, Any]) -> str:
-    """The layout of a tab, "" for one that is not known."""
-    params = tab.get("params")
-    layout = str(params.get("layout") or "") if isinstance(params, dict) else ""
-    return layout if layout in LAYOUTS else ""
-
-
 def _zones(visit: Visit, tab: Mapping[str, Any], time_left: DrawingTime) -> list[Zone]:
     """What is on a tab. Widgets of unknown zones stand in its main one."""
     if tab["extension_id"] == LISTS_TAB:
         found = workspace_pages.lists(visit.ctx, f"tab.id:{tab['id']}")
         return [Zone("content", False, [widgets.draw_list(visit, each, time_left) for each in found])]
-    names = LAYOUTS[_layout(tab)]
-    main = "content" if "content" in names else names[0]
+    names, main = LAYOUTS[layout_of(tab)], main_zone(layout_of(tab))
     found = records.retrieve(visit.ctx, TAB, tab["id"], "widgets")["widgets"]
     by_zone: dict[str, list[Drawn]] = {name: [] for name in names}
     for each in found:

@@ -11,12 +11,19 @@ _MARK = ".workspace.widget."
 @dataclass(frozen=True)
 class WidgetKind:
     """A kind. name: the last part of its extension id. draws: `number`, `columns`, `bars`, `points`, `table`, `list`,
-    `text` or `html`. about: what it shows, for those who choose one; "" for a second name of another kind."""
+    `text` or `html`. about: what it shows, for those who choose one; "" for a second name of another kind. example: a
+    data query for it."""
 
     name: str
     draws: str
     label: Words
     about: Words = ""
+    example: str = ""
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether a new one takes the whole row."""
+        return self.draws in ("columns", "list")
 
     @property
     def has_query(self) -> bool:
@@ -27,12 +34,50 @@ class WidgetKind:
 KINDS = {
     each.name: each
     for each in (
-        WidgetKind("counter", "number", N_("Number"), N_("One number, or a few")),
-        WidgetKind("chart.timeseries", "columns", N_("Chart over time"), N_("Columns for days, weeks or months")),
-        WidgetKind("chart.categories", "columns", N_("Column chart"), N_("Columns for groups, statuses and so on")),
-        WidgetKind("chart.pie", "bars", N_("Shares"), N_("A bar for each value, the longest first")),
-        WidgetKind("chart.scatterplot", "points", N_("Scatter chart"), N_("A point for each record")),
-        WidgetKind("chart.table", "table", N_("Table"), N_("Rows and columns of a data query")),
+        WidgetKind(
+            "counter",
+            "number",
+            N_("Number"),
+            N_("One number, or a few"),
+            "type:worklist.metrics values.open:(of:ticket query:(status:open) label:Open) format:table",
+        ),
+        WidgetKind(
+            "chart.timeseries",
+            "columns",
+            N_("Chart over time"),
+            N_("Columns for days, weeks or months"),
+            'type:worklist.series series.new:(of:ticket x:created@day query:(created:"-30 days") label:New) '
+            "format:timeseries",
+        ),
+        WidgetKind(
+            "chart.categories",
+            "columns",
+            N_("Column chart"),
+            N_("Columns for groups, statuses and so on"),
+            "type:worklist.subtotals of:ticket by:[group,status] format:categories",
+        ),
+        WidgetKind(
+            "chart.pie",
+            "bars",
+            N_("Shares"),
+            N_("A bar for each value, the longest first"),
+            "type:worklist.subtotals of:ticket by:[group] query:(status:open) format:pie",
+        ),
+        WidgetKind(
+            "chart.scatterplot",
+            "points",
+            N_("Scatter chart"),
+            N_("A point for each record"),
+            "type:worklist.xy series.open:(of:ticket x:created y:importance query:(status:open limit:100) label:Open) "
+            "format:scatterplot",
+        ),
+        WidgetKind(
+            "chart.table",
+            "table",
+            N_("Table"),
+            N_("Rows and columns of a data query"),
+            "type:worklist.subtotals of:ticket by:[group,owner] query:(status:open) format:table",
+        ),
         WidgetKind("worklist", "list", N_("List"), N_("The first records that a search finds")),
         WidgetKind("markdown", "text", N_("Text"), N_("Instructions or links, in Markdown")),
         WidgetKind("custom_html", "html", N_("HTML")),

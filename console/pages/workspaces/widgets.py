@@ -35,6 +35,7 @@ from server.search.query_texts import sorted_query
 from server.translation import N_, _, shown
 
 PAGE_SECONDS = 1.5  # for all widgets of a page; those that take longer are asked for by themselves
+TEXT_KEYS = ("content", "template", "text")  # parameters with a text; packages of several versions name it differently
 MAX_MARK_CHARS = 12  # of a name below a chart
 MAX_SERIES = 6  # colours of a chart
 MAX_BARS = 12
@@ -91,11 +92,16 @@ def draw(visit: Visit, widget: Mapping[str, Any], time_left: DrawingTime) -> Dra
     if time_left.is_spent:
         return Drawn(id, label, width, Markup(), path=path)
     try:
-        html, is_whole = _DRAWERS[kind.draws](visit, kind, widget, time_left)
+        html, is_whole = drawn(visit, kind, widget, time_left)
     except HelpdeskError as error:
         is_late = isinstance(error, TimedOut) and time_left.left is not None
         return Drawn(id, label, width, Markup() if is_late else _wrong(error), path=path if is_late else "")
     return Drawn(id, label, width, html, is_whole)
+
+
+def drawn(visit: Visit, kind: WidgetKind, widget: Mapping[str, Any], time_left: DrawingTime) -> tuple[Markup, bool]:
+    """The HTML of a widget, and whether it has a heading and a frame of its own. Raises the errors of its query."""
+    return _DRAWERS[kind.draws](visit, kind, widget, time_left)
 
 
 def draw_list(visit: Visit, found: Mapping[str, Any], time_left: DrawingTime) -> Drawn:
@@ -103,16 +109,31 @@ def draw_list(visit: Visit, found: Mapping[str, Any], time_left: DrawingTime) ->
     id, label = f"list{found['id']}", str(found["name"])
     if time_left.is_spent:
         return Drawn(id, label, 4, Markup(), path=f"{SHOWN}/lists/{found['id']}")
-    sort = [f"{'' if is_rising else '-'}{name}" for name, is_rising in (found.get("render_sort") or {}).items()]
-    query = sorted_query(",".join(sort), "", str(found.get("params_required_query") or ""))
     columns = found.get("columns")
     try:
         html = _records_of(
-            visit, str(found["context"]), query, columns if isinstance(columns, list) else [], found["render_limit"]
+            visit,
+            str(found["context"]),
+            list_query(found),
+            columns if isinstance(columns, list) else [],
+            found["render_limit"],
         )
     except HelpdeskError as error:
         html = _wrong(error)
     return Drawn(id, label, 4, html)
+
+
+def list_query(found: Mapping[str, Any]) -> str:
+    """The search of a list, with its order."""
+    order = found.get("render_sort")
+    sort = [f"{'' if is_rising else '-'}{name}" for name, is_rising in order.items()] if isinstance(order, dict) else []
+    return sorted_query(",".join(sort), "", str(found.get("params_required_query") or ""))
+
+
+def source_of(widget: Mapping[str, Any]) -> str:
+    """The text of a widget as it was written, "" for none."""
+    params = _params(widget)
+    return next((str(params[name]) for name in TEXT_KEYS if params.get(name)), "")
 
 
 def text_of(visit: Visit, widget: Mapping[str, Any]) -> str:
@@ -120,7 +141,7 @@ def text_of(visit: Visit, widget: Mapping[str, Any]) -> str:
     kind = kind_of(str(widget["extension_id"]))
     if kind is None or kind.draws not in ("text", "html"):
         raise NotFound(_("The widget has no text."))
-    source = _text(widget)
+    source = source_of(widget)
     is_html = kind.draws == "html"
     filled = _filled(visit, source, is_html=is_html)
     return clean_html(filled) if is_html else markdown_to_html(filled)
@@ -209,7 +230,7 @@ def _list(visit: Visit, kind: WidgetKind, widget: Mapping[str, Any], time_left: 
 
 
 def _framed(visit: Visit, kind: WidgetKind, widget: Mapping[str, Any], time_left: DrawingTime) -> tuple[Markup, bool]:
-    if not _text(widget).strip():
+    if not source_of(widget).strip():
         return _note(_("There is no text yet.")), False
     source = f"{SHOWN}/texts/{widget['id']}"
     return Markup(fragment("parts/widget_text.html", label=str(widget["label"]), source=source)), False
@@ -233,11 +254,6 @@ _DRAWERS = {
 def _params(widget: Mapping[str, Any]) -> Mapping[str, Any]:
     params = widget.get("params")
     return params if isinstance(params, dict) else {}
-
-
-def _text(widget: Mapping[str, Any]) -> str:
-    params = _params(widget)
-    return str(params.get("content") or params.get("template") or params.get("text") or "")
 
 
 def _filled(visit: Visit, text: str, *, is_html: bool = False) -> str:
