@@ -114,6 +114,7 @@ INTERNAL = {
         console.pages.automation.webhooks.MAX_SHOWN_CHARS automation.webhooks.response_preview.MAX_SHOWN_INPUTS
         console.pages.automation.webhooks.MAX_SHOWN_ENTRIES
         console.pages.explorer.MAX_FOUND
+        console.pages.workspaces.board.MAX_CARDS console.pages.workspaces.board.MAX_COLUMNS
         console.pages.workspaces.query_table.MAX_COLUMNS console.pages.workspaces.query_table.MAX_ROWS
         console.pages.workspaces.widgets.MAX_BARS console.pages.workspaces.widgets.MAX_LIST_COLUMNS
         console.pages.workspaces.widgets.MAX_LIST_ROWS console.pages.workspaces.widgets.MAX_MARK_CHARS

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -297,3 +298,86 @@ def test_a_data_query_and_a_search_are_added_from_where_they_are_tried(signed_in
     assert searched
     form = signed_in.get(searched[1].replace("&amp;", "&")).text
     assert 'value="status:open"' in form and '<option value="task" selected>' in form
+
+
+# -- boards ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def board(nora: Api) -> Iterator[tuple[int, int]]:
+    """A page with a board of three tasks, and the first task."""
+    stages = {"params": {"options": ["Plan", "Make"]}, "context": "task"}
+    field = nora.create("custom_field", name="Stage", uri="board_stage", type="D", **stages).ok()
+    first, second, third = (nora.create("task", title=f"Board {number}").ok()["id"] for number in range(3))
+    nora.update("task", second, status="waiting").ok()
+    nora.update("task", third, **{f"custom_{field['id']}": "Make"}).ok()
+    query = f"id:[{first},{second},{third}] sort:id"
+    [id] = bring(nora, dashboards.page(
+        "Boards", widget("Tasks", "board", context="task", query_required=query, field="status"),
+        widget("Stages", "board", context="task", query_required=query, field="stage"),
+        widget("Wrong", "board", context="task", query_required=query, field="title"),
+    ))  # fmt: skip
+    yield id, first
+    nora.remove("custom_field", field["id"]).ok()
+
+
+def columns(html: str) -> dict[str, list[str]]:
+    """Returns the cards of a board by the label of their column."""
+    found = re.findall(r"<h4[^>]*><bdi>(.*?)</bdi>.*?<ul>(.*?)</ul>", html, re.DOTALL)
+    return {label: re.findall(r'<li class="card"><a[^>]*>(.*?)</a>', cards) for label, cards in found}
+
+
+def test_a_board_has_a_column_for_each_value(signed_in: Visitor, board: tuple[int, int]) -> None:
+    page = signed_in.get(f"/pages/{board[0]}").text
+    assert columns(section(page, "Tasks")) == {"Open": ["Board 0", "Board 2"], "Waiting": ["Board 1"], "Closed": []}
+    stages = columns(section(page, "Stages"))
+    assert stages["Plan"] == [] and stages["Make"] == ["Board 2"] and len(stages) == 3
+    assert "has no list of values" in section(page, "Wrong")
+
+
+def test_a_card_is_moved_by_its_buttons_and_back_by_undo(page: Page, nora: Api, board: tuple[int, int]) -> None:
+    id, first = board
+    page.goto(f"/pages/{id}")
+    page.get_by_role("button", name="Move Board 0 to Waiting").click()
+    page.wait_for_url(f"**/pages/{id}")
+    expect(page.locator(".toast")).to_contain_text("Field set.")
+    assert nora.record("task", first).ok()["status"] == "waiting"
+    [entry] = nora.search("activity_log", f"target.task:(id:{first}) sort:-id limit:1").ok()["results"][:1] or [None]
+    assert entry is not None
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator("[data-value='0'] .card").first).to_contain_text("Board 0")
+    assert nora.record("task", first).ok()["status"] == "open"
+
+
+def test_a_card_is_dragged_to_a_column(page: Page, nora: Api, board: tuple[int, int]) -> None:
+    id, first = board
+    page.goto(f"/pages/{id}")
+    boards = page.locator("[data-board]").first
+    boards.locator(".card", has_text="Board 0").drag_to(boards.locator("[data-value='1']"))
+    expect(page.locator("[data-board]").first.locator("[data-value='1']")).to_contain_text("Board 0")
+    assert nora.record("task", first).ok()["status"] == "closed"
+    assert violations(page) == []
+
+
+def test_a_card_stays_for_those_who_may_not_move_it(nora: Api) -> None:
+    ticket = nora.create("ticket", subject="Pinned", group_id=nora.ids["support"]).ok()["id"]
+    params = {"context": "ticket", "query_required": f"id:{ticket}", "field": "status"}
+    [id] = bring(nora, dashboards.page("Pins", widget("Pins", "board", **params)))
+    olga = Visitor(nora.url)
+    olga.sign_in("olga@desk.example")
+    assert columns(section(olga.get(f"/pages/{id}").text, "Pins"))["Open"] == ["Pinned"]
+    fields = {"ids[]": str(ticket), "field": "status_id", "status_id": "1", "back": f"/pages/{id}"}
+    answer = olga.send("/records/ticket/set", fields, page="/account")
+    assert answer.status_code == 422 and "Refused" in answer.text
+    assert nora.record("ticket", ticket).ok()["status"] == "open"
+
+
+def test_a_team_builds_a_board(signed_in: Visitor, nora: Api) -> None:
+    nora.create("task", title="On my board").ok()
+    page_id, tab_id = tab_of(signed_in, "Boarded")
+    add = f"/workspaces/add?tab={tab_id}&kind=board"
+    fields = {"tab": tab_id, "kind": "board", "label": "Work", "of": "task", "query": "status:open", "field": "title"}
+    wrong = signed_in.send("/workspaces/add", fields, page=add)
+    assert wrong.status_code == 422 and 'id="field-error"' in wrong.text
+    assert signed_in.send("/workspaces/add", fields | {"field": "status"}, page=add).status_code == 303
+    assert "On my board" in columns(section(signed_in.get(f"/pages/{page_id}").text, "Work"))["Open"]

@@ -40,7 +40,7 @@ ZONE_LABELS = {
     "right": N_("Third column"),
 }
 WIDTHS = (("4", N_("Whole row")), ("3", N_("Three quarters")), ("2", N_("Half")), ("1", N_("A quarter")))
-FIELDS = ("tab", "kind", "label", "data_query", "of", "query", "columns", "rows", "content", "width", "zone")
+FIELDS = ("tab", "kind", "label", "data_query", "of", "query", "field", "columns", "rows", "content", "width", "zone")
 FORM_BYTES = 256 * 1024
 MOST_STEPS = 1000  # places that something is moved at once
 SECONDS = 5  # for a try of a new data query
@@ -217,7 +217,13 @@ def choose_kind(visit: Visit) -> PageResponse:
         offered = [each for each in KINDS.values() if each.about and (each.has_query or not form.get("data_query"))]
         kinds = [(each, ui.address(f"{BASE}/add", **values, kind=each.name)) for each in offered]
         return render(visit, "workspace_add.html", tabs=tabs, kinds=kinds, values=values)
-    defaults = {"data_query": kind.example, "of": "ticket", "rows": "10", "width": "4" if kind.is_wide else "2"}
+    defaults = {
+        "data_query": kind.example,
+        "of": "ticket",
+        "rows": "10",
+        "field": "status",
+        "width": "4" if kind.is_wide else "2",
+    }
     for name, text in defaults.items():
         form.values[name] = form.get(name) or text
     return _widget_form(visit, form, kind, tabs=tabs)
@@ -250,7 +256,7 @@ def show_widget(visit: Visit) -> PageResponse:
         "tab": widget["tab_id"], "kind": kind.name if kind else "", "label": widget["label"], "query": query,
         "data_query": params.get("data_query"), "of": _uri(visit, params.get("context")), "zone": widget["zone"],
         "columns": ", ".join(map(str, columns)) if isinstance(columns, list) else "", "width": widget["width_units"],
-        "rows": params.get("render_limit") or "10", "content": widgets.source_of(widget),
+        "rows": params.get("render_limit") or "10", "field": params.get("field"), "content": widgets.source_of(widget),
     })  # fmt: skip
     return _widget_form(visit, form, kind, widget=widget)
 
@@ -314,6 +320,8 @@ def _store(
             "context": form.text("of"), "query_required": form.text("query"), "query": "",
             "columns": _names(form.get("columns")), "render_limit": form.text("rows") or "10",
         }  # fmt: skip
+    elif kind is not None and kind.draws == "board":
+        params |= {"context": form.text("of"), "query_required": form.text("query"), "field": form.text("field")}
     elif kind is not None:
         params = {name: text for name, text in params.items() if name not in widgets.TEXT_KEYS}
         params["content"] = form.get("content")
@@ -339,16 +347,16 @@ def _write(
 
 def _try(visit: Visit, kind: WidgetKind | None, params: Mapping[str, Any]) -> None:
     """Raises the mistake in what a widget shows, at its field. One that is only slow has none."""
-    if kind is None or not (kind.has_query or kind.draws == "list"):
+    if kind is None or kind.draws in ("text", "html"):
         return
-    field = "data_query" if kind.has_query else "query"
     widget = {"id": 0, "label": "", "params": params}
     try:
         widgets.drawn(visit, kind, widget, widgets.DrawingTime(SECONDS))
     except TimedOut:
         return
     except HelpdeskError as error:
-        raise Invalid(error.message, field=field) from error
+        named = "field" if error.details.get("field") == "field" else "query"
+        raise Invalid(error.message, field="data_query" if kind.has_query else named) from error
 
 
 def _names(text: str) -> list[str]:

@@ -11,8 +11,8 @@ _MARK = ".workspace.widget."
 @dataclass(frozen=True)
 class WidgetKind:
     """A kind. name: the last part of its extension id. draws: `number`, `columns`, `bars`, `points`, `table`, `list`,
-    `text` or `html`. about: what it shows, for those who choose one; "" for a second name of another kind. example: a
-    data query for it."""
+    `board`, `text` or `html`. about: what it shows, for those who choose one; "" for a second name of another kind.
+    example: a data query for it."""
 
     name: str
     draws: str
@@ -23,12 +23,12 @@ class WidgetKind:
     @property
     def is_wide(self) -> bool:
         """Whether a new one takes the whole row."""
-        return self.draws in ("columns", "list")
+        return self.draws in ("columns", "list", "board")
 
     @property
     def has_query(self) -> bool:
         """Whether it shows the result of a data query."""
-        return self.draws not in ("list", "text", "html")
+        return self.draws not in ("list", "board", "text", "html")
 
 
 KINDS = {
@@ -79,6 +79,7 @@ KINDS = {
             "type:worklist.subtotals of:ticket by:[group,owner] query:(status:open) format:table",
         ),
         WidgetKind("worklist", "list", N_("List"), N_("The first records that a search finds")),
+        WidgetKind("board", "board", N_("Board"), N_("Records as cards in columns, to move from one to the next")),
         WidgetKind("markdown", "text", N_("Text"), N_("Instructions or links, in Markdown")),
         WidgetKind("custom_html", "html", N_("HTML")),
         WidgetKind("html", "html", N_("HTML")),

@@ -18,6 +18,7 @@ from console.lists import lookup, worklist_columns
 from console.lists.worklist_columns import ListColumn
 from console.pages import worklists
 from console.pages.start_figures import Tile
+from console.pages.workspaces import board
 from console.pages.workspaces.query_table import QueryTable, TableCell, TableColumn, points_of, table_of
 from console.pages.workspaces.widget_kinds import WidgetKind, kind_of
 from console.tickets import inbox
@@ -229,6 +230,13 @@ def _list(visit: Visit, kind: WidgetKind, widget: Mapping[str, Any], time_left: 
     ), False
 
 
+def _board(visit: Visit, kind: WidgetKind, widget: Mapping[str, Any], time_left: DrawingTime) -> tuple[Markup, bool]:
+    params = _params(widget)
+    record_type = _listed_type(visit, str(params.get("context") or ""))
+    query = _filled(visit, str(params.get("query_required") or ""))
+    return board.board(visit, widget, record_type, query, str(params.get("field") or "")), False
+
+
 def _framed(visit: Visit, kind: WidgetKind, widget: Mapping[str, Any], time_left: DrawingTime) -> tuple[Markup, bool]:
     if not source_of(widget).strip():
         return _note(_("There is no text yet.")), False
@@ -243,6 +251,7 @@ _DRAWERS = {
     "points": _points,
     "table": _table,
     "list": _list,
+    "board": _board,
     "text": _framed,
     "html": _framed,
 }
@@ -295,10 +304,7 @@ def _table_html(visit: Visit, widget: Mapping[str, Any], table: QueryTable) -> M
 
 def _records_of(visit: Visit, context: str, query: str, names: Sequence[object], limit: int) -> Markup:
     """The first records that a search finds, with the way to all of them. Raises NotFound, BadQuery."""
-    registry = visit.service.registry
-    record_type = registry.find(context) or registry.find(context.rpartition(".contexts.")[2])
-    if record_type is None or not record_type.offers("search"):
-        raise NotFound(_("There is no list of {name}.", name=context[:80]))
+    record_type = _listed_type(visit, context)
     is_tickets = record_type.uri == inbox.URI
     columns = _list_columns(visit, record_type, names, (SUBJECT,) if is_tickets else ())
     expand = ",".join(filter(None, (LABEL, *(each.expand for each in columns))))
@@ -315,6 +321,15 @@ def _records_of(visit: Visit, context: str, query: str, names: Sequence[object],
             path=lookup.found_at(record_type.uri, query),
         )
     )
+
+
+def _listed_type(visit: Visit, context: str) -> RecordType:
+    """The type that a widget names. Raises NotFound for one without a list."""
+    registry = visit.service.registry
+    record_type = registry.find(context) or registry.find(context.rpartition(".contexts.")[2])
+    if record_type is None or not record_type.offers("search"):
+        raise NotFound(_("There is no list of {name}.", name=context[:80]))
+    return record_type
 
 
 def _list_columns(
