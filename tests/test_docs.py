@@ -114,6 +114,13 @@ INTERNAL = {
         console.pages.automation.webhooks.MAX_SHOWN_CHARS automation.webhooks.response_preview.MAX_SHOWN_INPUTS
         console.pages.automation.webhooks.MAX_SHOWN_ENTRIES
         console.pages.explorer.MAX_FOUND
+        console.pages.workspaces.board.MAX_CARDS console.pages.workspaces.board.MAX_COLUMNS
+        console.pages.workspaces.query_table.MAX_COLUMNS console.pages.workspaces.query_table.MAX_ROWS
+        console.pages.workspaces.widgets.MAX_BARS console.pages.workspaces.widgets.MAX_LIST_COLUMNS
+        console.pages.workspaces.widgets.MAX_LIST_ROWS console.pages.workspaces.widgets.MAX_MARK_CHARS
+        console.pages.workspaces.widgets.MAX_SERIES console.pages.workspaces.widgets.MAX_TILES
+        people.workspace_pages.MAX_OFFERED people.workspace_pages.MAX_PLACE people.workspace_pages.MAX_READ
+        people.workspace_pages.MAX_TABS_READ
         mailroom.mailboxes.failed_mails.MAX_SHOWN_BYTES mail.dialogue.MAX_LINES mail.dialogue.MAX_LINE_CHARACTERS
         mailroom.mailboxes.dead_letters.MAX_WHY_CHARACTERS
         console.pages.upkeep.system.MAX_EVENTS console.pages.upkeep.system.MAX_LINES

@@ -2,6 +2,7 @@
 to screen readers."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from markupsafe import Markup
 
@@ -22,12 +23,12 @@ class Series:
     the lists of the counted records, "" for none."""
 
     label: Words
-    values: Sequence[int]
+    values: Sequence[float]
     tone: str = ""
     paths: Sequence[str] = ()
 
 
-def top_of(most: int) -> int:
+def top_of(most: float) -> int:
     """Where a scale ends that begins at 0 and has a line half way up: a round number.
 
     >>> [top_of(each) for each in (0, 1, 3, 7, 18, 120, 990)]
@@ -74,12 +75,37 @@ def columns(
         top=top,
         height=HEIGHT,
         width=SLOT * len(places),
-        totals=[(shown(each.label), sum(each.values)) for each in series],
+        totals=[(shown(each.label), round(sum(each.values), 4)) for each in series],
         file=file,
     )
 
 
-def rows(title: Words, bars: Sequence[tuple[Words, int, str]], format_value: Callable[[int], str] = str) -> Markup:
+def points(title: Words, series: Sequence[tuple[Words, Sequence[tuple[float, float]]]]) -> Markup:
+    """A scatter chart. series: of a label and its points, each from left and from below."""
+    every = [point for _, own in series for point in own]
+    (left, right), (low, high) = (_ends([point[axis] for point in every]) for axis in (0, 1))
+    dots = [
+        (kind, HEIGHT * (x - left) / (right - left), HEIGHT * (1 - (y - low) / (high - low)))
+        for kind, (_, own) in enumerate(series)
+        for x, y in own
+    ]
+    return ui.points(
+        title=shown(title),
+        series=[(shown(label), own) for label, own in series],
+        dots=dots,
+        across=(left, right),
+        upwards=(low, high),
+        size=HEIGHT,
+    )
+
+
+def _ends(values: Sequence[float]) -> tuple[float, float]:
+    """The ends of an axis, never the same."""
+    least, most = min(values, default=0), max(values, default=0)
+    return (least, most) if least < most else (least - 1, most + 1)
+
+
+def rows(title: Words, bars: Sequence[tuple[Words, float, str]], format_value: Callable[[Any], str] = str) -> Markup:
     """A bar chart. bars: (name, value, path of a link or ""). format_value: formats a value."""
     most = max((value for _, value, _ in bars), default=0) or 1
     shares = [(shown(name), format_value(value), path, round(100 * value / most, 1)) for name, value, path in bars]

@@ -9,12 +9,14 @@ from console.http.ticket_lists import TicketList, TicketLists
 from console.http.visit import Visit
 from server.dataclass import dataclass
 from server.errors import HelpdeskError
+from server.people import workspace_pages
 from server.search.query_texts import sorted_query
 from server.translation import N_, Words, shown
 
 INBOX, GROUPS, SAVED, CUSTOMERS, TEAM = N_("Inbox"), N_("Groups"), N_("Saved"), N_("Customers"), N_("Team")
+PAGES = N_("Pages")
 MANAGE = N_("Manage")
-FOLDED = (GROUPS, SAVED)  # long sections
+FOLDED = (GROUPS, SAVED, PAGES)  # long sections
 MAX_SHOWN = 5  # entries of a long section, before those behind a summary
 DRAFTS = "drafts"  # the name of the number of drafts
 
@@ -96,6 +98,7 @@ def rail(visit: Visit) -> Rail:
         (INBOX, [*_lists(visit, lists.standard, current), drafts]),
         (GROUPS, _lists(visit, lists.groups, current)),
         (SAVED, _lists(visit, lists.saved, current)),
+        (PAGES, _pages(visit)),
         (CUSTOMERS, _places(visit, place, [navigation.PEOPLE, navigation.ORGANIZATIONS, *custom])),
         (TEAM, _places(visit, place, team)),
         (MANAGE, _places(visit, place, led)),
@@ -118,6 +121,23 @@ def _read_lists(visit: Visit) -> TicketLists:
         return ticket_lists.read(visit.ctx, counts_all=visit.path == ticket_lists.PATH)
     except HelpdeskError:
         return ticket_lists.uncounted()
+
+
+def _pages(visit: Visit) -> list[RailEntry]:
+    """The workspace pages for the worker; none on the page of an error that prevents reading them."""
+    try:
+        pages = workspace_pages.of_worker(visit.ctx)
+    except HelpdeskError:
+        return []
+    return [
+        RailEntry(
+            each.path,
+            each.label,
+            "chart",
+            "page" if visit.path == each.path else "true" if visit.path.startswith(f"{each.path}/") else "",
+        )
+        for each in pages
+    ]
 
 
 def bar(visit: Visit) -> list[RailEntry]:

@@ -127,6 +127,10 @@ PLACES = (
             "/search/saved_search", N_("Saved searches"), N_("views filters"), icon="search",
             about=N_("Lists of the rail: your own, those of groups and those of everyone"),
         ),
+        NavigationItem(
+            "/workspaces", N_("Pages"), N_("dashboards workspaces widgets boards"), icon="chart",
+            about=N_("Numbers, charts and lists on pages of your own, of groups and of everyone"),
+        ),
     ),
     *_group(
         PRODUCTIVITY,

@@ -6,6 +6,7 @@ needs the password again, since by the API a worker can do what the console asks
 import json
 
 from console.forms.examples import DATA_QUERIES, chosen, options
+from console.html import ui
 from console.html.form import Form
 from console.html.rendering import render
 from console.html.ui import Sample, bytes_text
@@ -14,7 +15,7 @@ from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import lookup
 from server.errors import HelpdeskError, Invalid, NotFound, nearest
-from server.people import own_tokens
+from server.people import own_tokens, workspace_pages
 from server.settings import VERSION
 from server.translation import N_, _
 from server.web import envelope, error_bodies, own_requests
@@ -140,9 +141,18 @@ def _shown(visit: Visit, operation: FlatOperation, form: Form, reply: OwnRespons
         may_write=visit.who.is_stepped_up(visit.now),
         as_field=AS,
         with_field=WITH,
+        add_to_page=_add_to_page(operation, form, reply),
         starts=options(DATA_QUERIES) if operation.name == DATA_QUERY else [],
         apps=lookup.choosable(visit, "oauth_app", chosen=form.get(AS)) if visit.actor.is_admin else None,
     )
+
+
+def _add_to_page(operation: FlatOperation, form: Form, reply: OwnResponse | None) -> str:
+    """Where a data query that was answered is put on a workspace page, "" for other requests."""
+    if operation.name != DATA_QUERY or reply is None or reply.response.status >= 400:
+        return ""
+    key = next(one.key for one in operation.inputs if one.name == "q")
+    return ui.address(f"{workspace_pages.BASE}/add", data_query=form.get(key))
 
 
 def _as(visit: Visit, form: Form) -> tuple[int, str]:

@@ -16,7 +16,7 @@ from console.lists import lookup
 from server.automation import macros
 from server.dataclass import dataclass
 from server.help import articles, synonyms
-from server.people import saved_searches
+from server.people import saved_searches, workspace_pages
 from server.record_types.shared import paths, record_owners
 from server.records import records
 from server.settings import SETTINGS
@@ -112,7 +112,8 @@ def found(visit: Visit, q: str) -> list[JumpTarget]:
     first = [each for each in pages if each.label.lower().startswith(start)]
     by_words = find_by_words(visit.ctx, q, MAX_OF_KIND)
     tickets = [JumpTarget(label, _("Ticket"), paths.ticket(mask)) for label, mask in by_words]
-    hits = [*first, *_macros(visit, q), *tickets, *pages, *_group_lists(visit, q), *_saved(visit, q)]
+    hits = [*first, *_macros(visit, q), *tickets, *pages, *_workspaces(visit, q)]
+    hits += [*_group_lists(visit, q), *_saved(visit, q)]
     hits += [hit for each in queries for hit in (*_records(visit, each), *_settings(visit, each))]
     hits += [hit for each in (*queries[1:], q) for hit in _help(visit, each)]  # a word of others is rarely in our help
     by_path = {each.path: each for each in reversed(hits)}
@@ -164,6 +165,11 @@ def _group_lists(visit: Visit, q: str) -> list[JumpTarget]:
 def _saved(visit: Visit, q: str) -> list[JumpTarget]:
     label = shown(visit.service.registry.type(saved_searches.URI).label_names[0])
     return [JumpTarget(each.label, label, each.path) for each in saved_searches.named(visit.ctx, q, MAX_OF_KIND)]
+
+
+def _workspaces(visit: Visit, q: str) -> list[JumpTarget]:
+    found = workspace_pages.named(visit.ctx, q, MAX_OF_KIND)
+    return [JumpTarget(each.label, _("Page"), each.path) for each in found]
 
 
 def _records(visit: Visit, q: str) -> list[JumpTarget]:

@@ -21,11 +21,14 @@ DEFAULT_TIMEOUT_MS = 20_000
 MAX_TIMEOUT_MS = 60_000
 
 
-def evaluate(ctx: Context, q: str, placeholders: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Returns {data, _: {type, format, ...}} of a data query. placeholders: the values of each `${name}`.
+def evaluate(
+    ctx: Context, q: str, placeholders: Mapping[str, Any] | None = None, seconds: float | None = None
+) -> dict[str, Any]:
+    """Returns {data, _: {type, format, ...}} of a data query. placeholders: the values of each `${name}`. seconds: a
+    limit besides its `timeout:`.
 
     Raises Required for an empty text, BadQuery with a position for an invalid one, BadDataQuery if it exceeds its
-    `timeout:`."""
+    `timeout:`, TimedOut if it exceeds `seconds` before."""
     if not q.strip():
         raise Required("q is required: a data query such as type:worklist.subtotals of:ticket by:[status]", field="q")
     terms = terms_of(q, placeholders)
@@ -48,8 +51,11 @@ def evaluate(ctx: Context, q: str, placeholders: Mapping[str, Any] | None = None
         return query_type.run(query)
 
     try:
-        result = ctx.service.store.read(read, ctx.steps, milliseconds / 1000)
+        limit = milliseconds / 1000 if seconds is None else min(seconds, milliseconds / 1000)
+        result = ctx.service.store.read(read, ctx.steps, limit)
     except TimedOut as error:
+        if limit < milliseconds / 1000:
+            raise
         raise BadDataQuery(
             f"the query took longer than {milliseconds} ms; narrow it down, or allow more with timeout: "
             f"(at most {MAX_TIMEOUT_MS})",

@@ -20,6 +20,7 @@ from server.record_types.workspaces import contents
 from server.record_types.workspaces.visits import VISIT
 from server.store.tables import Index
 
+VERSION = "workspace_pages"  # of all pages; see Transaction.version
 KINDS = {"core.workspace.page.workspace": "Workspace"}
 
 
@@ -59,6 +60,7 @@ class WorkspacePage(RecordType):
         ),
     )
     subtotals = Subtotals(search=("fieldset", "owner", "type"), virtual=("owner",))
+    bumps = {VERSION: ()}
     has_links_filter = False
 
     def privileged(self, change: Change, writing: Writing) -> None:

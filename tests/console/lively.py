@@ -265,6 +265,14 @@ class Lively:
         self._make("target", "service_target", name="Answer within a day", response_minutes=1440)
         self._make("calendar", "calendar", name="Opening hours", **owner)
         self.nora.post(f"/rest/calendars/{self.ids['calendar']}/holidays.json", days="25 Dec Christmas").ok()
+        page = {"extension_id": "core.workspace.page.workspace", **owner}
+        self._make("workspace_page", "workspace_page", name="Numbers", **page)
+        tab = {"extension_id": "core.workspace.tab.dashboard", "page_id": self.ids["workspace_page"]}
+        self._make("workspace_tab", "workspace_tab", name="Today", **tab)
+        on_tab = {"tab_id": self.ids["workspace_tab"]}
+        text = {"extension_id": "core.workspace.widget.markdown", "params": {"content": "Be *kind*."}}
+        self._make("workspace_widget", "workspace_widget", label="Rules", **text, **on_tab)
+        self._make("workspace_list", "workspace_list", name="Tasks", context="task", **on_tab)
         self._make("snippet", "snippet", title="Thanks", content="Thanks for {{subject}}.", context="ticket", **owner)
         steps = {"steps": "2", "steps-0-kind": "take", "steps-1-kind": "answer", "steps-1-text": "About {{mask}}"}
         macro = {"name": "Take and reply", "owner": "svc.contexts.app:0", "do": "save", **steps}

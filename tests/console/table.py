@@ -25,6 +25,9 @@ IDS = {
     "/reminders": "reminder", "/records/org": "org",
     "/messages": "html_message", "/drafts": "draft", "/-/articles": "article",
     "/automations": "automation", "/automations/webhooks": "webhook", "/automations/webhooks/deliveries": "delivery",
+    "/pages": "workspace_page", "/pages/widgets": "workspace_widget", "/pages/lists": "workspace_list",
+    "/pages/texts": "workspace_widget", "/workspaces": "workspace_page", "/workspaces/tabs": "workspace_tab",
+    "/workspaces/widgets": "workspace_widget", "/workspaces/lists": "workspace_list",
     "/automations/outgoing": "outgoing", "/automations/outgoing/sent": "sent",
 }  # fmt: skip
 NAMES = {
@@ -39,6 +42,7 @@ FRAMES = (
     "/drafts/",
     "/admin/people/acknowledgements/",
     "/-/snippets/preview",
+    "/pages/texts/",
 )  # documents of mail inside pages
 CODES = {"/admin/packages/done/{code}": "done", "/records/{type}/import/{code}": "table"}
 # Required parameters of a page, and further states of pages, such as an empty or a filtered list.

@@ -43,6 +43,10 @@ EXCEPTIONS = {
     "each record has its own entry, by the operation that is done to it": (
         "/-/bulk", "/-/bulk/undo", "/-/saved-searches", "/-/saved-searches/forget",
         "/records/{type}/set", "/records/{type}/set/undo",
+        "/workspaces/new", "/workspaces/{id}", "/workspaces/{id}/delete", "/workspaces/{id}/tabs", "/workspaces/add",
+        "/workspaces/tabs/{id}", "/workspaces/tabs/{id}/move", "/workspaces/tabs/{id}/delete",
+        "/workspaces/widgets/{id}", "/workspaces/widgets/{id}/move", "/workspaces/widgets/{id}/delete",
+        "/workspaces/lists/{id}", "/workspaces/lists/{id}/move", "/workspaces/lists/{id}/delete",
         "/snippets/new", "/snippets/{id}", "/snippets/{id}/delete", "/snippets/{id}/restore",
         "/records/{type}/new", "/records/{type}/{id}/edit", "/records/{type}/{id}/delete",
         "/records/{type}/{id}/comment", "/records/task/{id}/done",

@@ -27,6 +27,7 @@ from console.pages.jump import place_of
 from console.pages.worklists import BASE
 from console.tickets import inbox
 from server.errors import Invalid, NotOffered, nearest
+from server.people.workspace_pages import SHOWN
 from server.record_types.record_type import RecordType
 from server.record_types.shared import custom
 from server.records import records
@@ -97,7 +98,7 @@ def _type(visit: Visit) -> RecordType:
     return record_type
 
 
-def _fields(visit: Visit, record_type: RecordType) -> dict[str, Control]:
+def settable_fields(visit: Visit, record_type: RecordType) -> dict[str, Control]:
     """The fields that can be set, as controls by name, ordered by label. Custom fields of a fieldset are refused for
     records without it."""
     standard = RecordForm(record_type.uri, has_customs=False).open(visit).controls
@@ -109,7 +110,7 @@ def _fields(visit: Visit, record_type: RecordType) -> dict[str, Control]:
 
 def _form(visit: Visit, record_type: RecordType, name: str) -> RecordForm:
     """The form of one field. Raises Invalid."""
-    fields = _fields(visit, record_type)
+    fields = settable_fields(visit, record_type)
     if name not in fields:
         raise Invalid(f"field: '{name[:60]}' cannot be set on several records{nearest(name, fields)}", field="field")
     return RecordForm(record_type.uri, (fields[name],), has_customs=False)
@@ -161,7 +162,7 @@ def _page(
         path=PATH.format(type=record_type.uri),
         back=back,
         type=record_type.uri,
-        options=[(each.name, shown(each.label)) for each in _fields(visit, record_type).values()],
+        options=[(each.name, shown(each.label)) for each in settable_fields(visit, record_type).values()],
         label=lookup.LABEL,
         sample=Sample("PUT", f"/rest/records/{record_type.uri}/1.json", [(f"fields[{name or '...'}]", "...")]),
         again=f"{PATH.format(type=record_type.uri)}?{urlencode({'ids': ids, 'back': back})}",
@@ -170,7 +171,7 @@ def _page(
 
 def _back(visit: Visit, record_type: RecordType) -> str:
     path = own_path((visit.form if visit.request.method == "POST" else visit.query).text("back", ""))
-    if path.startswith("/tickets/"):
+    if path.startswith(("/tickets/", f"{SHOWN}/")):
         return path
     return back_to_list(visit, f"{BASE}/{record_type.uri}", inbox.PATH)
 

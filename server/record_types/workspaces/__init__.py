@@ -1,2 +1,2 @@
-"""Contents, order and limits of workspace pages and tabs. record_types/workspace_*.py declares the types; the console
-has no screens for them."""
+"""Contents, order and limits of workspace pages and tabs. record_types/workspace_*.py declares the types;
+console/pages/workspaces draws them."""

@@ -1,0 +1,95 @@
+"""The kinds of widgets that are drawn, by the last part of their extension id; `core.workspace.widget.counter` and
+`example.workspace.widget.counter` are the same."""
+
+from server.dataclass import dataclass
+from server.translation import N_, Words
+
+PREFIX = "core.workspace.widget."
+_MARK = ".workspace.widget."
+
+
+@dataclass(frozen=True)
+class WidgetKind:
+    """A kind. name: the last part of its extension id. draws: `number`, `columns`, `bars`, `points`, `table`, `list`,
+    `board`, `text` or `html`. about: what it shows, for those who choose one; "" for a second name of another kind.
+    example: a data query for it."""
+
+    name: str
+    draws: str
+    label: Words
+    about: Words = ""
+    example: str = ""
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether a new one takes the whole row."""
+        return self.draws in ("columns", "list", "board")
+
+    @property
+    def has_query(self) -> bool:
+        """Whether it shows the result of a data query."""
+        return self.draws not in ("list", "board", "text", "html")
+
+
+KINDS = {
+    each.name: each
+    for each in (
+        WidgetKind(
+            "counter",
+            "number",
+            N_("Number"),
+            N_("One number, or a few"),
+            "type:worklist.metrics values.open:(of:ticket query:(status:open) label:Open) format:table",
+        ),
+        WidgetKind(
+            "chart.timeseries",
+            "columns",
+            N_("Chart over time"),
+            N_("Columns for days, weeks or months"),
+            'type:worklist.series series.new:(of:ticket x:created@day query:(created:"-30 days") label:New) '
+            "format:timeseries",
+        ),
+        WidgetKind(
+            "chart.categories",
+            "columns",
+            N_("Column chart"),
+            N_("Columns for groups, statuses and so on"),
+            "type:worklist.subtotals of:ticket by:[group,status] format:categories",
+        ),
+        WidgetKind(
+            "chart.pie",
+            "bars",
+            N_("Shares"),
+            N_("A bar for each value, the longest first"),
+            "type:worklist.subtotals of:ticket by:[group] query:(status:open) format:pie",
+        ),
+        WidgetKind(
+            "chart.scatterplot",
+            "points",
+            N_("Scatter chart"),
+            N_("A point for each record"),
+            "type:worklist.xy series.open:(of:ticket x:created y:importance query:(status:open limit:100) label:Open) "
+            "format:scatterplot",
+        ),
+        WidgetKind(
+            "chart.table",
+            "table",
+            N_("Table"),
+            N_("Rows and columns of a data query"),
+            "type:worklist.subtotals of:ticket by:[group,owner] query:(status:open) format:table",
+        ),
+        WidgetKind("worklist", "list", N_("List"), N_("The first records that a search finds")),
+        WidgetKind("board", "board", N_("Board"), N_("Records as cards in columns, to move from one to the next")),
+        WidgetKind("markdown", "text", N_("Text"), N_("Instructions or links, in Markdown")),
+        WidgetKind("custom_html", "html", N_("HTML")),
+        WidgetKind("html", "html", N_("HTML")),
+        WidgetKind("gauge", "number", N_("Number")),
+        WidgetKind("sheet", "table", N_("Table")),
+        WidgetKind("subtotals", "bars", N_("Shares")),
+    )
+}
+
+
+def kind_of(extension_id: str) -> WidgetKind | None:
+    """The kind of an extension id, None for one that is not drawn."""
+    return KINDS.get(extension_id.partition(_MARK)[2])

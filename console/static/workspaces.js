@@ -1,0 +1,58 @@
+// Widgets of a page that were not drawn with it are asked for one after another, texts are as high as what they say, and
+// the cards of boards are dragged.
+import { all } from "./page.js";
+import { fitted } from "./frames.js";
+import { put } from "./swap.js";
+import { t } from "./say.js";
+
+async function ask(widget) {
+  const answer = await fetch(widget.dataset.ask, { redirect: "error" }).catch(() => null);
+  const page = answer?.ok ? new DOMParser().parseFromString(await answer.text(), "text/html") : null;
+  const fresh = page?.getElementById(widget.id);
+  if (fresh) put(widget, fresh);
+  else widget.querySelector("p a").textContent = t("Not loaded. Try again");
+  widget.removeAttribute("data-ask");
+  for (const back of all("input[name=back]", widget)) back.value = location.pathname + location.search;
+  ready(widget);
+}
+
+// Cards are dragged to a column; the buttons on them do the same for the columns beside theirs.
+function movable(board) {
+  let dragged = null;
+  const leave = () => all(".over", board).forEach((each) => each.classList.remove("over"));
+  for (const card of all(".card", board)) {
+    card.draggable = true;
+    card.addEventListener("dragstart", (event) => {
+      dragged = card;
+      event.dataTransfer.effectAllowed = "move";
+    });
+    card.addEventListener("dragend", () => {
+      dragged = null;
+      leave();
+    });
+  }
+  for (const column of all("section", board)) {
+    column.addEventListener("dragover", (event) => {
+      if (!dragged) return;
+      event.preventDefault();
+      leave();
+      column.classList.add("over");
+    });
+    column.addEventListener("drop", (event) => {
+      event.preventDefault();
+      const form = dragged?.querySelector("form");
+      if (!form || column.contains(dragged)) return;
+      const { name } = form.querySelector("button");
+      form.append(Object.assign(document.createElement("input"), { type: "hidden", name, value: column.dataset.value }));
+      form.requestSubmit();
+    });
+  }
+}
+
+function ready(root) {
+  all("[data-fit]", root).forEach(fitted);
+  all("[data-board]", root).forEach(movable);
+}
+
+ready(document);
+for (const widget of all("[data-ask]")) await ask(widget);

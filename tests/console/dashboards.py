@@ -1,0 +1,103 @@
+"""A package with a workspace page as others write it: widgets of every kind that is drawn, and what goes wrong."""
+
+from typing import Any
+
+from tests.console.conftest import HOSTILE
+
+Tree = dict[str, Any]
+KIND = "core.workspace.widget."
+OPEN = "query:(status:open)"
+
+
+def widget(label: str, kind: str, width: int = 4, zone: str = "content", **params: Any) -> Tree:
+    """An entry of a tab. kind: the last part of the extension id, or the whole id."""
+    id = kind if ".widget." in kind else KIND + kind
+    return {"label": label, "extension_id": id, "zone": zone, "width_units": width, "pos": 0, "params": params}
+
+
+def page(name: str, *widgets: Tree, layout: str = "", worklists: tuple[Tree, ...] = ()) -> Tree:
+    """A workspace page with a dashboard, and with a tab of lists if there are some."""
+    ordered = [each | {"pos": place} for place, each in enumerate(widgets)]
+    tabs: list[Tree] = [
+        {
+            "name": "Numbers",
+            "extension_id": "core.workspace.tab.dashboard",
+            "params": {"layout": layout},
+            "widgets": ordered,
+        }
+    ]
+    if worklists:
+        tabs.append({"name": "Lists", "extension_id": "core.workspace.tab.worklists", "worklists": list(worklists)})
+    return {"uid": "page", "name": name, "extension_id": "core.workspace.page.workspace", "tabs": tabs}
+
+
+def package(*pages: Tree) -> Tree:
+    """A package with these pages."""
+    return {
+        "package": {"name": "Board", "revision": 1, "requires": {"product_version": "10.0.0", "plugins": []}},
+        "workspaces": [each | {"uid": f"page{place}"} for place, each in enumerate(pages)],
+    }
+
+
+EVERY_KIND = (
+    widget("Open now", "counter", 1, data_query=f"type:worklist.metrics values.n:(of:ticket {OPEN}) format:table"),
+    widget(
+        "Some numbers",
+        "example.workspace.widget.counter",
+        3,
+        data_query="type:worklist.metrics values.a:(of:ticket label:Tickets) values.b:(of:group label:Teams)",
+    ),
+    widget(
+        "New by day",
+        "chart.timeseries",
+        data_query="type:worklist.series series.new:(of:ticket label:New x:created@day) "
+        "series.closed:(of:ticket label:Closed x:updated@day query:(status:closed))",
+    ),
+    widget("Groups", "chart.pie", 2, data_query="type:worklist.subtotals of:ticket by:[group] format:pie"),
+    widget(
+        "Statuses",
+        "chart.categories",
+        2,
+        data_query="type:worklist.subtotals of:ticket by:[group,status] format:categories",
+    ),
+    widget(
+        "Points",
+        "chart.scatterplot",
+        2,
+        data_query="type:worklist.xy series.t:(of:ticket label:Ticket x:id y:importance)",
+    ),
+    widget("Rows", "chart.table", 2, data_query="type:worklist.subtotals of:ticket by:[group,status] format:table"),
+    widget("Tree", "sheet", 2, data_query="type:worklist.subtotals of:ticket by:[group,status]"),
+    widget(
+        "Tasks", "worklist", 4, context="svc.contexts.task", query_required="status:open", query="", render_limit="5"
+    ),
+    widget(
+        "Tickets",
+        "worklist",
+        4,
+        context="ticket",
+        query_required="status:open",
+        columns=["subject", "group.id", "owner_id"],
+    ),
+    widget("Rules", "markdown", 2, content="# How we work\n\nRead **this** first."),
+    widget("Look", "custom_html", 2, content="<p>Hello <b>{{current_worker_first_name}}</b></p>"),
+    widget("Shift", "calendar", 2, calendar_id=1),
+    widget("Broken", "chart.pie", 2, data_query="type:worklist.subtotals of:ticket by:[nothing] format:pie"),
+    widget("Empty", "chart.pie", 2),
+)
+HOSTILE_WIDGETS = (
+    widget(HOSTILE, "counter", data_query="type:worklist.metrics values.n:(of:ticket)"),
+    widget(HOSTILE, "markdown", content=f"{HOSTILE}\n\n[x](javascript:alert(3)) ![i](https://evil.example/a.png)"),
+    widget(
+        HOSTILE, "custom_html", content=f"{HOSTILE}<a href='javascript:alert(4)'>a</a><iframe src='/login'></iframe>"
+    ),
+    widget(HOSTILE, f"x.workspace.widget.{HOSTILE}"),
+    widget(
+        HOSTILE,
+        "chart.timeseries",
+        data_query=f'type:worklist.series series.a:(of:ticket label:"{"<b>x</b>"}" x:created@day)',
+    ),
+    widget(HOSTILE, "chart.pie", data_query=HOSTILE),
+    widget(HOSTILE, "worklist", context=HOSTILE, query=HOSTILE, columns=[HOSTILE, {"a": 1}], render_limit="-7"),
+    widget(HOSTILE, "counter", data_query="type:automation.invoke name:shop.echo"),
+)

@@ -1,0 +1,383 @@
+"""Workspace pages: what packages bring is drawn, for those who may see it, with the rights of who looks."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.console import dashboards
+from tests.console.browser import NARROW, PHONE, Browser, is_sideways, violations
+from tests.console.conftest import HOSTILE
+from tests.console.dashboards import EVERY_KIND, HOSTILE_WIDGETS, widget
+from tests.console.visitor import Visitor
+from tests.service import Api, Server
+
+Tree = dict[str, Any]
+LISTS = (
+    {"title": "Open tasks", "model": {"context": "task", "columns": ["title", "owner"], "limit": 5,
+                                      "params_required_query": "status:open", "sort_by": "due", "sort_asc": 1}},
+    {"title": "Bad list", "model": {"context": "task", "params_required_query": "nothing:1"}},
+)  # fmt: skip
+
+
+def bring(api: Api, *pages: Tree) -> list[int]:
+    """Imports a package with these pages. Returns their ids."""
+    answer = api.post("/rest/packages/import.json", package_json=json.dumps(dashboards.package(*pages))).ok()
+    made = answer["records_created"]["svc.contexts.workspace.page"]
+    return [made[f"page{place}"]["id"] for place in range(len(pages))]
+
+
+@pytest.fixture(scope="module")
+def everything(nora: Api) -> int:
+    """A page with every kind of widget, and lists."""
+    for number in range(3):
+        nora.create("ticket", subject=f"Drawn {number}", group_id=nora.ids["support"]).ok()
+    nora.create("task", title="Count pallets").ok()
+    [id] = bring(nora, dashboards.page("Everything", *EVERY_KIND, worklists=LISTS))
+    return id
+
+
+def section(page: str, title: str) -> str:
+    """Returns the HTML of a widget, from its heading on."""
+    assert f">{title}</h3>" in page, title
+    return page.split(f">{title}</h3>")[1].split('<div class="widget')[0]
+
+
+def test_the_widgets_of_a_package_are_drawn(signed_in: Visitor, everything: int) -> None:
+    page = signed_in.get(f"/pages/{everything}").text
+    assert "<h1" in page and "Everything</h1>" in page and "Not loaded" not in page
+    assert re.search(r'Open now</span><span class="count">\d', page)
+    assert "Tickets</span><span" in section(page, "Some numbers") and "Teams</span>" in section(page, "Some numbers")
+    for chart in ("New by day", "Statuses", "Points"):
+        assert "<svg" in section(page, chart) and "Show as table" in section(page, chart), chart
+    assert "Support" in section(page, "Groups") and "/search/ticket?q=" in section(page, "Groups")
+    assert "/search/ticket?q=" in section(page, "Rows") and "Open" in section(page, "Tree")
+    assert "Count pallets" in section(page, "Tasks") and "/search/task?q=" in section(page, "Tasks")
+    assert "Drawn 2" in section(page, "Tickets")
+    assert "core.workspace.widget.calendar are not drawn here" in section(page, "Shift")
+    assert "cannot be counted by" in section(page, "Broken") and "Change the widget" in section(page, "Broken")
+    assert "has no data query" in section(page, "Empty")
+
+
+def test_texts_are_shown_in_a_frame(signed_in: Visitor, everything: int) -> None:
+    page = signed_in.get(f"/pages/{everything}").text
+    rules, look = (re.search(r'src="(/pages/texts/\d+)"', section(page, each)) for each in ("Rules", "Look"))
+    assert rules and look
+    assert "<strong>this</strong>" in signed_in.get(rules[1]).text
+    assert "Hello <b>Nora</b>" in signed_in.get(look[1]).text
+
+
+def test_the_lists_of_a_tab_are_drawn_with_their_search(signed_in: Visitor, everything: int) -> None:
+    tab = re.search(rf'href="(/pages/{everything}\?tab=\d+)">Lists', signed_in.get(f"/pages/{everything}").text)
+    assert tab
+    page = signed_in.get(tab[1]).text
+    assert "Count pallets" in section(page, "Open tasks")
+    assert "/search/task?q=sort%3Adue+status%3Aopen" in section(page, "Open tasks")
+    assert "is not a filter" in section(page, "Bad list") and "Change the widget" in section(page, "Bad list")
+
+
+def test_a_widget_and_a_list_have_pages_of_their_own(signed_in: Visitor, nora: Api, everything: int) -> None:
+    [groups] = nora.search("workspace_widget", 'name:"Groups"').ok()["results"][:1]
+    page = signed_in.get(f"/pages/widgets/{groups['id']}").text
+    assert "Support" in page and f'href="/pages/{everything}?tab=' in page
+    [tasks] = nora.search("workspace_list", 'name:"Open tasks"').ok()["results"][:1]
+    assert "Count pallets" in signed_in.get(f"/pages/lists/{tasks['id']}").text
+    assert signed_in.get("/pages/widgets/999999").status_code == 404
+    assert signed_in.get(f"/pages/texts/{groups['id']}").status_code == 404
+
+
+def test_numbers_are_those_that_the_reader_may_see(nora: Api) -> None:
+    group = nora.create("group", name="Vault", is_private="1").ok()["id"]
+    nora.create("ticket", subject="Gold bars", group_id=group).ok()
+    query = f"query:(group.id:{group})"
+    [id] = bring(nora, dashboards.page(
+        "Vault", widget("Vaulted", "counter", data_query=f"type:worklist.metrics values.n:(of:ticket {query})"),
+        widget("Bars", "chart.pie", data_query=f"type:worklist.subtotals of:ticket by:[group] {query} format:pie"),
+        widget("Latest", "worklist", context="ticket", query_required=f"group.id:{group}"),
+    ))  # fmt: skip
+    olga = Visitor(nora.url)
+    olga.sign_in("olga@desk.example")
+    page = olga.get(f"/pages/{id}").text
+    assert re.search(r'Vaulted</span><span class="count">0<', page)
+    assert "Gold bars" not in page
+
+
+def test_pages_are_in_the_rail_of_those_whom_they_are_for(nora: Api) -> None:
+    milo, olga = Visitor(nora.url), Visitor(nora.url)
+    milo.sign_in("milo@desk.example")
+    olga.sign_in("olga@desk.example")
+    kind = {"extension_id": "core.workspace.page.workspace"}
+    own = nora.create("workspace_page", name="Milo's", owner__context="worker", owner_id=nora.ids["milo"], **kind).ok()[
+        "id"
+    ]
+    assert f'href="/pages/{own}"' in milo.get("/").text and "Milo&#39;s" in milo.get("/jump?q=Milo").text
+    assert f'href="/pages/{own}"' not in olga.get("/").text and olga.get(f"/pages/{own}").status_code == 403
+    nora.update("workspace_page", own, owner__context="app", owner_id=0).ok()
+    assert f'href="/pages/{own}"' in olga.get("/").text
+    assert "This page has no tabs yet." in olga.get(f"/pages/{own}").text
+    nora.remove("workspace_page", own).ok()
+    assert f'href="/pages/{own}"' not in olga.get("/").text
+
+
+def test_hostile_widgets_are_text(signed_in: Visitor, nora: Api, server: Server, chromium: Browser) -> None:
+    [id] = bring(nora, dashboards.page(HOSTILE, *HOSTILE_WIDGETS))
+    page = signed_in.get(f"/pages/{id}").text
+    assert "<script>alert" not in page and "<img src=x" not in page and "automation.invoke are not run" in page
+    for frame in re.findall(r'src="(/pages/texts/\d+)"', page):
+        answer = signed_in.get(frame)
+        assert "sandbox" in answer.headers["Content-Security-Policy"]
+        assert not re.search(r"<script>alert|<img src=.?x|javascript:|evil\.example|<iframe", answer.text)
+    with chromium.page(server.url, cookies=signed_in.cookies) as opened:
+        opened.goto(f"/pages/{id}")
+        expect(opened.locator("h1")).to_have_text(HOSTILE)
+
+
+def test_a_widget_that_takes_long_is_asked_for_by_itself(page: Page, signed_in: Visitor, everything: int) -> None:
+    drawn = signed_in.get(f"/pages/{everything}").text
+    groups = re.search(
+        r'<div class="widget w2" id="(widget\d+)"><figure class="card chart"><figcaption><h3>Groups', drawn
+    )
+    assert groups
+    late = drawn.replace(groups[0], groups[0].replace(">", f' data-ask="/pages/widgets/{groups[1][6:]}">', 1))
+    page.route(f"**/pages/{everything}", lambda route: route.fulfill(body=late, content_type="text/html"))
+    with page.expect_response(f"**/pages/widgets/{groups[1][6:]}"):
+        page.goto(f"/pages/{everything}")
+    expect(page.locator(f"#{groups[1]}[data-ask]")).to_have_count(0)
+    expect(page.locator(f"#{groups[1]}")).to_contain_text("Support")
+
+
+@pytest.mark.parametrize("size", [PHONE, NARROW], ids=["phone", "narrow"])
+def test_a_page_fits_a_phone_and_has_no_problems(
+    chromium: Browser, server: Server, signed_in: Visitor, everything: int, size: tuple[int, int]
+) -> None:
+    with chromium.page(server.url, size, cookies=signed_in.cookies) as opened:
+        opened.goto(f"/pages/{everything}")
+        assert violations(opened) == []
+        assert not is_sideways(opened)
+
+
+# -- building --------------------------------------------------------------------------------------------------------
+
+
+def tab_of(visitor: Visitor, name: str) -> tuple[str, str]:
+    """Creates a page of the visitor's own. Returns the ids of the page and of its tab."""
+    made = visitor.send("/workspaces/new", {"name": name, "owner": ""} | owner_of(visitor)).headers["Location"]
+    shown = visitor.get(made).text
+    tab = re.search(r'href="/workspaces/tabs/(\d+)"', shown)
+    assert tab and f"{name}</h1>" in shown
+    return made.rpartition("/")[2], tab[1]
+
+
+def owner_of(visitor: Visitor) -> Tree:
+    """The first owner that the form of a new page offers: the worker alone."""
+    found = re.search(r'<option value="(svc\.contexts\.worker:\d+)" selected>', visitor.get("/workspaces/new").text)
+    assert found
+    return {"owner": found[1]}
+
+
+def test_a_team_builds_a_page(signed_in: Visitor, nora: Api) -> None:
+    nora.create("ticket", subject="To be counted", group_id=nora.ids["support"]).ok()
+    page_id, tab_id = tab_of(signed_in, "Mornings")
+    assert f'href="/pages/{page_id}"' in signed_in.get("/").text
+    add = f"/workspaces/add?tab={tab_id}"
+    kinds = signed_in.get(add).text
+    for kind in ("counter", "chart.timeseries", "chart.categories", "chart.pie", "chart.scatterplot", "chart.table"):
+        assert f"kind={kind}" in kinds
+        form = signed_in.get(f"{add}&kind={kind}").text
+        query = re.search(r"<textarea[^>]*>\n?(.*?)</textarea>", form, re.DOTALL)
+        assert query
+        fields = {
+            "tab": tab_id,
+            "kind": kind,
+            "label": f"My {kind}",
+            "data_query": query[1].replace("&#34;", '"'),
+            "width": "2",
+        }
+        answer = signed_in.send("/workspaces/add", fields, page=f"{add}&kind={kind}")
+        assert answer.headers["Location"] == f"/pages/{page_id}?tab={tab_id}", answer.text
+    listed = {"tab": tab_id, "kind": "worklist", "label": "First ones", "of": "ticket", "query": "status:open",
+              "rows": "3", "columns": "subject, group", "width": "4"}  # fmt: skip
+    assert signed_in.send("/workspaces/add", listed, page=f"{add}&kind=worklist").status_code == 303
+    text = {"tab": tab_id, "kind": "markdown", "label": "Read me", "content": "Be **kind**.", "width": "4"}
+    assert signed_in.send("/workspaces/add", text, page=f"{add}&kind=markdown").status_code == 303
+    drawn = signed_in.get(f"/pages/{page_id}").text
+    assert "To be counted" in section(drawn, "First ones") and "<iframe" in section(drawn, "Read me")
+    assert "not drawn" not in drawn and "Change the widget" not in drawn
+    stored = nora.search("workspace_widget", f"tab.id:{tab_id} sort:tab.pos").ok()["results"]
+    assert [int(each["pos"]) for each in stored] == [*range(8)]
+    assert stored[0]["extension_id"] == "core.workspace.widget.counter"
+
+
+def test_a_mistake_in_a_data_query_is_said_at_its_field(signed_in: Visitor) -> None:
+    _page, tab_id = tab_of(signed_in, "Mistakes")
+    add = f"/workspaces/add?tab={tab_id}"
+    for kind, field, value in (
+        ("chart.pie", "data_query", "type:worklist.subtotals of:ticket by:[nothing]"),
+        ("counter", "data_query", "type:automation.invoke name:shop.echo"),
+        ("worklist", "query", "nothing:1"),
+    ):
+        fields = {"tab": tab_id, "kind": kind, "label": "Wrong", "of": "ticket", "rows": "5", field: value}
+        answer = signed_in.send("/workspaces/add", fields, page=f"{add}&kind={kind}")
+        assert answer.status_code == 422 and f'id="{field}-error"' in answer.text, kind
+        assert 'value="Wrong"' in answer.text
+
+
+def test_what_is_on_a_tab_is_edited_ordered_and_deleted(signed_in: Visitor, nora: Api) -> None:
+    page_id, tab_id = tab_of(signed_in, "Order")
+    ids = [
+        nora.create("workspace_widget", label=label, extension_id="core.workspace.widget.markdown", tab_id=tab_id,
+                    pos=place, zone="content", params={"content": label}).ok()["id"]
+        for place, label in enumerate(("One", "Two", "Three"))
+    ]  # fmt: skip
+    here = f"/workspaces/tabs/{tab_id}"
+    signed_in.send(f"/workspaces/widgets/{ids[2]}/move", {"to": "up"}, page=here)
+    signed_in.send(f"/workspaces/widgets/{ids[0]}/move", {"by": "2"}, page=here)
+    assert re.findall(r"<h3[^>]*>(\w+)</h3>", signed_in.get(f"/pages/{page_id}").text) == ["Three", "Two", "One"]
+    changed = {"label": "Second", "content": "New", "width": "1", "zone": "content"}
+    signed_in.send(f"/workspaces/widgets/{ids[1]}", changed, page=f"/workspaces/widgets/{ids[1]}")
+    assert nora.record("workspace_widget", ids[1]).ok()["params"] == {"content": "New"}
+    signed_in.send(f"/workspaces/widgets/{ids[0]}/delete", page=here)
+    assert signed_in.get(f"/pages/widgets/{ids[0]}").status_code == 404
+    signed_in.send(here, {"name": "Renamed", "layout": "thirds"}, page=here)
+    assert 'class="zones thirds"' in signed_in.get(f"/pages/{page_id}").text
+    signed_in.send(f"/workspaces/{page_id}/tabs", {"name": "Lists", "extension_id": "core.workspace.tab.worklists"},
+                   page=f"/workspaces/{page_id}")  # fmt: skip
+    [lists] = nora.search("workspace_tab", f"page.id:{page_id} name:Lists").ok()["results"]
+    form = f"/workspaces/add?tab={lists['id']}"
+    fields = {
+        "tab": str(lists["id"]),
+        "kind": "worklist",
+        "label": "Open",
+        "of": "task",
+        "query": "status:open",
+        "rows": "5",
+    }
+    assert signed_in.send("/workspaces/add", fields, page=form).status_code == 303
+    [made] = nora.search("workspace_list", f"tab.id:{lists['id']}").ok()["results"]
+    assert made["render_limit"] == 5
+    edit = f"/workspaces/lists/{made['id']}"
+    assert 'value="status:open"' in signed_in.get(edit).text
+    assert signed_in.send(edit, fields | {"label": "Still open"}, page=edit).status_code == 303
+    assert "Still open" in signed_in.get(f"/pages/{page_id}?tab={lists['id']}").text
+    signed_in.send(f"/workspaces/{page_id}/delete", {"_sure": "1"}, page=f"/workspaces/{page_id}")
+    assert signed_in.get(f"/pages/{page_id}").status_code == 404
+
+
+def test_only_those_who_may_change_a_page_build_on_it(nora: Api) -> None:
+    [id] = bring(nora, dashboards.page("Of all", widget("Text", "markdown", content="x")))
+    [tab] = nora.search("workspace_tab", f"page.id:{id}").ok()["results"]
+    [found] = nora.search("workspace_widget", f"tab.id:{tab['id']}").ok()["results"]
+    milo = Visitor(nora.url)
+    milo.sign_in("milo@desk.example")
+    page = milo.get(f"/pages/{id}").text
+    assert "Edit page" not in page and "Text" in page
+    for path in (f"/workspaces/{id}", f"/workspaces/tabs/{tab['id']}", f"/workspaces/widgets/{found['id']}"):
+        assert milo.get(path).status_code == 403, path
+    own = milo.get("/account")
+    assert own.status_code == 200
+    for path in (f"/workspaces/{id}/delete", f"/workspaces/widgets/{found['id']}/move", f"/workspaces/{id}/tabs"):
+        assert milo.send(path, {"name": "x", "to": "up"}, page="/account").status_code == 403, path
+    assert f'value="{tab["id"]}"' not in milo.get("/workspaces/add?kind=markdown").text
+
+
+def test_a_data_query_and_a_search_are_added_from_where_they_are_tried(signed_in: Visitor) -> None:
+    tab_of(signed_in, "Collected")
+    query = "type:worklist.subtotals of:ticket by:[status] format:pie"
+    blank = signed_in.get("/api/data_query").text
+    assert "Add to a page" not in blank
+    tried = signed_in.send("/api/data_query", {"v0": query}, page="/api/data_query")
+    found = re.search(r'href="(/workspaces/add\?data_query=[^"]+)"', tried.text)
+    assert found
+    assert "kind=worklist" not in signed_in.get(found[1]).text  # a list does not show a data query
+    searched = re.search(
+        r'href="(/workspaces/add\?kind=worklist[^"]+)"', signed_in.get("/search/task?q=status:open").text
+    )
+    assert searched
+    form = signed_in.get(searched[1].replace("&amp;", "&")).text
+    assert 'value="status:open"' in form and '<option value="task" selected>' in form
+
+
+# -- boards ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def board(nora: Api) -> Iterator[tuple[int, int]]:
+    """A page with a board of three tasks, and the first task."""
+    stages = {"params": {"options": ["Plan", "Make"]}, "context": "task"}
+    field = nora.create("custom_field", name="Stage", uri="board_stage", type="D", **stages).ok()
+    first, second, third = (nora.create("task", title=f"Board {number}").ok()["id"] for number in range(3))
+    nora.update("task", second, status="waiting").ok()
+    nora.update("task", third, **{f"custom_{field['id']}": "Make"}).ok()
+    query = f"id:[{first},{second},{third}] sort:id"
+    [id] = bring(nora, dashboards.page(
+        "Boards", widget("Tasks", "board", context="task", query_required=query, field="status"),
+        widget("Stages", "board", context="task", query_required=query, field="stage"),
+        widget("Wrong", "board", context="task", query_required=query, field="title"),
+    ))  # fmt: skip
+    yield id, first
+    nora.remove("custom_field", field["id"]).ok()
+
+
+def columns(html: str) -> dict[str, list[str]]:
+    """Returns the cards of a board by the label of their column."""
+    found = re.findall(r"<h4[^>]*><bdi>(.*?)</bdi>.*?<ul>(.*?)</ul>", html, re.DOTALL)
+    return {label: re.findall(r'<li class="card"><a[^>]*>(.*?)</a>', cards) for label, cards in found}
+
+
+def test_a_board_has_a_column_for_each_value(signed_in: Visitor, board: tuple[int, int]) -> None:
+    page = signed_in.get(f"/pages/{board[0]}").text
+    assert columns(section(page, "Tasks")) == {"Open": ["Board 0", "Board 2"], "Waiting": ["Board 1"], "Closed": []}
+    stages = columns(section(page, "Stages"))
+    assert stages["Plan"] == [] and stages["Make"] == ["Board 2"] and len(stages) == 3
+    assert "has no list of values" in section(page, "Wrong")
+
+
+def test_a_card_is_moved_by_its_buttons_and_back_by_undo(page: Page, nora: Api, board: tuple[int, int]) -> None:
+    id, first = board
+    page.goto(f"/pages/{id}")
+    page.get_by_role("button", name="Move Board 0 to Waiting").click()
+    page.wait_for_url(f"**/pages/{id}")
+    expect(page.locator(".toast")).to_contain_text("Field set.")
+    assert nora.record("task", first).ok()["status"] == "waiting"
+    [entry] = nora.search("activity_log", f"target.task:(id:{first}) sort:-id limit:1").ok()["results"][:1] or [None]
+    assert entry is not None
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator("[data-value='0'] .card").first).to_contain_text("Board 0")
+    assert nora.record("task", first).ok()["status"] == "open"
+
+
+def test_a_card_is_dragged_to_a_column(page: Page, nora: Api, board: tuple[int, int]) -> None:
+    id, first = board
+    page.goto(f"/pages/{id}")
+    boards = page.locator("[data-board]").first
+    boards.locator(".card", has_text="Board 0").drag_to(boards.locator("[data-value='1']"))
+    expect(page.locator("[data-board]").first.locator("[data-value='1']")).to_contain_text("Board 0")
+    assert nora.record("task", first).ok()["status"] == "closed"
+    assert violations(page) == []
+
+
+def test_a_card_stays_for_those_who_may_not_move_it(nora: Api) -> None:
+    ticket = nora.create("ticket", subject="Pinned", group_id=nora.ids["support"]).ok()["id"]
+    params = {"context": "ticket", "query_required": f"id:{ticket}", "field": "status"}
+    [id] = bring(nora, dashboards.page("Pins", widget("Pins", "board", **params)))
+    olga = Visitor(nora.url)
+    olga.sign_in("olga@desk.example")
+    assert columns(section(olga.get(f"/pages/{id}").text, "Pins"))["Open"] == ["Pinned"]
+    fields = {"ids[]": str(ticket), "field": "status_id", "status_id": "1", "back": f"/pages/{id}"}
+    answer = olga.send("/records/ticket/set", fields, page="/account")
+    assert answer.status_code == 422 and "Refused" in answer.text
+    assert nora.record("ticket", ticket).ok()["status"] == "open"
+
+
+def test_a_team_builds_a_board(signed_in: Visitor, nora: Api) -> None:
+    nora.create("task", title="On my board").ok()
+    page_id, tab_id = tab_of(signed_in, "Boarded")
+    add = f"/workspaces/add?tab={tab_id}&kind=board"
+    fields = {"tab": tab_id, "kind": "board", "label": "Work", "of": "task", "query": "status:open", "field": "title"}
+    wrong = signed_in.send("/workspaces/add", fields, page=add)
+    assert wrong.status_code == 422 and 'id="field-error"' in wrong.text
+    assert signed_in.send("/workspaces/add", fields | {"field": "status"}, page=add).status_code == 303
+    assert "On my board" in columns(section(signed_in.get(f"/pages/{page_id}").text, "Work"))["Open"]
