@@ -193,9 +193,7 @@ def test_a_clock_that_a_test_sets_is_gone_for_the_next_one(chromium: Browser, se
             assert page.evaluate("Date.now()") == 0
 
 
-def test_a_request_to_another_host_and_an_error_of_a_script_fail_a_test(
-    chromium: Browser, server: Server
-) -> None:
+def test_a_request_to_another_host_and_an_error_of_a_script_fail_a_test(chromium: Browser, server: Server) -> None:
     for part, problem in (
         ("<img src='http://cdn.example/a.png' onerror='window.ended = 1'>", "ERR_NAME_NOT_RESOLVED.*cdn.example"),
         ("<script>setTimeout(() => { window.ended = 1; throw 'oh' })</script>", "script: oh"),
