@@ -19,6 +19,7 @@ from console.tickets import list_place, present
 from console.tickets.reply_choices import buckets
 from server.automation import macros
 from server.automation.macros.running import UNDONE
+from server.digits import is_whole
 from server.record_types.shared import paths
 from server.records import records
 from server.search.query_texts import sorted_query
@@ -50,7 +51,7 @@ def list_of(visit: Visit) -> TicketList:
     """Returns the list that the address requests; the first one if there is none or it was deleted."""
     name = visit.query.text("v", "")
     kind, _dot, id = name.partition(".")
-    if kind == ticket_lists.GROUP and id.isdigit():
+    if kind == ticket_lists.GROUP and is_whole(id):
         for _id, label in lookup.choices(visit, "group", f"id:{id}"):
             return ticket_lists.of_group(id, label)
     for each in ticket_lists.saved(visit.ctx) if kind == ticket_lists.SAVED else ():

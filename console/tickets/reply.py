@@ -20,6 +20,7 @@ from console.tickets.show import (
     with_choices,
 )
 from server import tickets
+from server.digits import is_whole
 from server.errors import Conflict, HelpdeskError, Invalid, NotFound, Required
 from server.markup.markdown import escape_markdown
 from server.markup.readable_text import text_of_html
@@ -261,7 +262,7 @@ def _other_drafts(visit: Visit, written: ReplyForm) -> list[ReplyDraft]:
 
 def _group_of(visit: Visit, bucket: str) -> str:
     """The group id of a bucket, "" if there is no such bucket."""
-    return str(records.retrieve(visit.ctx, "bucket", int(bucket))["group_id"]) if bucket.isdigit() else ""
+    return str(records.retrieve(visit.ctx, "bucket", int(bucket))["group_id"]) if is_whole(bucket) else ""
 
 
 def _sent(visit: Visit) -> ReplyForm:

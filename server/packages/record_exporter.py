@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from server.digits import is_whole
 from server.fields import ContextName, Field, Id, Structure, Url
 from server.fields.link import APP
 from server.packages import grants, secret_texts, text_references
@@ -125,7 +126,7 @@ class RecordExporter:
             return value
         text = str(value)
         target = PARAM_TARGETS.get((record_type.uri, name)) or self._named.get(name)
-        if target and text.isdigit() and self._is_there(target, int(text)):
+        if target and is_whole(text) and self._is_there(target, int(text)):
             return spliced([self._reference_to(self._shown.type(target).uri, int(text))])
         if hidden:
             return self._spliced(text, [(0, len(text), name)], (), record_type, record)

@@ -9,6 +9,7 @@ from typing import Any
 
 from server.context import Context
 from server.dataclass import dataclass
+from server.digits import is_whole
 from server.record_types import describe
 from server.record_types.field_labels import field_label
 from server.record_types.record_type import RecordType
@@ -122,7 +123,7 @@ def files(record: Mapping[str, Any]) -> Iterator[File]:
 
 def files_by_id(ctx: Context, ids: Iterable[object]) -> tuple[File, ...]:
     """The files with these ids, in their order, as far as the caller may read them."""
-    file_ids = [int(text) for text in map(str, ids) if text.isdigit()]
+    file_ids = [int(text) for text in map(str, ids) if is_whole(text)]
     if not file_ids:
         return ()
     request = SearchRequest(f"id:[{','.join(map(str, file_ids))}]", len(file_ids))

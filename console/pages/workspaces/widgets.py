@@ -23,6 +23,7 @@ from console.pages.workspaces.query_table import QueryTable, TableCell, TableCol
 from console.pages.workspaces.widget_kinds import WidgetKind, kind_of
 from console.tickets import inbox
 from server.dataclass import dataclass
+from server.digits import is_whole
 from server.errors import BadDataQuery, HelpdeskError, NotFound, TimedOut
 from server.markup import clean_html, markdown_to_html
 from server.outbox.content import Placeholders
@@ -226,7 +227,7 @@ def _list(visit: Visit, kind: WidgetKind, widget: Mapping[str, Any], time_left: 
         str(params.get("context") or ""),
         " ".join(filter(None, (_filled(visit, required), _filled(visit, query)))),
         columns if isinstance(columns, list) else [],
-        int(limit) if limit.isdigit() and len(limit) < 4 else 10,
+        int(limit) if is_whole(limit, 3) else 10,
     ), False
 
 

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from server.digits import is_whole
 from server.errors import TemplateFailed
 from server.template import script_patterns
 from server.template.registry import filter
@@ -111,7 +112,7 @@ def _groups_written(run: Rendering, pattern: Any, replacement: Any) -> Callable[
 
 def _group(pattern: Any, name: str) -> int:
     """Returns the number of a group by its number or name. Raises TemplateFailed."""
-    number = int(name) if name.isdigit() else pattern.groupindex.get(name)
+    number = int(name) if is_whole(name) else pattern.groupindex.get(name)
     if number is None or number > pattern.groups:
         raise TemplateFailed(f"the pattern has no group '{name[:50]}'; write $$ for a dollar sign")
     return int(number)
