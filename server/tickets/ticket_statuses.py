@@ -168,17 +168,21 @@ def _clear_some(writing: RecordWriter, id: int) -> bool:
 
 
 def _restore_some(writing: RecordWriter, id: int) -> bool:
-    """Sets the id of a restored status on some of its tickets, if their state is still its own and they have no other
-    name; returns whether there were any."""
+    """Sets the id of a restored status on some of its tickets, if they are still in its state and its group and have no
+    other name; returns whether there were any."""
     cleared: Any = CLEARED.sql
-    state = status_names.read(writing.tx).by_id[id].status_id
+    named = status_names.read(writing.tx).by_id.get(id)
+    if named is None:  # deleted again
+        return False
     rows = writing.tx.rows(
         lambda: cleared.select(cleared.ticket_id).where(cleared.ticket_status_id == slot(0)).limit(slot(1)), (id, BATCH)
     )
     for (ticket_id,) in rows:
         writing.tx.delete(CLEARED, ticket_id=ticket_id)
         ticket = writing.record("ticket", ticket_id)
-        if ticket is not None and (ticket["status_id"], ticket[status_names.COLUMN]) == (state, 0):
+        if ticket is None or not named.is_used_by(ticket["group_id"]):
+            continue
+        if (ticket["status_id"], ticket[status_names.COLUMN]) == (named.status_id, 0):
             _set(writing, ticket_id, id)
     return bool(rows)
 

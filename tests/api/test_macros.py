@@ -201,7 +201,6 @@ def test_a_macro_replies_in_nobody_elses_name(post: Post, ticket: int, milo: Api
         name: Pump
         ticket_id: {ticket}
         worker_id: {worker}
-        is_queued@int: 1
         params:
           content: It works.
 """

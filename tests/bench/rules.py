@@ -86,6 +86,7 @@ def _rules(desk: Desk, *, is_matched: bool) -> Iterator[None]:
         form = {
             "title": f"Bench {next(_used)}",
             "when": ["created"],
+            "matches_everything": 1,
             "conditions": [MATCHING if is_matched and number == RULES // 2 else condition],
             "steps": [{"kind": "importance", "importance": "90"}],
         }

@@ -1,6 +1,7 @@
 """Macros that are built by form: their steps, who may use and manage them, trials, scripts, deleted records, undo. What
 macros do on tickets is tested in test_macros.py."""
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -91,6 +92,24 @@ def test_tags_status_and_owner_of_a_macro_are_undone(
     undo(signed_in, ticket["page"])
     shown = nora.record("ticket", ticket["id"], "tags").ok()
     assert (shown["tags"], shown["status"], shown["owner_id"]) == (["hose"], "open", nora.ids["milo"])
+
+
+def test_a_macro_notifies_colleagues_who_may_read_the_ticket_and_not_its_worker(
+    signed_in: Visitor, nora: Api, ticket: dict[str, Any], word: str
+) -> None:
+    milo, me = (str(nora.ids[name]) for name in ("milo", "nora"))
+    person = {"first_name": "Out", "last_name": word, "language": "en_US", "timezone": "UTC"}
+    outside = nora.create("worker", email=f"{word}@desk.example", **person).ok()["id"]
+    group = nora.create("group", name=word, is_private=1, members=json.dumps({"member": [milo, me]})).ok()["id"]
+    nora.update("ticket", ticket["id"], group_id=group).ok()
+    step = {"kind": "notify", "text": "Look at {{subject}}", "worker_ids": f"{milo}, {me}, {outside}"}
+    macro = made(create(signed_in, word, own(nora), step))
+    run(signed_in, ticket, macro)
+    found = nora.search("notification", "activity:custom.other", expand="message").ok()["results"]
+    listed = [each["assignee_id"] for each in found if each["message"] == f"Look at Pump {word}"]
+    assert listed == [nora.ids["milo"]]
+    nora.remove("worker", outside).ok()
+    assert "step 1 names a worker that no longer exists" in text_of(run(signed_in, ticket, macro).text)
 
 
 def test_a_ticket_is_assigned_by_turns(signed_in: Visitor, nora: Api, ticket: dict[str, Any], word: str) -> None:

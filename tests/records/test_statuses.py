@@ -175,6 +175,16 @@ def test_a_ticket_that_moves_to_a_group_without_its_name_stays_in_its_state(
     assert state(desk, ticket) == ("waiting", "Waiting for supplier"), "every group uses it"
 
 
+def test_a_program_that_sends_a_ticket_back_as_it_was_read_changes_its_state_and_group(
+    desk, ids, ticket, courier, sales
+):
+    for changes, expected in (({"group_id": sales}, ("waiting", "")), ({"status_id": 0}, ("open", ""))):
+        desk.update("ticket", ticket, group_id=ids["support"], status_name_id=courier)
+        read = {name: desk.record("ticket", ticket)[name] for name in ("status_id", "status_name_id", "status_name")}
+        desk.update("ticket", ticket, **read | changes)
+        assert state(desk, ticket) == expected
+
+
 def test_a_name_whose_group_changes_stays_on_its_tickets(desk, ids, ticket, supplier, sales):
     desk.update("ticket", ticket, status_name_id=supplier)
     desk.update("ticket_status", supplier, group_id=sales)

@@ -142,7 +142,8 @@ def require_group(writing: Reading, named: NamedStatus, group_id: int) -> None:
 
 def apply(change: Change, writing: Writing) -> None:
     """Sets the state of a new name, or clears the name with a new state, or with a move to a group that does not use
-    it; the service itself sets no name that the group does not use.
+    it, also if a program sends the name back as it was read. The service itself sets no name that the group does not
+    use.
 
     Raises Invalid for an unknown name, and for one of another state or group than the submitted ones."""
     new, extras = change.new, change.extras
@@ -151,7 +152,10 @@ def apply(change: Change, writing: Writing) -> None:
         status_of_name = named(writing.tx, name) if name.strip() else None
         new[COLUMN] = status_of_name.id if status_of_name is not None else 0
     id = new.get(COLUMN)
-    if id:
+    is_kept = not change.is_create and not change.changes(COLUMN)
+    if is_kept and change.was(COLUMN) and (change.changes("status_id") or _leaves_group(change, writing)):
+        new[COLUMN] = 0
+    elif id:
         status_of_id = read(writing.tx).by_id.get(id)
         if status_of_id is None:  # deleted since the value was stored
             new[COLUMN] = 0
@@ -160,10 +164,8 @@ def apply(change: Change, writing: Writing) -> None:
         group_id = change.value("group_id")
         if not change.sent and not status_of_id.is_used_by(group_id):
             new[COLUMN] = 0
-        elif change.changes(COLUMN) or change.changes("group_id"):
+        elif not is_kept:
             require_group(writing, status_of_id, group_id)
-    elif id is None and change.was(COLUMN) and (change.changes("status_id") or _leaves_group(change, writing)):
-        new[COLUMN] = 0
 
 
 def _leaves_group(change: Change, writing: Writing) -> bool:
