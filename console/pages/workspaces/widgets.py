@@ -24,6 +24,7 @@ from console.pages.workspaces.widget_kinds import WidgetKind, kind_of
 from console.tickets import inbox
 from server.dataclass import dataclass
 from server.errors import BadDataQuery, HelpdeskError, NotFound, TimedOut
+from server.kata.kata_parser import parse, plain
 from server.markup import clean_html, markdown_to_html
 from server.outbox.content import Placeholders
 from server.people.workspace_pages import SHOWN
@@ -41,6 +42,7 @@ MAX_MARK_CHARS = 12  # of a name below a chart
 MAX_SERIES = 6  # colours of a chart
 MAX_BARS = 12
 MAX_TILES = 12
+MAX_DATASETS = 4  # of a chart in KATA
 MAX_LIST_ROWS = 25
 MAX_LIST_COLUMNS = 6
 # Types of data queries that only read. A widget was written by somebody else than who looks at it: `automation.invoke`
@@ -166,7 +168,10 @@ def _number(visit: Visit, kind: WidgetKind, widget: Mapping[str, Any], time_left
 
 
 def _columns(visit: Visit, kind: WidgetKind, widget: Mapping[str, Any], time_left: DrawingTime) -> tuple[Markup, bool]:
-    table = _queried(visit, widget, time_left)
+    return _columns_of(visit, widget, _queried(visit, widget, time_left))
+
+
+def _columns_of(visit: Visit, widget: Mapping[str, Any], table: QueryTable) -> tuple[Markup, bool]:
     if not table.rows or not table.numbers:
         return _note(_("Nothing was found.")), False
     if table.is_negative or len(table.numbers) > MAX_SERIES:
@@ -193,7 +198,10 @@ def _place(visit: Visit, text: str) -> tuple[str, str]:
 
 
 def _bars(visit: Visit, kind: WidgetKind, widget: Mapping[str, Any], time_left: DrawingTime) -> tuple[Markup, bool]:
-    table = _queried(visit, widget, time_left)
+    return _bars_of(visit, widget, _queried(visit, widget, time_left))
+
+
+def _bars_of(visit: Visit, widget: Mapping[str, Any], table: QueryTable) -> tuple[Markup, bool]:
     if not table.rows or not table.numbers:
         return _note(_("Nothing was found.")), False
     if table.is_negative:
@@ -207,12 +215,53 @@ def _bars(visit: Visit, kind: WidgetKind, widget: Mapping[str, Any], time_left: 
 
 
 def _points(visit: Visit, kind: WidgetKind, widget: Mapping[str, Any], time_left: DrawingTime) -> tuple[Markup, bool]:
-    series = [each for each in points_of(_result(visit, widget, time_left)) if each[1]][:MAX_SERIES]
+    return _points_of(widget, _result(visit, widget, time_left))
+
+
+def _points_of(widget: Mapping[str, Any], result: Mapping[str, Any]) -> tuple[Markup, bool]:
+    series = [each for each in points_of(result) if each[1]][:MAX_SERIES]
     return (charts.points(str(widget["label"]), series), True) if series else (_note(_("Nothing was found.")), False)
 
 
 def _table(visit: Visit, kind: WidgetKind, widget: Mapping[str, Any], time_left: DrawingTime) -> tuple[Markup, bool]:
     table = _queried(visit, widget, time_left)
+    return (_table_html(visit, widget, table) if table.rows else _note(_("Nothing was found."))), False
+
+
+def _kata(visit: Visit, kind: WidgetKind, widget: Mapping[str, Any], time_left: DrawingTime) -> tuple[Markup, bool]:
+    """A chart in KATA: each data query of its datasets, drawn by its format."""
+    queries = _kata_queries(str(_params(widget).get("datasets_kata") or ""))
+    if not queries:
+        raise BadDataQuery(_("the widget has no data query"))
+    parts = []
+    for name, query in queries:
+        label = str(widget["label"]) if len(queries) == 1 else f"{widget['label']}: {name}"
+        one = {**widget, "label": label, "params": {"data_query": query}}
+        parts.append(_by_format(visit, one, _result(visit, one, time_left)))
+    return Markup("\n").join(html for html, _is_whole in parts), all(is_whole for _html, is_whole in parts)
+
+
+def _kata_queries(text: str) -> list[tuple[str, str]]:
+    """The data queries of datasets in KATA, by their names. Raises KataSyntax."""
+    queries = []
+    for key, dataset in parse(text).tree.items():
+        kind, _slash, name = plain(key).partition("/")
+        if kind == "dataQuery" and isinstance(dataset, dict):
+            queries += [
+                (name, text) for key, text in dataset.items() if plain(key) == "query" and isinstance(text, str)
+            ]
+    return queries[:MAX_DATASETS]
+
+
+def _by_format(visit: Visit, widget: Mapping[str, Any], result: Mapping[str, Any]) -> tuple[Markup, bool]:
+    format = result["_"]["format"]
+    if format == "scatterplot":
+        return _points_of(widget, result)
+    table = table_of(visit, result)
+    if format in ("timeseries", "categories"):
+        return _columns_of(visit, widget, table)
+    if format == "pie":
+        return _bars_of(visit, widget, table)
     return (_table_html(visit, widget, table) if table.rows else _note(_("Nothing was found."))), False
 
 
@@ -250,6 +299,7 @@ _DRAWERS = {
     "bars": _bars,
     "points": _points,
     "table": _table,
+    "kata": _kata,
     "list": _list,
     "board": _board,
     "text": _framed,
