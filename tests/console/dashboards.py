@@ -112,6 +112,6 @@ HOSTILE_WIDGETS = (
     widget(HOSTILE, "chart.pie", data_query=HOSTILE),
     widget(HOSTILE, "chart.kata", datasets_kata=f"dataQuery/a:\n  query: {HOSTILE}\n"),
     widget(HOSTILE, "chart.kata", datasets_kata="\t:"),
-    widget(HOSTILE, "worklist", context=HOSTILE, query=HOSTILE, columns=[HOSTILE, {"a": 1}], render_limit="-7"),
+    widget(HOSTILE, "worklist", context=HOSTILE, query=HOSTILE, columns=[HOSTILE, {"a": 1}], render_limit="²"),
     widget(HOSTILE, "counter", data_query="type:automation.invoke name:shop.echo"),
 )

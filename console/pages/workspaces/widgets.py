@@ -23,6 +23,7 @@ from console.pages.workspaces.query_table import QueryTable, TableCell, TableCol
 from console.pages.workspaces.widget_kinds import WidgetKind, kind_of
 from console.tickets import inbox
 from server.dataclass import dataclass
+from server.digits import is_whole
 from server.errors import BadDataQuery, HelpdeskError, NotFound, TimedOut
 from server.kata.kata_parser import parse, plain
 from server.markup import clean_html, markdown_to_html
@@ -109,9 +110,9 @@ def drawn(visit: Visit, kind: WidgetKind, widget: Mapping[str, Any], time_left: 
 
 def draw_list(visit: Visit, found: Mapping[str, Any], time_left: DrawingTime) -> Drawn:
     """One list of a tab of lists."""
-    id, label = f"list{found['id']}", str(found["name"])
+    id, label, path = f"list{found['id']}", str(found["name"]), f"{SHOWN}/lists/{found['id']}"
     if time_left.is_spent:
-        return Drawn(id, label, 4, Markup(), path=f"{SHOWN}/lists/{found['id']}")
+        return Drawn(id, label, 4, Markup(), path=path)
     columns = found.get("columns")
     try:
         html = _records_of(
@@ -120,9 +121,11 @@ def draw_list(visit: Visit, found: Mapping[str, Any], time_left: DrawingTime) ->
             list_query(found),
             columns if isinstance(columns, list) else [],
             found["render_limit"],
+            time_left,
         )
     except HelpdeskError as error:
-        html = _wrong(error)
+        is_late = isinstance(error, TimedOut) and time_left.left is not None
+        return Drawn(id, label, 4, Markup() if is_late else _wrong(error), path=path if is_late else "")
     return Drawn(id, label, 4, html)
 
 
@@ -275,7 +278,8 @@ def _list(visit: Visit, kind: WidgetKind, widget: Mapping[str, Any], time_left: 
         str(params.get("context") or ""),
         " ".join(filter(None, (_filled(visit, required), _filled(visit, query)))),
         columns if isinstance(columns, list) else [],
-        int(limit) if limit.isdigit() and len(limit) < 4 else 10,
+        int(limit) if is_whole(limit) and len(limit) < 4 else 10,
+        time_left,
     ), False
 
 
@@ -283,7 +287,7 @@ def _board(visit: Visit, kind: WidgetKind, widget: Mapping[str, Any], time_left:
     params = _params(widget)
     record_type = _listed_type(visit, str(params.get("context") or ""))
     query = _filled(visit, str(params.get("query_required") or ""))
-    return board.board(visit, widget, record_type, query, str(params.get("field") or "")), False
+    return board.board(visit, widget, record_type, query, str(params.get("field") or ""), time_left.left), False
 
 
 def _framed(visit: Visit, kind: WidgetKind, widget: Mapping[str, Any], time_left: DrawingTime) -> tuple[Markup, bool]:
@@ -352,21 +356,24 @@ def _table_html(visit: Visit, widget: Mapping[str, Any], table: QueryTable) -> M
     return Markup(fragment("parts/widget_table.html", label=str(widget["label"]), table=table, value=value))
 
 
-def _records_of(visit: Visit, context: str, query: str, names: Sequence[object], limit: int) -> Markup:
+def _records_of(
+    visit: Visit, context: str, query: str, names: Sequence[object], limit: int, time_left: DrawingTime
+) -> Markup:
     """The first records that a search finds, with the way to all of them. Raises NotFound, BadQuery."""
     record_type = _listed_type(visit, context)
     is_tickets = record_type.uri == inbox.URI
     columns = _list_columns(visit, record_type, names, (SUBJECT,) if is_tickets else ())
     expand = ",".join(filter(None, (LABEL, *(each.expand for each in columns))))
     query = sorted_query(inbox.SORT if is_tickets else "", "", query)
-    request = SearchRequest(query, min(max(limit, 1), MAX_LIST_ROWS), 1, expand)
+    request = SearchRequest(query, min(max(limit, 1), MAX_LIST_ROWS), 1, expand, seconds=time_left.left)
     found = records.search(visit.ctx, record_type.uri, request)
+    rows = found["results"][:MAX_LIST_ROWS]  # the query may name another limit
     return Markup(
         fragment(
             "parts/widget_list.html",
             visit=visit,
             columns=[(shown(each.label), each.kind) for each in columns],
-            rows=[[each.cell(visit, row, None) for each in columns] for row in found["results"]],
+            rows=[[each.cell(visit, row, None) for each in columns] for row in rows],
             total=found["total"],
             path=lookup.found_at(record_type.uri, query),
         )
