@@ -90,6 +90,13 @@ def test_a_widget_and_a_list_have_pages_of_their_own(signed_in: Visitor, nora: A
     assert signed_in.get(f"/pages/texts/{groups['id']}").status_code == 404
 
 
+def test_the_record_of_a_page_and_the_import_lead_to_it(signed_in: Visitor, everything: int) -> None:
+    assert f'href="/pages/{everything}">Show page' in signed_in.get(f"/records/workspace_page/{everything}").text
+    fields = {"package_json": json.dumps(dashboards.package(dashboards.page("Imported here"))), "do": "import"}
+    done = signed_in.send("/admin/packages/import", fields, page="/admin/packages").headers["Location"]
+    assert re.search(r'href="/pages/\d+">Imported here', signed_in.get(done).text)
+
+
 def test_numbers_are_those_that_the_reader_may_see(nora: Api) -> None:
     group = nora.create("group", name="Vault", is_private="1").ok()["id"]
     nora.create("ticket", subject="Gold bars", group_id=group).ok()
