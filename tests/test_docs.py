@@ -116,7 +116,8 @@ INTERNAL = {
         console.pages.explorer.MAX_FOUND
         console.pages.workspaces.board.MAX_CARDS console.pages.workspaces.board.MAX_COLUMNS
         console.pages.workspaces.query_table.MAX_COLUMNS console.pages.workspaces.query_table.MAX_ROWS
-        console.pages.workspaces.widgets.MAX_BARS console.pages.workspaces.widgets.MAX_LIST_COLUMNS
+        console.pages.workspaces.widgets.MAX_BARS
+        console.pages.workspaces.widgets.MAX_DATASETS console.pages.workspaces.widgets.MAX_LIST_COLUMNS
         console.pages.workspaces.widgets.MAX_LIST_ROWS console.pages.workspaces.widgets.MAX_MARK_CHARS
         console.pages.workspaces.widgets.MAX_SERIES console.pages.workspaces.widgets.MAX_TILES
         people.workspace_pages.MAX_OFFERED people.workspace_pages.MAX_PLACE people.workspace_pages.MAX_READ

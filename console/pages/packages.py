@@ -31,6 +31,7 @@ from server.packages import package_document as documents
 from server.packages.baselines import CREATE, KEEP, REFUSE, TAKE, UPDATE
 from server.packages.package_document import MAX_DEPTH, MAX_PACKAGE_BYTES
 from server.packages.package_import import ImportResult
+from server.people import workspace_pages
 from server.records import records
 from server.records.records import SearchRequest
 from server.translation import N_, _, shown
@@ -52,6 +53,7 @@ PATHS = {
     "role": "/admin/people/roles/",
     "webhook_listener": "/automations/webhooks/",
     "worker": "/admin/people/",
+    "workspace_page": f"{workspace_pages.SHOWN}/",
 }
 MODE_OPTIONS = [(UPDATE, N_("Update the records of the last import")), (CREATE, N_("Create new records"))]
 POLICY_OPTIONS = [

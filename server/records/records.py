@@ -47,7 +47,8 @@ class SearchRequest:
     """The parameters of a search. `limit` and `page` inside `q` win over these.
 
     cursor: of an earlier page; results start after it; wins over `page`. has_next_cursor: whether the result
-    includes `next`, the cursor of the following page, "" on the last one."""
+    includes `next`, the cursor of the following page, "" on the last one. seconds: its time limit, None for the usual
+    one."""
 
     q: str = ""
     limit: int = 10
@@ -57,6 +58,7 @@ class SearchRequest:
     show_results: bool = True
     cursor: str = ""
     has_next_cursor: bool = False
+    seconds: float | None = None
 
 
 def reading(ctx: Context, work: Callable[[Transaction], Result]) -> Result:
@@ -206,7 +208,7 @@ def search(ctx: Context, uri: str, request: SearchRequest) -> dict[str, Any]:
     """Returns results, count, total, page, limit and requested subtotals. Counts cover records that the caller may
     read.
 
-    Raises BadQuery with a position, and NotOffered for a type without search."""
+    Raises BadQuery with a position, NotOffered for a type without search, TimedOut."""
     return search_parsed(ctx, uri, parse(request.q), request)
 
 
@@ -275,7 +277,7 @@ def search_parsed(ctx: Context, uri: str, parsed: Query, request: SearchRequest)
             page_body["subtotals"] = counted
         return page_body, tx.lacks_texts
 
-    result, lacks_texts = reading(ctx, read)
+    result, lacks_texts = ctx.service.store.read(read, ctx.steps, request.seconds)
     notes = index_backfill.notes(ctx.service.store, ctx.service.registry, record_type)
     if lacks_texts:
         notes = [*notes, NOT_INDEXED]

@@ -39,6 +39,17 @@ def package(*pages: Tree) -> Tree:
     }
 
 
+KATA = """dataQuery/opened:
+  query@text:
+    type:worklist.series series.new:(of:ticket label:New x:created@day)
+    format:timeseries
+  cache_secs: 300
+dataQuery/groups:
+  query: type:worklist.subtotals of:ticket by:[group] format:pie
+manual/other:
+  data:
+    a: 1
+"""
 EVERY_KIND = (
     widget("Open now", "counter", 1, data_query=f"type:worklist.metrics values.n:(of:ticket {OPEN}) format:table"),
     widget(
@@ -81,6 +92,7 @@ EVERY_KIND = (
     ),
     widget("Rules", "markdown", 2, content="# How we work\n\nRead **this** first."),
     widget("Look", "custom_html", 2, content="<p>Hello <b>{{current_worker_first_name}}</b></p>"),
+    widget("KATA", "chart.kata", 2, datasets_kata=KATA, chart_kata="data:\n  type: line\n"),
     widget("Shift", "calendar", 2, calendar_id=1),
     widget("Broken", "chart.pie", 2, data_query="type:worklist.subtotals of:ticket by:[nothing] format:pie"),
     widget("Empty", "chart.pie", 2),
@@ -98,7 +110,8 @@ HOSTILE_WIDGETS = (
         data_query=f'type:worklist.series series.a:(of:ticket label:"{"<b>x</b>"}" x:created@day)',
     ),
     widget(HOSTILE, "chart.pie", data_query=HOSTILE),
-    widget(HOSTILE, "worklist", context=HOSTILE, query=HOSTILE, columns=[HOSTILE, {"a": 1}], render_limit="-7"),
-    widget(HOSTILE, "worklist", context="task", render_limit="²"),
+    widget(HOSTILE, "chart.kata", datasets_kata=f"dataQuery/a:\n  query: {HOSTILE}\n"),
+    widget(HOSTILE, "chart.kata", datasets_kata="\t:"),
+    widget(HOSTILE, "worklist", context=HOSTILE, query=HOSTILE, columns=[HOSTILE, {"a": 1}], render_limit="²"),
     widget(HOSTILE, "counter", data_query="type:automation.invoke name:shop.echo"),
 )

@@ -53,6 +53,7 @@ def test_the_widgets_of_a_package_are_drawn(signed_in: Visitor, everything: int)
     assert "Tickets</span><span" in section(page, "Some numbers") and "Teams</span>" in section(page, "Some numbers")
     for chart in ("New by day", "Statuses", "Points"):
         assert "<svg" in section(page, chart) and "Show as table" in section(page, chart), chart
+    assert "<svg" in section(page, "KATA: opened") and "Support" in section(page, "KATA: groups")
     assert "Support" in section(page, "Groups") and "/search/ticket?q=" in section(page, "Groups")
     assert "/search/ticket?q=" in section(page, "Rows") and "Open" in section(page, "Tree")
     assert "Count pallets" in section(page, "Tasks") and "/search/task?q=" in section(page, "Tasks")
@@ -87,6 +88,13 @@ def test_a_widget_and_a_list_have_pages_of_their_own(signed_in: Visitor, nora: A
     assert "Count pallets" in signed_in.get(f"/pages/lists/{tasks['id']}").text
     assert signed_in.get("/pages/widgets/999999").status_code == 404
     assert signed_in.get(f"/pages/texts/{groups['id']}").status_code == 404
+
+
+def test_the_record_of_a_page_and_the_import_lead_to_it(signed_in: Visitor, everything: int) -> None:
+    assert f'href="/pages/{everything}">Show page' in signed_in.get(f"/records/workspace_page/{everything}").text
+    fields = {"package_json": json.dumps(dashboards.package(dashboards.page("Imported here"))), "do": "import"}
+    done = signed_in.send("/admin/packages/import", fields, page="/admin/packages").headers["Location"]
+    assert re.search(r'href="/pages/\d+">Imported here', signed_in.get(done).text)
 
 
 def test_numbers_are_those_that_the_reader_may_see(nora: Api) -> None:
@@ -264,6 +272,20 @@ def test_what_is_on_a_tab_is_edited_ordered_and_deleted(signed_in: Visitor, nora
     assert "Still open" in signed_in.get(f"/pages/{page_id}?tab={lists['id']}").text
     signed_in.send(f"/workspaces/{page_id}/delete", {"_sure": "1"}, page=f"/workspaces/{page_id}")
     assert signed_in.get(f"/pages/{page_id}").status_code == 404
+
+
+def test_datasets_in_kata_are_edited(signed_in: Visitor, nora: Api, everything: int) -> None:
+    [found] = nora.search("workspace_widget", 'name:"KATA"').ok()["results"]
+    edit = f"/workspaces/widgets/{found['id']}"
+    assert "dataQuery/opened:" in signed_in.get(edit).text
+    fields = {"label": "KATA", "width": "2", "datasets_kata": "dataQuery/x:\n  query: type:nothing\n"}
+    wrong = signed_in.send(edit, fields)
+    assert wrong.status_code == 422 and 'id="datasets_kata-error"' in wrong.text
+    right = fields | {"datasets_kata": dashboards.KATA.replace("opened", "made")}
+    assert signed_in.send(edit, right).status_code == 303
+    params = nora.record("workspace_widget", found["id"]).ok()["params"]
+    assert "dataQuery/made:" in params["datasets_kata"] and params["chart_kata"].startswith("data:")
+    signed_in.send(edit, fields | {"datasets_kata": dashboards.KATA})
 
 
 def test_only_those_who_may_change_a_page_build_on_it(nora: Api) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 from console.forms import record_parts
 from console.http.visit import Visit
 from console.pages.jump import place_of
-from server.people import merging
+from server.people import merging, workspace_pages
 from server.record_types.shared import paths
 from server.records import records, sheet
 from server.records.sheet import Sheet
@@ -35,7 +35,7 @@ def head(visit: Visit, sheet: Sheet) -> dict[str, Any]:
 
 
 def _ways(visit: Visit, sheet: Sheet) -> dict[str, str]:
-    """{edit, delete, merge: path}, "" or nothing where who asks may not."""
+    """{edit, delete, merge, show: path}, "" or nothing where who asks may not, or there is none."""
     uri, id = sheet.type.uri, sheet.id
     own = place_of(visit, uri, id)
     if own:
@@ -45,6 +45,8 @@ def _ways(visit: Visit, sheet: Sheet) -> dict[str, str]:
         way: f"/records/{uri}/{id}/{way}" if records.may(visit.ctx, uri, operation, id) else ""
         for way, operation in ways.items()
     }
+    if uri == workspace_pages.URI:
+        paths_by_name["show"] = workspace_pages.path_of(id)
     is_merged = uri in merging.OFFERED and all(paths_by_name.values())
     return paths_by_name | ({"merge": f"/records/{uri}/{id}/merge"} if is_merged else {})
 

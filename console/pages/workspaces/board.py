@@ -70,17 +70,20 @@ def field_options(visit: Visit, record_type: RecordType) -> list[str]:
     return [*(["status"] if getattr(record_type.fields.get(STATUS), "words", ()) else []), *fields]
 
 
-def board(visit: Visit, widget: Mapping[str, Any], record_type: RecordType, query: str, name: str) -> Markup:
-    """The board of the first records that a search finds. Raises Invalid, BadQuery."""
+def board(
+    visit: Visit, widget: Mapping[str, Any], record_type: RecordType, query: str, name: str, seconds: float | None
+) -> Markup:
+    """The board of the first records that a search finds. seconds: its time limit. Raises Invalid, BadQuery,
+    TimedOut."""
     field = field_named(visit, record_type, name)
     is_tickets = record_type.uri == inbox.URI
     query = sorted_query(inbox.SORT if is_tickets else "", "", query)
     owners = "owner_" if any(each.prefix == "owner" for each in record_type.nested) else ""
     expand = ",".join(filter(None, (LABEL, owners, "custom_" if field.name.startswith("custom_") else "")))
-    found = records.search(visit.ctx, record_type.uri, SearchRequest(query, MAX_CARDS, 1, expand))
+    found = records.search(visit.ctx, record_type.uri, SearchRequest(query, MAX_CARDS, 1, expand, seconds=seconds))
     columns: dict[str, list[BoardCard]] = {value: [] for value, _label in field.options}
     values = list(field.options)
-    for row in found["results"]:
+    for row in found["results"][:MAX_CARDS]:
         value = str(row.get(field.name) if row.get(field.name) is not None else "")
         if value not in columns:
             continue

@@ -40,7 +40,10 @@ ZONE_LABELS = {
     "right": N_("Third column"),
 }
 WIDTHS = (("4", N_("Whole row")), ("3", N_("Three quarters")), ("2", N_("Half")), ("1", N_("A quarter")))
-FIELDS = ("tab", "kind", "label", "data_query", "of", "query", "field", "columns", "rows", "content", "width", "zone")
+FIELDS = (
+    *("tab", "kind", "label", "data_query", "datasets_kata", "of", "query", "field", "columns", "rows"),
+    *("content", "width", "zone"),
+)
 FORM_BYTES = 256 * 1024
 MOST_STEPS = 1000  # places that something is moved at once
 SECONDS = 5  # for a try of a new data query
@@ -257,6 +260,7 @@ def show_widget(visit: Visit) -> PageResponse:
         "data_query": params.get("data_query"), "of": _uri(visit, params.get("context")), "zone": widget["zone"],
         "columns": ", ".join(map(str, columns)) if isinstance(columns, list) else "", "width": widget["width_units"],
         "rows": params.get("render_limit") or "10", "field": params.get("field"), "content": widgets.source_of(widget),
+        "datasets_kata": params.get("datasets_kata"),
     })  # fmt: skip
     return _widget_form(visit, form, kind, widget=widget)
 
@@ -322,6 +326,8 @@ def _store(
         }  # fmt: skip
     elif kind is not None and kind.draws == "board":
         params |= {"context": form.text("of"), "query_required": form.text("query"), "field": form.text("field")}
+    elif kind is not None and kind.draws == "kata":
+        params["datasets_kata"] = form.get("datasets_kata").replace("\r\n", "\n")
     elif kind is not None:
         params = {name: text for name, text in params.items() if name not in widgets.TEXT_KEYS}
         params["content"] = form.get("content")
@@ -355,8 +361,10 @@ def _try(visit: Visit, kind: WidgetKind | None, params: Mapping[str, Any]) -> No
     except TimedOut:
         return
     except HelpdeskError as error:
-        named = "field" if error.details.get("field") == "field" else "query"
-        raise Invalid(error.message, field="data_query" if kind.has_query else named) from error
+        named = "datasets_kata" if kind.draws == "kata" else "data_query" if kind.has_query else "query"
+        if kind.draws == "board" and error.details.get("field") == "field":
+            named = "field"
+        raise Invalid(error.message, field=named) from error
 
 
 def _names(text: str) -> list[str]:

@@ -10,9 +10,9 @@ _MARK = ".workspace.widget."
 
 @dataclass(frozen=True)
 class WidgetKind:
-    """A kind. name: the last part of its extension id. draws: `number`, `columns`, `bars`, `points`, `table`, `list`,
-    `board`, `text` or `html`. about: what it shows, for those who choose one; "" for a second name of another kind.
-    example: a data query for it."""
+    """A kind. name: the last part of its extension id. draws: `number`, `columns`, `bars`, `points`, `table`, `kata`,
+    `list`, `board`, `text` or `html`. about: what it shows, for those who choose one; "" for a kind that packages bring
+    and forms do not offer. example: a data query for it."""
 
     name: str
     draws: str
@@ -28,7 +28,7 @@ class WidgetKind:
     @property
     def has_query(self) -> bool:
         """Whether it shows the result of a data query."""
-        return self.draws not in ("list", "board", "text", "html")
+        return self.draws not in ("kata", "list", "board", "text", "html")
 
 
 KINDS = {
@@ -83,6 +83,7 @@ KINDS = {
         WidgetKind("markdown", "text", N_("Text"), N_("Instructions or links, in Markdown")),
         WidgetKind("custom_html", "html", N_("HTML")),
         WidgetKind("html", "html", N_("HTML")),
+        WidgetKind("chart.kata", "kata", N_("Chart in KATA")),
         WidgetKind("gauge", "number", N_("Number")),
         WidgetKind("sheet", "table", N_("Table")),
         WidgetKind("subtotals", "bars", N_("Shares")),

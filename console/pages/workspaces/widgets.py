@@ -25,6 +25,7 @@ from console.tickets import inbox
 from server.dataclass import dataclass
 from server.digits import is_whole
 from server.errors import BadDataQuery, HelpdeskError, NotFound, TimedOut
+from server.kata.kata_parser import parse, plain
 from server.markup import clean_html, markdown_to_html
 from server.outbox.content import Placeholders
 from server.people.workspace_pages import SHOWN
@@ -42,6 +43,7 @@ MAX_MARK_CHARS = 12  # of a name below a chart
 MAX_SERIES = 6  # colours of a chart
 MAX_BARS = 12
 MAX_TILES = 12
+MAX_DATASETS = 4  # of a chart in KATA
 MAX_LIST_ROWS = 25
 MAX_LIST_COLUMNS = 6
 # Types of data queries that only read. A widget was written by somebody else than who looks at it: `automation.invoke`
@@ -108,9 +110,9 @@ def drawn(visit: Visit, kind: WidgetKind, widget: Mapping[str, Any], time_left: 
 
 def draw_list(visit: Visit, found: Mapping[str, Any], time_left: DrawingTime) -> Drawn:
     """One list of a tab of lists."""
-    id, label = f"list{found['id']}", str(found["name"])
+    id, label, path = f"list{found['id']}", str(found["name"]), f"{SHOWN}/lists/{found['id']}"
     if time_left.is_spent:
-        return Drawn(id, label, 4, Markup(), path=f"{SHOWN}/lists/{found['id']}")
+        return Drawn(id, label, 4, Markup(), path=path)
     columns = found.get("columns")
     try:
         html = _records_of(
@@ -119,9 +121,11 @@ def draw_list(visit: Visit, found: Mapping[str, Any], time_left: DrawingTime) ->
             list_query(found),
             columns if isinstance(columns, list) else [],
             found["render_limit"],
+            time_left,
         )
     except HelpdeskError as error:
-        html = _wrong(error)
+        is_late = isinstance(error, TimedOut) and time_left.left is not None
+        return Drawn(id, label, 4, Markup() if is_late else _wrong(error), path=path if is_late else "")
     return Drawn(id, label, 4, html)
 
 
@@ -167,7 +171,10 @@ def _number(visit: Visit, kind: WidgetKind, widget: Mapping[str, Any], time_left
 
 
 def _columns(visit: Visit, kind: WidgetKind, widget: Mapping[str, Any], time_left: DrawingTime) -> tuple[Markup, bool]:
-    table = _queried(visit, widget, time_left)
+    return _columns_of(visit, widget, _queried(visit, widget, time_left))
+
+
+def _columns_of(visit: Visit, widget: Mapping[str, Any], table: QueryTable) -> tuple[Markup, bool]:
     if not table.rows or not table.numbers:
         return _note(_("Nothing was found.")), False
     if table.is_negative or len(table.numbers) > MAX_SERIES:
@@ -194,7 +201,10 @@ def _place(visit: Visit, text: str) -> tuple[str, str]:
 
 
 def _bars(visit: Visit, kind: WidgetKind, widget: Mapping[str, Any], time_left: DrawingTime) -> tuple[Markup, bool]:
-    table = _queried(visit, widget, time_left)
+    return _bars_of(visit, widget, _queried(visit, widget, time_left))
+
+
+def _bars_of(visit: Visit, widget: Mapping[str, Any], table: QueryTable) -> tuple[Markup, bool]:
     if not table.rows or not table.numbers:
         return _note(_("Nothing was found.")), False
     if table.is_negative:
@@ -208,12 +218,53 @@ def _bars(visit: Visit, kind: WidgetKind, widget: Mapping[str, Any], time_left: 
 
 
 def _points(visit: Visit, kind: WidgetKind, widget: Mapping[str, Any], time_left: DrawingTime) -> tuple[Markup, bool]:
-    series = [each for each in points_of(_result(visit, widget, time_left)) if each[1]][:MAX_SERIES]
+    return _points_of(widget, _result(visit, widget, time_left))
+
+
+def _points_of(widget: Mapping[str, Any], result: Mapping[str, Any]) -> tuple[Markup, bool]:
+    series = [each for each in points_of(result) if each[1]][:MAX_SERIES]
     return (charts.points(str(widget["label"]), series), True) if series else (_note(_("Nothing was found.")), False)
 
 
 def _table(visit: Visit, kind: WidgetKind, widget: Mapping[str, Any], time_left: DrawingTime) -> tuple[Markup, bool]:
     table = _queried(visit, widget, time_left)
+    return (_table_html(visit, widget, table) if table.rows else _note(_("Nothing was found."))), False
+
+
+def _kata(visit: Visit, kind: WidgetKind, widget: Mapping[str, Any], time_left: DrawingTime) -> tuple[Markup, bool]:
+    """A chart in KATA: each data query of its datasets, drawn by its format."""
+    queries = _kata_queries(str(_params(widget).get("datasets_kata") or ""))
+    if not queries:
+        raise BadDataQuery(_("the widget has no data query"))
+    parts = []
+    for name, query in queries:
+        label = str(widget["label"]) if len(queries) == 1 else f"{widget['label']}: {name}"
+        one = {**widget, "label": label, "params": {"data_query": query}}
+        parts.append(_by_format(visit, one, _result(visit, one, time_left)))
+    return Markup("\n").join(html for html, _is_whole in parts), all(is_whole for _html, is_whole in parts)
+
+
+def _kata_queries(text: str) -> list[tuple[str, str]]:
+    """The data queries of datasets in KATA, by their names. Raises KataSyntax."""
+    queries = []
+    for key, dataset in parse(text).tree.items():
+        kind, _slash, name = plain(key).partition("/")
+        if kind == "dataQuery" and isinstance(dataset, dict):
+            queries += [
+                (name, text) for key, text in dataset.items() if plain(key) == "query" and isinstance(text, str)
+            ]
+    return queries[:MAX_DATASETS]
+
+
+def _by_format(visit: Visit, widget: Mapping[str, Any], result: Mapping[str, Any]) -> tuple[Markup, bool]:
+    format = result["_"]["format"]
+    if format == "scatterplot":
+        return _points_of(widget, result)
+    table = table_of(visit, result)
+    if format in ("timeseries", "categories"):
+        return _columns_of(visit, widget, table)
+    if format == "pie":
+        return _bars_of(visit, widget, table)
     return (_table_html(visit, widget, table) if table.rows else _note(_("Nothing was found."))), False
 
 
@@ -228,6 +279,7 @@ def _list(visit: Visit, kind: WidgetKind, widget: Mapping[str, Any], time_left: 
         " ".join(filter(None, (_filled(visit, required), _filled(visit, query)))),
         columns if isinstance(columns, list) else [],
         int(limit) if is_whole(limit, 3) else 10,
+        time_left,
     ), False
 
 
@@ -235,7 +287,7 @@ def _board(visit: Visit, kind: WidgetKind, widget: Mapping[str, Any], time_left:
     params = _params(widget)
     record_type = _listed_type(visit, str(params.get("context") or ""))
     query = _filled(visit, str(params.get("query_required") or ""))
-    return board.board(visit, widget, record_type, query, str(params.get("field") or "")), False
+    return board.board(visit, widget, record_type, query, str(params.get("field") or ""), time_left.left), False
 
 
 def _framed(visit: Visit, kind: WidgetKind, widget: Mapping[str, Any], time_left: DrawingTime) -> tuple[Markup, bool]:
@@ -251,6 +303,7 @@ _DRAWERS = {
     "bars": _bars,
     "points": _points,
     "table": _table,
+    "kata": _kata,
     "list": _list,
     "board": _board,
     "text": _framed,
@@ -303,21 +356,24 @@ def _table_html(visit: Visit, widget: Mapping[str, Any], table: QueryTable) -> M
     return Markup(fragment("parts/widget_table.html", label=str(widget["label"]), table=table, value=value))
 
 
-def _records_of(visit: Visit, context: str, query: str, names: Sequence[object], limit: int) -> Markup:
+def _records_of(
+    visit: Visit, context: str, query: str, names: Sequence[object], limit: int, time_left: DrawingTime
+) -> Markup:
     """The first records that a search finds, with the way to all of them. Raises NotFound, BadQuery."""
     record_type = _listed_type(visit, context)
     is_tickets = record_type.uri == inbox.URI
     columns = _list_columns(visit, record_type, names, (SUBJECT,) if is_tickets else ())
     expand = ",".join(filter(None, (LABEL, *(each.expand for each in columns))))
     query = sorted_query(inbox.SORT if is_tickets else "", "", query)
-    request = SearchRequest(query, min(max(limit, 1), MAX_LIST_ROWS), 1, expand)
+    request = SearchRequest(query, min(max(limit, 1), MAX_LIST_ROWS), 1, expand, seconds=time_left.left)
     found = records.search(visit.ctx, record_type.uri, request)
+    rows = found["results"][:MAX_LIST_ROWS]  # the query may name another limit
     return Markup(
         fragment(
             "parts/widget_list.html",
             visit=visit,
             columns=[(shown(each.label), each.kind) for each in columns],
-            rows=[[each.cell(visit, row, None) for each in columns] for row in found["results"]],
+            rows=[[each.cell(visit, row, None) for each in columns] for row in rows],
             total=found["total"],
             path=lookup.found_at(record_type.uri, query),
         )
