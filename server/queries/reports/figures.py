@@ -90,18 +90,24 @@ class Figures:
 
     def counted_by_step(self, measure: Measure, shown: DayRange) -> list[tuple[Bin, int, str]]:
         """Returns the steps of the time axis: (step, records, the search for them). A range of the index for each step
-        is counted in a fifth of the time of sorting all records into steps."""
+        takes a fifth of the time of sorting all records into steps, if the index suffices."""
         field, _, more = measure.q.partition(":{span}")
         query = self.query(measure.uri, more.strip())
         compiled, date = self._of_range(measure)
         counting = RangeCount(compiled.record_type.table, compiled.condition, date)
+        by_start: dict[Any, int] = {}
+        if not counting.is_split_quickly:
+            counted = self.counted(measure.uri, measure.q.replace("{span}", shown.span), f"{field}@{shown.step}")
+            by_start = {member.order.start: hits for member, hits, _ in counted}
         whole = self._instants(shown)
         calendar = TimeScale(UNIT_BY_NAME[shown.step], self.scope.tz, self.scope.now)
         ends = calendar.fold((whole.start, whole.end), 1) or {}
         steps = []
         for each in calendar.axis(ends[whole.start], ends[whole.end]) or ():
-            parts = [(max(first, whole.start), min(last, whole.end)) for first, last in each.pieces]
-            hits = sum(row[0] for part in parts for row in counting.rows(self.scope.tx, *part))
+            hits = by_start.get(each.start, 0)
+            if counting.is_split_quickly:
+                parts = [(max(first, whole.start), min(last, whole.end)) for first, last in each.pieces]
+                hits = sum(row[0] for part in parts for row in counting.rows(self.scope.tx, *part))
             steps.append((each, hits, self.link(f"{each.term(field)} {field}:{shown.span} {query}".rstrip())))
         return steps
 

@@ -18,7 +18,7 @@ from server.store.expressions import by_place, one_if, read_by
 from server.store.peewee_parts import stand_in
 from server.store.statement_shapes import keyed
 from server.store.statements import SQLITE, slot
-from server.store.tables import Table
+from server.store.tables import Index, Table
 from server.store.transaction import Transaction
 
 MAX_COMBINATIONS = 200_000  # values with their steps
@@ -76,7 +76,8 @@ class RangeCount:
     def _is_listable(self, tx: Transaction) -> bool:
         is_one_value = self.dimension is None or isinstance(self.dimension, (RecordDimension, TextDimension))
         is_few = len(self.parts) <= PART_BITS
-        return tx.store.dialect == SQLITE and self._width > 0 and is_one_value and is_few and self.distinct is None
+        is_possible = is_one_value and is_few and self.is_split_quickly and self.distinct is None
+        return tx.store.dialect == SQLITE and self._width > 0 and is_possible
 
     def _listed(self, tx: Transaction, start: int, end: int) -> list[Row]:
         def columns(grouped: list[Any], parts: list[Any]) -> list[Any]:
@@ -124,6 +125,19 @@ class RangeCount:
         return isinstance(self.dimension, RecordDimension)
 
     @property
+    def is_split_quickly(self) -> bool:
+        """Whether short ranges are read by the index of the date alone, in the time of a long one."""
+        return self._index is not None and self.condition.columns is not None
+
+    @property
+    def _index(self) -> Index | None:
+        """Returns the index of the date, unless other columns of the table have to be read. Without statistics, SQLite
+        would choose the index of any column that has to equal a value."""
+        index = next((each for each in self.table.indexes if each.columns[0] == self.date.name), None)
+        is_enough = index is not None and (self.condition.columns or frozenset()) <= {"id", *index.columns}
+        return index if is_enough else None
+
+    @property
     def _width(self) -> int:
         """The number of grouping columns."""
         return (self.dimension.width if self.dimension is not None else 0) + (self.time is not None)
@@ -131,7 +145,7 @@ class RangeCount:
     def _run(self, tx: Transaction, start: int, end: int, columns: Any, *, is_grouped: bool) -> list[Row]:
         table, dimension, parts, time, width = self.table, self.dimension, self.parts, self.time, self._width
         condition = all_of([self.condition, between(self.date, start, end)])
-        index = next((each for each in table.indexes if each.columns[0] == self.date.name), None)
+        index = self._index
         values: list[Any] = [*dimension.source.values, *dimension.values] if dimension is not None else []
         places = []
         for each in (*parts, condition):
@@ -143,7 +157,6 @@ class RangeCount:
             if time is not None:
                 grouped.append(_step(time))
             counted = [part.build(slots_from(place)) for part, place in zip(parts, places, strict=False)]
-            # Without statistics, SQLite would choose the index of any column that has to equal a value.
             origin = stand_in(table.sql, read_by(table, index)) if index is not None else table.sql
             statement: Any = peewee.Select([origin], columns(grouped, counted))
             if dimension is not None:
