@@ -49,6 +49,7 @@ LABELS = {
     "elapsed_status_open": N_("Time open"),
     "email_ids": N_("Email address IDs"),
     "event_json": N_("Event (JSON)"),
+    "extension__label": N_("Kind"),
     "extension_params": N_("Extension parameters"),
     "guid": N_("GUID"),
     "hash_header_message_id": N_("Hash of the Message-ID"),

@@ -32,7 +32,7 @@ WITHOUT_REQUESTS = (
     "/-/", "/login", "/confirm", "/forgotten", "/account/second-factor", "/account/apps", "/account/address",
     "/admin/backups", "/oauth/", "/api", "/help", "/admin/jobs", "/jump", "/admin/mail/listener",
     "/admin/packages/done", "/admin/packages/imported", "/setup", "/admin/system/checkup", "/admin/system/log",
-    "/admin/system/settings", "/settings", "/admin/tokens/revoke", "/admin/mail/failed/",
+    "/admin/system/settings", "/settings", "/admin/tokens/revoke", "/admin/mail/failed/", "/workspaces/add",
 )  # fmt: skip
 DRAWER = '<details class="drawer"><summary>API</summary>'
 SAMPLE = re.compile(r"<h3><code>([A-Z]+) ([^<]*)</code></h3>")
@@ -126,7 +126,7 @@ LISTS = {
     "/admin/people/rosters": NOTHING, "/admin/jobs/timers": NOTHING, "/automations": NOTHING,
     "/automations/log": f"message:*{NOTHING}*", "/automations/webhooks": NOTHING, "/search/worker": NOTHING,
     "/automations/outgoing": NOTHING, "/drafts": NOTHING, "/snippets": NOTHING,
-    "/reports": NOTHING, "/reports/workers": NOTHING,
+    "/reports": NOTHING, "/reports/workers": NOTHING, "/workspaces": NOTHING,
 }  # fmt: skip
 
 

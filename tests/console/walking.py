@@ -27,10 +27,12 @@ _STOPS = """() => {
   };
   const name = e => e.outerHTML.slice(0, 120);
   window.reached = [];
-  addEventListener('keyup', event => {
+  const reach = event => {
     const e = document.activeElement;
     if (event.key === 'Tab') window.reached.push([...tell(e), name(e)]);
-  }, true);
+  };
+  for (const each of [window, ...[...document.querySelectorAll('iframe')].map(e => e.contentDocument)])
+    each?.addEventListener('keyup', reach, true);
   document.getElementById('main').focus();
   return stops.map(e => [e.matches('[data-editor] textarea'), name(e)]);
 }"""

@@ -394,7 +394,7 @@ def _widget_form(
     """The form of a widget or list. tabs: where a new one may go. widget: one that exists."""
     tab = records.retrieve(visit.ctx, TAB, int(form.get("tab")))
     is_list = tab["extension_id"] == LISTS_TAB
-    types = [(each.uri, each.label_names[0]) for each in visit.service.registry if each.offers("search")]
+    types = [(each.uri, shown(each.label_names[0])) for each in visit.service.registry if each.offers("search")]
     zones = [(each, shown(ZONE_LABELS[each])) for each in LAYOUTS[layout_of(tab)]]
     if form.get("zone") not in dict(zones):
         form.values["zone"] = main_zone(layout_of(tab))

@@ -78,7 +78,7 @@ def show(visit: Visit) -> PageResponse:
 def show_widget(visit: Visit) -> PageResponse:
     """One widget alone, however long its data query may take. Raises NotFound, Forbidden."""
     widget = records.retrieve(visit.ctx, WIDGET, visit.id, "tab_")
-    return _alone(visit, widgets.draw(visit, widget, DrawingTime(None)), widget["tab_page_id"], widget["tab_id"])
+    return _alone(visit, WIDGET, widgets.draw(visit, widget, DrawingTime(None)), widget)
 
 
 @page("GET", f"{SHOWN}/lists/{{id}}")
@@ -86,7 +86,7 @@ def show_one_list(visit: Visit) -> PageResponse:
     """One list alone. Raises NotFound, Forbidden."""
     found = records.retrieve(visit.ctx, LIST, visit.id, "tab_")
     [stored] = workspace_pages.lists(visit.ctx, f"id:{visit.id}")
-    return _alone(visit, widgets.draw_list(visit, stored, DrawingTime(None)), found["tab_page_id"], found["tab_id"])
+    return _alone(visit, LIST, widgets.draw_list(visit, stored, DrawingTime(None)), found)
 
 
 @page("GET", f"{SHOWN}/texts/{{id}}")
@@ -95,8 +95,16 @@ def show_text(visit: Visit) -> PageResponse:
     return framed(document_of(visit, widgets.text_of(visit, records.retrieve(visit.ctx, WIDGET, visit.id))))
 
 
-def _alone(visit: Visit, drawn: Drawn, page_id: int, tab_id: int) -> PageResponse:
-    return render(visit, "workspace_widget.html", widget=drawn, back=f"{SHOWN}/{page_id}?tab={tab_id}")
+def _alone(visit: Visit, uri: str, drawn: Drawn, record: Mapping[str, Any]) -> PageResponse:
+    """A page with a widget or a list. record: with its tab."""
+    return render(
+        visit,
+        "workspace_widget.html",
+        widget=drawn,
+        tab=record["tab_name"],
+        back=f"{SHOWN}/{record['tab_page_id']}?tab={record['tab_id']}",
+        sample=Sample("GET", f"/rest/records/{uri}/{visit.id}.json"),
+    )
 
 
 def _zones(visit: Visit, tab: Mapping[str, Any], time_left: DrawingTime) -> list[Zone]:
