@@ -17,10 +17,19 @@ from tests.service import Api, Server
 
 Tree = dict[str, Any]
 LISTS = (
-    {"title": "Open tasks", "model": {"context": "task", "columns": ["title", "owner"], "limit": 5,
-                                      "params_required_query": "status:open", "sort_by": "due", "sort_asc": 1}},
+    {
+        "title": "Open tasks",
+        "model": {
+            "context": "task",
+            "columns": ["title", "owner"],
+            "limit": 5,
+            "params_required_query": "status:open",
+            "sort_by": "due",
+            "sort_asc": 1,
+        },
+    },
     {"title": "Bad list", "model": {"context": "task", "params_required_query": "nothing:1"}},
-)  # fmt: skip
+)
 
 
 def bring(api: Api, *pages: Tree) -> list[int]:
@@ -101,11 +110,15 @@ def test_numbers_are_those_that_the_reader_may_see(nora: Api) -> None:
     group = nora.create("group", name="Vault", is_private="1").ok()["id"]
     nora.create("ticket", subject="Gold bars", group_id=group).ok()
     query = f"query:(group.id:{group})"
-    [id] = bring(nora, dashboards.page(
-        "Vault", widget("Vaulted", "counter", data_query=f"type:worklist.metrics values.n:(of:ticket {query})"),
-        widget("Bars", "chart.pie", data_query=f"type:worklist.subtotals of:ticket by:[group] {query} format:pie"),
-        widget("Latest", "worklist", context="ticket", query_required=f"group.id:{group}"),
-    ))  # fmt: skip
+    [id] = bring(
+        nora,
+        dashboards.page(
+            "Vault",
+            widget("Vaulted", "counter", data_query=f"type:worklist.metrics values.n:(of:ticket {query})"),
+            widget("Bars", "chart.pie", data_query=f"type:worklist.subtotals of:ticket by:[group] {query} format:pie"),
+            widget("Latest", "worklist", context="ticket", query_required=f"group.id:{group}"),
+        ),
+    )
     olga = Visitor(nora.url)
     olga.sign_in("olga@desk.example")
     page = olga.get(f"/pages/{id}").text
@@ -206,8 +219,16 @@ def test_a_team_builds_a_page(signed_in: Visitor, nora: Api) -> None:
         }
         answer = signed_in.send("/workspaces/add", fields, page=f"{add}&kind={kind}")
         assert answer.headers["Location"] == f"/pages/{page_id}?tab={tab_id}", answer.text
-    listed = {"tab": tab_id, "kind": "worklist", "label": "First ones", "of": "ticket", "query": "status:open",
-              "rows": "3", "columns": "subject, group", "width": "4"}  # fmt: skip
+    listed = {
+        "tab": tab_id,
+        "kind": "worklist",
+        "label": "First ones",
+        "of": "ticket",
+        "query": "status:open",
+        "rows": "3",
+        "columns": "subject, group",
+        "width": "4",
+    }
     assert signed_in.send("/workspaces/add", listed, page=f"{add}&kind=worklist").status_code == 303
     text = {"tab": tab_id, "kind": "markdown", "label": "Read me", "content": "Be **kind**.", "width": "4"}
     assert signed_in.send("/workspaces/add", text, page=f"{add}&kind=markdown").status_code == 303
@@ -236,10 +257,17 @@ def test_a_mistake_in_a_data_query_is_said_at_its_field(signed_in: Visitor) -> N
 def test_what_is_on_a_tab_is_edited_ordered_and_deleted(signed_in: Visitor, nora: Api) -> None:
     page_id, tab_id = tab_of(signed_in, "Order")
     ids = [
-        nora.create("workspace_widget", label=label, extension_id="core.workspace.widget.markdown", tab_id=tab_id,
-                    pos=place, zone="content", params={"content": label}).ok()["id"]
+        nora.create(
+            "workspace_widget",
+            label=label,
+            extension_id="core.workspace.widget.markdown",
+            tab_id=tab_id,
+            pos=place,
+            zone="content",
+            params={"content": label},
+        ).ok()["id"]
         for place, label in enumerate(("One", "Two", "Three"))
-    ]  # fmt: skip
+    ]
     here = f"/workspaces/tabs/{tab_id}"
     signed_in.send(f"/workspaces/widgets/{ids[2]}/move", {"to": "up"}, page=here)
     signed_in.send(f"/workspaces/widgets/{ids[0]}/move", {"by": "2"}, page=here)
@@ -251,8 +279,11 @@ def test_what_is_on_a_tab_is_edited_ordered_and_deleted(signed_in: Visitor, nora
     assert signed_in.get(f"/pages/widgets/{ids[0]}").status_code == 404
     signed_in.send(here, {"name": "Renamed", "layout": "thirds"}, page=here)
     assert 'class="zones thirds"' in signed_in.get(f"/pages/{page_id}").text
-    signed_in.send(f"/workspaces/{page_id}/tabs", {"name": "Lists", "extension_id": "core.workspace.tab.worklists"},
-                   page=f"/workspaces/{page_id}")  # fmt: skip
+    signed_in.send(
+        f"/workspaces/{page_id}/tabs",
+        {"name": "Lists", "extension_id": "core.workspace.tab.worklists"},
+        page=f"/workspaces/{page_id}",
+    )
     [lists] = nora.search("workspace_tab", f"page.id:{page_id} name:Lists").ok()["results"]
     form = f"/workspaces/add?tab={lists['id']}"
     fields = {
@@ -334,11 +365,15 @@ def board(nora: Api) -> Iterator[tuple[int, int]]:
     nora.update("task", second, status="waiting").ok()
     nora.update("task", third, **{f"custom_{field['id']}": "Make"}).ok()
     query = f"id:[{first},{second},{third}] sort:id"
-    [id] = bring(nora, dashboards.page(
-        "Boards", widget("Tasks", "board", context="task", query_required=query, field="status"),
-        widget("Stages", "board", context="task", query_required=query, field="stage"),
-        widget("Wrong", "board", context="task", query_required=query, field="title"),
-    ))  # fmt: skip
+    [id] = bring(
+        nora,
+        dashboards.page(
+            "Boards",
+            widget("Tasks", "board", context="task", query_required=query, field="status"),
+            widget("Stages", "board", context="task", query_required=query, field="stage"),
+            widget("Wrong", "board", context="task", query_required=query, field="title"),
+        ),
+    )
     yield id, first
     nora.remove("custom_field", field["id"]).ok()
 

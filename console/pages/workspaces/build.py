@@ -255,13 +255,23 @@ def show_widget(visit: Visit) -> PageResponse:
     params, kind = widget["params"] or {}, kind_of(str(widget["extension_id"]))
     columns = params.get("columns")
     query = " ".join(filter(None, (str(params.get(name) or "") for name in ("query_required", "query"))))
-    form = Form.from_values({
-        "tab": widget["tab_id"], "kind": kind.name if kind else "", "label": widget["label"], "query": query,
-        "data_query": params.get("data_query"), "of": _uri(visit, params.get("context")), "zone": widget["zone"],
-        "columns": ", ".join(map(str, columns)) if isinstance(columns, list) else "", "width": widget["width_units"],
-        "rows": params.get("render_limit") or "10", "field": params.get("field"), "content": widgets.source_of(widget),
-        "datasets_kata": params.get("datasets_kata"),
-    })  # fmt: skip
+    form = Form.from_values(
+        {
+            "tab": widget["tab_id"],
+            "kind": kind.name if kind else "",
+            "label": widget["label"],
+            "query": query,
+            "data_query": params.get("data_query"),
+            "of": _uri(visit, params.get("context")),
+            "zone": widget["zone"],
+            "columns": ", ".join(map(str, columns)) if isinstance(columns, list) else "",
+            "width": widget["width_units"],
+            "rows": params.get("render_limit") or "10",
+            "field": params.get("field"),
+            "content": widgets.source_of(widget),
+            "datasets_kata": params.get("datasets_kata"),
+        }
+    )
     return _widget_form(visit, form, kind, widget=widget)
 
 
@@ -278,11 +288,17 @@ def show_list(visit: Visit) -> PageResponse:
     _editable(visit, LIST, visit.id)
     [found] = workspace_pages.lists(visit.ctx, f"id:{visit.id}")
     columns = found["columns"]
-    form = Form.from_values({
-        "tab": found["tab_id"], "kind": "worklist", "label": found["name"], "of": _uri(visit, found["context"]),
-        "query": widgets.list_query(found), "rows": found["render_limit"],
-        "columns": ", ".join(map(str, columns)) if isinstance(columns, list) else "",
-    })  # fmt: skip
+    form = Form.from_values(
+        {
+            "tab": found["tab_id"],
+            "kind": "worklist",
+            "label": found["name"],
+            "of": _uri(visit, found["context"]),
+            "query": widgets.list_query(found),
+            "rows": found["render_limit"],
+            "columns": ", ".join(map(str, columns)) if isinstance(columns, list) else "",
+        }
+    )
     return _widget_form(visit, form, KINDS["worklist"], widget=found)
 
 
@@ -310,9 +326,13 @@ def _store(
     """Creates or changes a widget or a list, if what it shows can be drawn. Raises the mistake."""
     if tab["extension_id"] == LISTS_TAB:
         fields = {
-            "name": form.text("label"), "context": form.text("of"), "columns": _names(form.get("columns")),
-            "params_required_query": form.text("query"), "render_limit": form.text("rows") or "10", "render_sort": {},
-        }  # fmt: skip
+            "name": form.text("label"),
+            "context": form.text("of"),
+            "columns": _names(form.get("columns")),
+            "params_required_query": form.text("query"),
+            "render_limit": form.text("rows") or "10",
+            "render_sort": {},
+        }
         _try(visit, KINDS["worklist"], {"context": form.text("of"), "query": form.text("query")})
         return _write(visit, LIST, fields, tab, found)
     before = found["params"] if found is not None and isinstance(found["params"], dict) else {}
@@ -321,9 +341,12 @@ def _store(
         params["data_query"] = form.text("data_query")
     elif kind is not None and kind.draws == "list":
         params |= {
-            "context": form.text("of"), "query_required": form.text("query"), "query": "",
-            "columns": _names(form.get("columns")), "render_limit": form.text("rows") or "10",
-        }  # fmt: skip
+            "context": form.text("of"),
+            "query_required": form.text("query"),
+            "query": "",
+            "columns": _names(form.get("columns")),
+            "render_limit": form.text("rows") or "10",
+        }
     elif kind is not None and kind.draws == "board":
         params |= {"context": form.text("of"), "query_required": form.text("query"), "field": form.text("field")}
     elif kind is not None and kind.draws == "kata":
@@ -378,8 +401,13 @@ def _uri(visit: Visit, context: object) -> str:
 
 
 def _refused(form: Form, error: HelpdeskError) -> Form:
-    names = {"name": "label", "params_required_query": "query", "context": "of", "render_limit": "rows",
-             "width_units": "width"}  # fmt: skip
+    names = {
+        "name": "label",
+        "params_required_query": "query",
+        "context": "of",
+        "render_limit": "rows",
+        "width_units": "width",
+    }
     return form.refuse(error, names=names)
 
 
