@@ -203,6 +203,7 @@ def sign_in(page: Page, email: str = "nora@desk.example") -> None:
 def violations(page: Page, rules: list[str] = RULES, part: str = "html") -> list[str]:
     """Returns the violations that axe finds on the page. rules: names of rules, or tags. part: selector of the part
     to check."""
+    page.wait_for_load_state()  # without its styles, a page has other colors and sizes
     if not page.evaluate("'axe' in window"):
         page.evaluate(axe())  # through the debugger, since our policy blocks foreign scripts
     options = {"runOnly": rules, "resultTypes": ["violations"], "preload": False}

@@ -80,7 +80,13 @@ EVERY_KIND = (
     widget("Rows", "chart.table", 2, data_query="type:worklist.subtotals of:ticket by:[group,status] format:table"),
     widget("Tree", "sheet", 2, data_query="type:worklist.subtotals of:ticket by:[group,status]"),
     widget(
-        "Tasks", "worklist", 4, context="svc.contexts.task", query_required="status:open", query="", render_limit="5"
+        "Tasks",
+        "worklist",
+        4,
+        context="svc.contexts.task",
+        query_required="status:open title:pallets",
+        query="",
+        render_limit="5",
     ),
     widget(
         "Tickets",

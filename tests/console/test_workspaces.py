@@ -23,7 +23,7 @@ LISTS = (
             "context": "task",
             "columns": ["title", "owner"],
             "limit": 5,
-            "params_required_query": "status:open",
+            "params_required_query": "status:open title:pallets",
             "sort_by": "due",
             "sort_asc": 1,
         },

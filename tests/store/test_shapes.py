@@ -24,8 +24,10 @@ MAY_STAND = re.compile(
     r"|.*\.condition|.*readable\(.*\)|.*\.ids_of\(.*\)|'\w+' if \w+ else '\w+'",
     re.DOTALL,
 )
-# Composed of objects that cannot be compared: filters that sort, dimensions that count, and a number of slots.
+# Composed of objects that cannot be compared: filters that sort, dimensions that count, conditions that are bits, and a
+# number of slots.
 KEYED = {
+    "server/automation/rules/rule_list.py",
     "server/automation/uses.py",
     "server/counting/combinations.py",
     "server/counting/chart_points.py",

@@ -84,7 +84,7 @@ def _restore_place(writing: RecordWriter, stored: dict[str, Any]) -> None:
 
 def _rows(tx: Transaction, table: Table, id: int) -> list[dict[str, Any]]:
     """Returns the rows of a rule, the oldest first, one more than MAX_HANDLED at most."""
-    own, order = table.sql, table.key or ("id",)
+    own, order = table.sql, tuple(table.key or ("id",))
     names = tuple(each for each in table.names if each not in ("id", "automation_id"))
     rows = tx.rows(
         lambda: (
