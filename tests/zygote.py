@@ -35,6 +35,8 @@ IMPORTED_LATE = (
     "tests.cheap", "tests.composed_anew",
 )  # fmt: skip
 
+_turn = threading.Lock()
+
 
 class Forked(subprocess.Popen[bytes]):
     """subprocess.Popen of `python -m MODULE ...`, forked instead of started. args: the module and its arguments."""
@@ -44,9 +46,10 @@ class Forked(subprocess.Popen[bytes]):
         names = ("p2cread", "c2pwrite", "errwrite")
         files = [asked[name] if asked[name] != -1 else standard for standard, name in enumerate(names)]
         request = {"args": list(map(str, asked["args"])), "env": dict(asked["env"]), "cwd": str(asked["cwd"])}
-        line = _zygote()
-        socket.send_fds(line, [json.dumps(request).encode()], files)
-        self.pid = int(line.recv(64))
+        with _turn:  # threads that start processes at once would get the ids of each other's
+            line = _zygote()
+            socket.send_fds(line, [json.dumps(request).encode()], files)
+            self.pid = int(line.recv(64))
         self._child_created = True
         ends = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
         self._close_pipe_fds(*(asked[name] for name in ends))  # type: ignore[attr-defined]
