@@ -46,12 +46,8 @@ _OFFERED: VersionedLocal[dict[Any, list[SavedSearchLink]]] = VersionedLocal()
 def of_type(ctx: Context, uri: str) -> list[SavedSearchLink]:
     """Returns the saved searches of a type that belong to the worker, to one of their groups or roles, or to the
     service, by name."""
-    store, actor = ctx.service.store, ctx.actor
-    version = store.read(lambda tx: tx.version(VERSION))
-    offered = _OFFERED.get(store, version)
-    if offered is None:
-        offered = {}
-        _OFFERED.set(store, version, offered)
+    actor = ctx.actor
+    offered = ctx.service.store.read(lambda tx: _OFFERED.read(tx, VERSION, lambda _tx: {}))
     key = (uri, actor.reading, actor.member_of, actor.manages, actor.roles)
     if key not in offered:
         context = ctx.service.registry.type(uri).context

@@ -19,11 +19,8 @@ from server.store.store_local import VersionedLocal
 from server.store.tables import table_named
 from server.store.transaction import Transaction
 
-URI, SHOWN, BASE = (
-    "workspace_page",
-    "/pages",
-    "/workspaces",
-)  # paths of the pages as they are drawn, and as they are built
+URI = "workspace_page"
+SHOWN, BASE = "/pages", "/workspaces"  # paths of pages as they are drawn, and as they are built
 TAB, WIDGET, LIST = "workspace_tab", "workspace_widget", "workspace_list"
 ALWAYS = "params_required_query"
 MAX_OFFERED = 20  # in the rail
@@ -46,30 +43,26 @@ class WorkspacePageLink:
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceTabLink:
-    """A tab. kind: its extension id. label: with that of its page."""
+    """A tab. kind: its extension id. label: the name of its page and its own."""
 
     id: int
     kind: str
     label: str
 
 
-# The rail lists them beside every page.
+# The rail of every page lists them.
 _OFFERED: VersionedLocal[dict[Any, list[WorkspacePageLink]]] = VersionedLocal()
 
 
 def path_of(id: int) -> str:
-    """The page of the console that draws one."""
+    """Returns the path of the page as it is drawn."""
     return f"{SHOWN}/{id}"
 
 
 def of_worker(ctx: Context) -> list[WorkspacePageLink]:
     """Returns the pages that belong to the worker, to one of their groups or roles, or to the service, by name."""
-    store, actor = ctx.service.store, ctx.actor
-    version = store.read(lambda tx: tx.version(VERSION))
-    offered = _OFFERED.get(store, version)
-    if offered is None:
-        offered = {}
-        _OFFERED.set(store, version, offered)
+    actor = ctx.actor
+    offered = ctx.service.store.read(lambda tx: _OFFERED.read(tx, VERSION, lambda _tx: {}))
     key = (actor.worker_id, actor.reading, actor.member_of, actor.manages, actor.roles)
     if key not in offered:
         found = records.search(ctx, URI, SearchRequest("sort:name", MAX_READ, 1, LABEL))["results"]
@@ -122,8 +115,7 @@ def last_place(ctx: Context, uri: str, tab_id: int) -> int:
 
 
 def move(ctx: Context, uri: str, id: int, by: int) -> None:
-    """Moves a tab, a widget or a list down among those beside it, up if `by` is negative. Raises NotFound,
-    Forbidden."""
+    """Moves a tab, a widget or a list down by some places, or up if `by` is negative. Raises NotFound, Forbidden."""
 
     def write(tx: Transaction) -> None:
         RecordReader(ctx, tx).require("update", uri, id)

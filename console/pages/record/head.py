@@ -35,7 +35,7 @@ def head(visit: Visit, sheet: Sheet) -> dict[str, Any]:
 
 
 def _ways(visit: Visit, sheet: Sheet) -> dict[str, str]:
-    """{edit, delete, merge, show: path}, "" or nothing where who asks may not, or there is none."""
+    """The paths of the acts edit, delete, merge and show; "" or absent if the worker may not, or if there is none."""
     uri, id = sheet.type.uri, sheet.id
     own = place_of(visit, uri, id)
     if own:

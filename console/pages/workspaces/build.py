@@ -45,8 +45,8 @@ FIELDS = (
     *("content", "width", "zone"),
 )
 FORM_BYTES = 256 * 1024
-MOST_STEPS = 1000  # places that something is moved at once
-SECONDS = 5  # for a try of a new data query
+MOST_STEPS = 1000  # the most places that a part is moved at once
+SECONDS = 5  # time limit of a new data query, which is run before it is stored
 # The types of the parts of a page: {the part of the path: (type, the column of what it is on)}.
 PARTS = {"tabs": (TAB, "page_id"), "widgets": (WIDGET, "tab_id"), "lists": (LIST, "tab_id")}
 

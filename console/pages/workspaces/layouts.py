@@ -1,4 +1,4 @@
-"""The layouts of tabs: which zones stand beside each other."""
+"""The layouts of tabs: their zones, side by side."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -76,7 +76,7 @@ def show(visit: Visit) -> PageResponse:
 
 @page("GET", f"{SHOWN}/widgets/{{id}}")
 def show_widget(visit: Visit) -> PageResponse:
-    """One widget alone, however long its data query may take. Raises NotFound, Forbidden."""
+    """One widget on a page of its own, without the time limit of a whole page. Raises NotFound, Forbidden."""
     widget = records.retrieve(visit.ctx, WIDGET, visit.id, "tab_")
     return _alone(visit, WIDGET, widgets.draw(visit, widget, DrawingTime(None)), widget)
 

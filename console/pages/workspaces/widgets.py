@@ -37,17 +37,17 @@ from server.records.records import LABEL, SearchRequest
 from server.search.query_texts import sorted_query
 from server.translation import N_, _, shown
 
-PAGE_SECONDS = 1.5  # for all widgets of a page; those that take longer are asked for by themselves
+PAGE_SECONDS = 1.5  # for all widgets of a page; the others are loaded one by one
 TEXT_KEYS = ("content", "template", "text")  # parameters with a text; packages of several versions name it differently
-MAX_MARK_CHARS = 12  # of a name below a chart
+MAX_MARK_CHARS = 12  # of a label on the axis of a chart
 MAX_SERIES = 6  # colours of a chart
 MAX_BARS = 12
 MAX_TILES = 12
 MAX_DATASETS = 4  # of a chart in KATA
 MAX_LIST_ROWS = 25
 MAX_LIST_COLUMNS = 6
-# Types of data queries that only read. A widget was written by somebody else than who looks at it: `automation.invoke`
-# would run an automation with the rights of the reader.
+# Types of data queries that only read. A widget may be somebody else's: `automation.invoke` would run an automation
+# with the rights of its reader.
 _READING = ("worklist.", "metrics.", "usage.", "sample.", "calendar.", "record.", "platform.", "ui.", "data.")
 _DAY = re.compile(r"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9])")
 SUBJECT = ListColumn(

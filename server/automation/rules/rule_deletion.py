@@ -48,8 +48,10 @@ def delete(ctx: Context, id: int) -> bool:
 
 
 def restore(ctx: Context, id: int) -> str:
-    """Creates a rule again that the worker has deleted, with its id; returns its title. Raises AdminOnly, NotFound, and
-    Conflict or Invalid if another rule has its name meanwhile, or a record that it names was deleted."""
+    """Restores a rule that the worker has deleted, with its id; returns its title.
+
+    Raises AdminOnly, NotFound, and Conflict or Invalid if another rule has taken its name, or a record that it names no
+    longer exists."""
     ctx.require_admin(rule_list.DOING)
 
     def write(tx: Transaction) -> str:

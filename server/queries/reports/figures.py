@@ -225,7 +225,7 @@ def _read_together(measures: Sequence[Measure]) -> Iterable[list[Measure]]:
 
 
 def _terms(measure: Measure) -> tuple[str, str]:
-    """Returns the terms of the records of a measure, and those of its good ones."""
+    """Returns the search terms of the records of a measure, and of those that count as good."""
     return measure.narrow, f"{measure.narrow} {measure.good}" if measure.good else measure.narrow
 
 

@@ -1,5 +1,5 @@
-"""Reads the records of a range of time once: their number, that of those that each of several conditions matches, and
-the steps of a time, by the values of a field."""
+"""Reads the records of a range of time once. Counts them, those that meet each of several conditions, and those in each
+step of a time, by the values of a field."""
 
 import json
 from collections import Counter
