@@ -250,6 +250,7 @@ def test_a_message_stays_while_it_is_used_and_is_undone_by_a_key(page: Page, nor
     page.get_by_role("button", name="Save profile").click()
     toast = page.locator(".toast")
     expect(toast).to_contain_text("saved")
+    page.wait_for_load_state()  # keys do nothing before the scripts have run
     page.locator("h1").focus()
     page.keyboard.press("F6")
     expect(page.get_by_role("button", name="Undo")).to_be_focused()
