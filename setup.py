@@ -69,6 +69,8 @@ setup(
         "dnspython>=2.9,<3",  # name servers: packets that were cut, long answers, the settings of Windows
         "dkimpy>=1.1.8,<2",  # signs mail; cryptography makes the keys
         "cryptography>=46,<51",
+        "joserfc>=1.8,<2",  # signed tokens of sign-in providers; needs cryptography alone
+        "fido2>=2.2,<3",  # passkeys: CBOR, COSE keys and attestation; needs cryptography alone
         "idna>=3.10,<4",  # host names beyond ASCII: Python's own codec is of 2003, and leads to others' domains
         "segno>=1.6,<2",  # QR codes as SVG: error correction and masks are a day's work, and it needs nothing itself
     ],
