@@ -7,10 +7,9 @@ from console.html.rendering import render
 from console.http.page_response import INVALID, PageResponse
 from console.http.routes import Page
 from console.http.visit import FORM_TOKEN, Visit
-from server.access import second_factor
 from server.access.service_actor import own_context
 from server.errors import Forbidden, HelpdeskError, NotAuthenticated, TooMany
-from server.people import form_drafts, sign_in
+from server.people import form_drafts, security, sign_in
 from server.people.sign_in import NewSession
 from server.translation import N_, Words, _, shown
 from server.web.params import Upload
@@ -111,8 +110,7 @@ def _asks(visit: Visit, reason: str) -> str:
 
 
 def _has_code(visit: Visit) -> bool:
-    session = visit.session
-    return session is not None and visit.service.store.read(lambda tx: second_factor.is_on(tx, session.actor.worker_id))
+    return visit.session is not None and security.has_app(visit.service, visit.actor.worker_id)
 
 
 def _sent(visit: Visit) -> list[tuple[str, str | Upload]]:
