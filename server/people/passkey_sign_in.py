@@ -9,7 +9,7 @@ from server.access import lockout, passkeys, sessions, webauthn
 from server.access.passkeys import CONFIRM, SECOND_FACTOR, SIGN_IN, Passkey
 from server.access.sessions import Session
 from server.access.webauthn import Assertion, Proof
-from server.context import Context
+from server.context import Context, Service
 from server.contexts import WORKER
 from server.errors import NotAuthenticated
 from server.people import passkey_notice, sign_in
@@ -34,30 +34,36 @@ def sign_in_options(ctx: Context, owner: str, peer: Peer) -> dict[str, Any]:
 
 def factor_options(ctx: Context, session: Session, owner: str, peer: Peer) -> dict[str, Any]:
     """Returns the options for a passkey after the password of a session. owner: its cookie. Raises TooMany."""
-    usable = usable_passkeys(ctx, session.actor.worker_id)
+    usable = usable_passkeys(ctx.service, session.actor.worker_id)
     challenge = _challenge(ctx, SECOND_FACTOR, owner, peer)
     return webauthn.request_options(_party(ctx), challenge, webauthn.DISCOURAGED, [each.descriptor for each in usable])
 
 
 def confirm_options(ctx: Context, session: Session, owner: str, peer: Peer) -> dict[str, Any]:
     """Returns the options for a passkey that confirms who uses a session. owner: its cookie. Raises TooMany."""
-    usable = confirming_passkeys(ctx, session.actor.worker_id)
+    usable = usable_passkeys(ctx.service, session.actor.worker_id, is_to_confirm=True)
     challenge = _challenge(ctx, CONFIRM, owner, peer)
     return webauthn.request_options(_party(ctx), challenge, webauthn.REQUIRED, [each.descriptor for each in usable])
 
 
-def usable_passkeys(ctx: Context, worker_id: int) -> list[Passkey]:
-    """Returns the passkeys of a worker that work at the present address of the service."""
-    if webauthn.obstacle(ctx.service.base_url):
+def usable_passkeys(service: Service, worker_id: int, is_to_confirm: bool = False) -> list[Passkey]:
+    """Returns the passkeys of a worker that work at the present address of the service. is_to_confirm: only those that
+    check a PIN, a finger or a face, and so stand for a password."""
+    if webauthn.obstacle(service.base_url):
         return []
-    rp_id = _party(ctx).id
-    owned = ctx.service.store.read(lambda tx: passkeys.of_worker(tx, worker_id))
-    return [each for each in owned if each.rp_id == rp_id]
+    rp_id = webauthn.relying_party(service.base_url).id
+    owned = service.store.read(lambda tx: passkeys.of_worker(tx, worker_id))
+    return [each for each in owned if each.rp_id == rp_id and (each.is_verified or not is_to_confirm)]
 
 
-def confirming_passkeys(ctx: Context, worker_id: int) -> list[Passkey]:
-    """Returns those that check a PIN, a finger or a face, and so stand for a password."""
-    return [each for each in usable_passkeys(ctx, worker_id) if each.is_verified]
+def origin(service: Service, worker_id: int = 0, is_to_confirm: bool = False) -> str:
+    """Returns the only origin at which a page may offer passkeys; "" if browsers offer none at the address of the
+    service, or if a worker has none to use. is_to_confirm: as in usable_passkeys."""
+    if webauthn.obstacle(service.base_url):
+        return ""
+    if worker_id and not usable_passkeys(service, worker_id, is_to_confirm):
+        return ""
+    return webauthn.relying_party(service.base_url).origin
 
 
 def by_passkey(ctx: Context, text: str, owner: str, peer: Peer, is_remembered: bool = False) -> NewSession:

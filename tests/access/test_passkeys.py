@@ -227,7 +227,7 @@ def test_a_passkey_is_a_second_factor_even_without_verification(desk: Desk, milo
     assert not full.waits_for_code and len(desk.read(lambda tx: tx.find(sessions.SESSION, worker_id=milo))) == 1
     with pytest.raises(NotAuthenticated):
         enter(desk, device.sign(options(desk)))  # alone, it is not enough
-    assert passkey_sign_in.confirming_passkeys(service(desk), milo) == []
+    assert passkey_sign_in.origin(desk.service, milo, is_to_confirm=True) == ""
     asked = passkey_sign_in.confirm_options(service(desk), full, "full", PEER)
     with pytest.raises(NotAuthenticated):
         passkey_sign_in.step_up(service(desk), full, device.sign(asked), "full", PEER)
@@ -352,7 +352,7 @@ def test_passkeys_of_a_former_address_no_longer_sign_in_but_stay_a_second_factor
         with pytest.raises(NotAuthenticated):
             enter(desk, device.sign(options(desk), origin="https://help.example", rp_id="help.example"))
         half = waiting(desk)
-        assert passkey_sign_in.usable_passkeys(service(desk), milo) == []
+        assert passkey_sign_in.usable_passkeys(desk.service, milo) == []
         assert half.waits_for_code
     finally:
         desk.service.move(ORIGIN)
