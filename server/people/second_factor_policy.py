@@ -29,7 +29,7 @@ STATES = (OVERDUE, GRACE, MISSING, DONE)
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class SecondFactorPolicy:
     """who: one of WHO. admins_since, others_since: when it began to cover administrators and others, in Unix seconds; 0
     for those that it does not cover."""
 
@@ -48,7 +48,8 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How a worker stands. due_at: as in Policy. codes_left: the number of recovery codes. state: one of STATES."""
+    """How a worker stands. due_at: as in SecondFactorPolicy. codes_left: the number of recovery codes. state: one of
+    STATES."""
 
     worker_id: int
     name: str
@@ -60,13 +61,13 @@ class Standing:
     state: str
 
 
-def load(tx: Transaction) -> Policy:
+def load(tx: Transaction) -> SecondFactorPolicy:
     """Returns the policy in force."""
     stored = service_settings.get(tx, KEY)
-    return Policy(**stored) if stored else Policy()
+    return SecondFactorPolicy(**stored) if stored else SecondFactorPolicy()
 
 
-def current(ctx: Context) -> Policy:
+def current(ctx: Context) -> SecondFactorPolicy:
     """Returns the policy in force."""
     return ctx.service.store.read(load)
 
@@ -100,7 +101,7 @@ def change(ctx: Context, who: str, days: int) -> None:
         before, worker_id = load(tx), ctx.actor.worker_id
         if who != NOBODY and worker_id and not second_factor.is_on(tx, worker_id):
             raise Conflict(N_("Set up a second factor for yourself first. Then require it of others."))
-        policy = Policy(
+        policy = SecondFactorPolicy(
             who,
             days,
             (before.admins_since or ctx.now) if who != NOBODY else 0,
@@ -160,5 +161,5 @@ def _counts(tx: Transaction, of: Any) -> list[tuple[int, int]]:
     return [(row[0], row[1]) for row in rows]
 
 
-def _in_words(policy: Policy) -> str:
+def _in_words(policy: SecondFactorPolicy) -> str:
     return policy.who if policy.who == NOBODY else f"{policy.who}, {policy.days} days of grace"

@@ -323,7 +323,14 @@ def test_a_passkey_is_registered_once_and_belongs_to_its_worker(desk: Desk, milo
         with pytest.raises(Invalid):
             own_passkeys.rename(ctx, stored.id, name)
     assert own_passkeys.rename(ctx, stored.id, "Phone") == "Laptop"
-    assert desk.acts()[-1] == "Milo renamed the passkey Laptop of Milo to Phone"
+    own_passkeys.remove(ctx, stored.id, PEER)
+    acts = [each for each in desk.acts() if "passkey" in each]
+    assert acts[-3:] == [
+        "Milo added the passkey Laptop of Milo",
+        "Milo renamed the passkey Laptop of Milo to Phone",
+        "Milo removed the passkey Phone of Milo",
+    ]
+    assert ['"added"' in notices(desk)[-2], '"removed"' in notices(desk)[-1]] == [True, True]
 
 
 def test_a_worker_has_a_limited_number_of_passkeys(desk: Desk, milo: int, monkeypatch: pytest.MonkeyPatch) -> None:
