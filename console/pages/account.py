@@ -15,6 +15,7 @@ from console.http.visit import Visit
 from console.pages import absences
 from console.pages.login import new_password
 from server.access import totp, webauthn
+from server.access.passkeys import MAX_NAME_CHARS
 from server.errors import Conflict, HelpdeskError, Invalid, NotAuthenticated, NotFound, TooMany
 from server.people import login_address, passkey_sign_in, password_change, preferences, profile, security, sign_in
 from server.records import notification_mail
@@ -213,6 +214,7 @@ def show(visit: Visit, **given: Form) -> PageResponse:
         has_code=own.has_code,
         codes_left=own.codes_left,
         passkeys=own.passkeys,
+        passkey_name_chars=MAX_NAME_CHARS,
         factor_due=security.second_factor_due(visit.service, worker_id),
         passkey_obstacle=webauthn.obstacle(visit.service.base_url),
         rp_id=webauthn.relying_party(visit.service.base_url).id,

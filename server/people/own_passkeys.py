@@ -22,14 +22,6 @@ def list_own(ctx: Context) -> list[Passkey]:
     return ctx.service.store.read(lambda tx: passkeys.of_worker(tx, ctx.actor.worker_id))
 
 
-def own(ctx: Context, id: int) -> Passkey:
-    """Returns a passkey of the caller. Raises NotFound."""
-    passkey = ctx.service.store.read(lambda tx: passkeys.find(tx, ctx.actor.worker_id, id))
-    if passkey is None:
-        raise NotFound(GONE)
-    return passkey
-
-
 def creation_options(ctx: Context, owner: str, peer: Peer) -> dict[str, Any]:
     """Returns the options with which the browser creates a passkey. owner: the session cookie. Raises Conflict if it is
     one too many, or passkeys do not work at this address; TooMany."""

@@ -315,7 +315,6 @@ def test_a_passkey_is_registered_once_and_belongs_to_its_worker(desk: Desk, milo
     for act in (
         lambda: own_passkeys.remove(nora, stored.id, PEER),
         lambda: own_passkeys.rename(nora, stored.id, "Mine"),
-        lambda: own_passkeys.own(nora, stored.id),
     ):
         with pytest.raises(NotFound):
             act()

@@ -252,7 +252,8 @@ ACTS = [
     act("/admin/backups/{name}/verify", "backup.verified"),
 ]  # fmt: skip
 # Tested where more than an administrator's form is needed: the tests below, test_backups.py,
-# access/test_login_address.py, access/test_passkeys.py, access/test_second_factor_policy.py, test_first_start.py, records/test_dkim.py, imports/test_importing.py.
+# access/test_login_address.py, access/test_passkeys.py, access/test_second_factor_policy.py, test_first_start.py,
+# records/test_dkim.py, imports/test_importing.py.
 ELSEWHERE = (
     "/confirm-address/{code}",
     "/reset/{code}",

@@ -51,12 +51,11 @@ def remove(visit: Visit) -> PageResponse:
 @page("POST", f"{BASE}/{{id}}")
 def rename(visit: Visit) -> PageResponse:
     """Gives a passkey another name. Raises NotFound for a passkey of somebody else."""
-    form = Form.sent(visit.form, ("name",))
     try:
-        former = own_passkeys.rename(visit.ctx, visit.id, form.text("name"))
+        former = own_passkeys.rename(visit.ctx, visit.id, visit.form.text("name", ""))
+        visit.flash(_("Passkey renamed."), visit.path, name=former)
     except Invalid as error:
-        return show(visit, form.refuse(error))
-    visit.flash(_("Passkey renamed."), visit.path, name=former)
+        visit.flash(error.message)
     return see(BACK)
 
 
@@ -73,14 +72,6 @@ def show_new(visit: Visit, form: Form | None = None) -> PageResponse:
         passkey_origin=passkey_sign_in.origin(visit.service),
         passkey_obstacle=webauthn.obstacle(visit.service.base_url),
     )
-
-
-@page("GET", f"{BASE}/{{id}}")
-def show(visit: Visit, form: Form | None = None) -> PageResponse:
-    """One passkey. Raises NotFound for a passkey of somebody else."""
-    passkey = own_passkeys.own(visit.ctx, visit.id)
-    form = form or Form.from_values({"name": passkey.name})
-    return render(visit, "passkey.html", form=form, passkey=passkey, most=MAX_NAME_CHARS)
 
 
 def _back(visit: Visit) -> str:
