@@ -89,8 +89,14 @@ class Ticket(RecordType):
     aliases = ("tickets", "mail", "conversation", "conversations", "convo", "convos")
     lookup = "mask"
     traits = (
-        Comments(), CustomFields(), Links(), Watchers(), Attachments(), Tags(TICKET_TAG, "ticket.tag"), Search(),
-    )  # fmt: skip
+        Comments(),
+        CustomFields(),
+        Links(),
+        Watchers(),
+        Attachments(),
+        Tags(TICKET_TAG, "ticket.tag"),
+        Search(),
+    )
     operations = {"retrieve": True, "search": True, "create": True, "update": True, "delete": "soft"}
     access = Access(
         read="group", write=("group members",), create=("privilege",), delete=("privilege", "group members")
