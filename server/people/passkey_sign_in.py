@@ -74,12 +74,15 @@ def by_passkey(ctx: Context, text: str, owner: str, peer: Peer, is_remembered: b
     worker_id = passkey.worker_id if passkey is not None else 0
     keys = sign_in.attempt_keys(ctx, "passkey", assertion.credential_id, worker_id, peer)
     _count(ctx, assertion, SIGN_IN, owner, keys)
-    if passkey is None:
-        raise NotAuthenticated(WRONG)
-    proof = _proof(ctx, assertion, passkey, peer, WRONG, must_be_verified=True)
-    if not _may_sign_in(ctx, worker_id):
+    try:
+        if passkey is None:
+            raise NotAuthenticated(WRONG)
+        proof = _proof(ctx, assertion, passkey, peer, WRONG, must_be_verified=True)
+        if not _may_sign_in(ctx, worker_id):
+            raise NotAuthenticated(WRONG)
+    except NotAuthenticated:
         sign_in.note_failure(ctx, worker_id, peer)
-        raise NotAuthenticated(WRONG)
+        raise
     sign_in.ask_automations(ctx, worker_id, peer)
 
     def write(tx: Transaction) -> NewSession:
@@ -122,13 +125,15 @@ def _own(
 ) -> tuple[Passkey, Proof]:
     """Returns the passkey of a known worker that has signed. Raises NotAuthenticated, TooMany."""
     assertion = webauthn.assertion(text)
-    _count(ctx, assertion, purpose, owner, keys)
+    locks = "code" if _count(ctx, assertion, purpose, owner, keys) else ""
     passkey = _owner_of(ctx, assertion)
-    if passkey is None or passkey.worker_id != worker_id:
-        sign_in.note_failure(ctx, worker_id, peer)
-        raise NotAuthenticated(WRONG_FACTOR)
-    must_be_verified = purpose == CONFIRM
-    return passkey, _proof(ctx, assertion, passkey, peer, WRONG_FACTOR, must_be_verified=must_be_verified)
+    try:
+        if passkey is None or passkey.worker_id != worker_id:
+            raise NotAuthenticated(WRONG_FACTOR)
+        return passkey, _proof(ctx, assertion, passkey, peer, WRONG_FACTOR, must_be_verified=purpose == CONFIRM)
+    except NotAuthenticated:
+        sign_in.note_failure(ctx, worker_id, peer, locks)
+        raise
 
 
 def _party(ctx: Context) -> webauthn.RelyingParty:
@@ -152,15 +157,18 @@ def _owner_of(ctx: Context, assertion: Assertion) -> Passkey | None:
     return ctx.service.store.read(read)
 
 
-def _count(ctx: Context, assertion: Assertion, purpose: str, owner: str, keys: tuple[str, ...]) -> None:
-    """Counts an attempt and uses up its challenge. Raises TooMany, NotAuthenticated."""
+def _count(ctx: Context, assertion: Assertion, purpose: str, owner: str, keys: tuple[str, ...]) -> bool:
+    """Counts an attempt and uses up its challenge; returns whether it was the last attempt before the account is
+    locked. Raises TooMany, NotAuthenticated."""
 
-    def write(tx: Transaction) -> bool:
-        lockout.count(tx, keys, ctx.now)
-        return passkeys.use_challenge(tx, assertion.challenge, purpose, owner, ctx.now)
+    def write(tx: Transaction) -> tuple[bool, bool]:
+        is_last = lockout.count(tx, keys, ctx.now)
+        return is_last, passkeys.use_challenge(tx, assertion.challenge, purpose, owner, ctx.now)
 
-    if not ctx.service.store.write(write):
+    is_last, is_known = ctx.service.store.write(write)
+    if not is_known:
         raise NotAuthenticated(TOO_LATE)
+    return is_last
 
 
 def _proof(
@@ -172,7 +180,6 @@ def _proof(
             _party(ctx), assertion, passkey.aaguid, passkey.public_key, must_be_verified=must_be_verified
         )
     except NotAuthenticated as error:
-        sign_in.note_failure(ctx, passkey.worker_id, peer)
         raise NotAuthenticated(message) from error
     if passkeys.is_regressed(passkey, proof):
         _note_copy(ctx, passkey, peer)
@@ -198,7 +205,6 @@ def _record_use(ctx: Context, tx: Transaction, passkey: Passkey, proof: Proof, k
 
 def _note_copy(ctx: Context, passkey: Passkey, peer: Peer) -> None:
     """Logs a passkey whose counter did not rise, and notifies its worker."""
-    sign_in.note_failure(ctx, passkey.worker_id, peer)
 
     def write(tx: Transaction) -> None:
         writing = RecordWriter(ctx, tx)

@@ -86,4 +86,4 @@ def with_garbage(text: str) -> list[str]:
         nested = websafe_encode(b"\x81" * 3000)
         for value in (7, {}, "", "!", "AAAA", nested, websafe_encode(b"[]"), websafe_encode(cbor.encode({}))):
             damaged.append({**sent, "response": {**rest, name: value}})
-    return ["", "{", "x" * 20_000, *map(json.dumps, damaged)]
+    return ["", "{", "[" * 10_000, "x" * 20_000, *map(json.dumps, damaged)]

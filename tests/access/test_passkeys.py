@@ -201,6 +201,22 @@ def test_wrong_passkeys_are_counted_like_wrong_passwords(desk: Desk, milo: int) 
     assert enter(desk, device.sign(options(desk, lockout.WINDOW_SECONDS)), lockout.WINDOW_SECONDS)
 
 
+def test_wrong_passkeys_after_the_password_lock_the_account_and_notify_its_owner(desk: Desk, milo: int) -> None:
+    device, half = registered(desk, milo), waiting(desk)
+
+    def factor(**lies: Any) -> NewSession:
+        asked = passkey_sign_in.factor_options(service(desk), half, "half", PEER)
+        return passkey_sign_in.as_second_factor(service(desk), half, device.sign(asked, **lies), "half", PEER)
+
+    for _ in range(lockout.MAX_WRONG_OF_ACCOUNT):
+        with pytest.raises(NotAuthenticated):
+            factor(signature=b"x")
+    with pytest.raises(TooMany):
+        factor()
+    assert desk.log("worker.login.locked")[-1]["target_id"] == milo
+    assert len(desk.read(lambda tx: tx.find(JOB, kind=sign_in.LOCKED))) == 1
+
+
 def test_an_automation_can_refuse_a_passkey_and_the_event_is_published(
     desk: Desk, milo: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -204,7 +204,8 @@ class Worker(RecordType):
         "title": Text("Job title.", one_line=True),
         "updated": UpdatedAt(),
     }
-    columns = (Column("last_activity_at"), Column("created_at"))  # the last use of a session or token; 0 before 2027
+    # The last use of a session or token; the creation, 0 if an older version created the worker.
+    columns = (Column("last_activity_at"), Column("created_at"))
     indexes = (
         Index(("email_id",), "the worker of an address"),
         Index(("at_mention_name",), "the worker of an @mention"),
