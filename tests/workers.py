@@ -177,9 +177,9 @@ class Reporting:
 
 def _work(session: pytest.Session, connection: Connection, place: mmap.mmap, first: list[int]) -> None:
     config = session.config
-    for implementation in config.hook.pytest_runtest_logreport.get_hookimpls():
-        if implementation.plugin is not session:
-            config.pluginmanager.unregister(implementation.plugin)  # it shows or stores results
+    for name in ("terminalreporter", "terminalprogress-plugin"):  # the first process shows results
+        if config.pluginmanager.has_plugin(name):
+            config.pluginmanager.unregister(name=name)
     capture = config.pluginmanager.getplugin("capturemanager")
     capture.stop_global_capturing()  # its file is that of the first process
     capture.start_global_capturing()
