@@ -1,7 +1,7 @@
-"""Passkeys of workers, and the challenges that they sign: rows. webauthn.py verifies.
+"""The rows of passkeys, and of the challenges that they sign. webauthn.py verifies signatures.
 
-Only public keys are stored: a copy of the database signs nobody in. The handle by which devices know a worker is
-random, so that it names nobody."""
+Only public keys are stored, so a copy of the database lets no one sign in. The handle by which devices know a worker is
+random: it reveals neither the id nor the address."""
 
 import secrets
 from collections.abc import Sequence
@@ -16,9 +16,9 @@ from server.store.statements import slot
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
 
-MAX_PASSKEYS = 20  # of a worker
+MAX_PASSKEYS = 20  # passkeys for each worker
 MAX_NAME_CHARS = 60
-MAX_CHALLENGES = 300  # of an address that are not used yet; an office may share one address
+MAX_CHALLENGES = 300  # unused challenges for each address; an office may share one address
 HANDLE_BYTES = 32
 SIGN_IN, SECOND_FACTOR, CONFIRM, REGISTER = "sign in", "second factor", "confirm", "register"  # purposes
 
@@ -174,12 +174,12 @@ def handle(tx: Transaction, worker_id: int) -> str:
 
 def new_handle(tx: Transaction, worker_id: int) -> str:
     """Returns the handle of a worker, which is created if necessary."""
-    known = handle(tx, worker_id)
-    if known:
-        return known
-    created = secrets.token_urlsafe(HANDLE_BYTES)
-    tx.put(PASSKEY_USER, {"worker_id": worker_id, "handle": created})
-    return created
+    stored = handle(tx, worker_id)
+    if stored:
+        return stored
+    new = secrets.token_urlsafe(HANDLE_BYTES)
+    tx.put(PASSKEY_USER, {"worker_id": worker_id, "handle": new})
+    return new
 
 
 def new_challenge(tx: Transaction, purpose: str, owner: str, client: str, now: int) -> bytes:

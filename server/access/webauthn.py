@@ -1,5 +1,5 @@
-"""Passkeys by Web Authentication: the options for the browser, and the verification of its responses. Rows are in
-passkeys.py.
+"""Passkeys by Web Authentication: options for the browser, and the verification of its responses. passkeys.py stores
+the rows.
 
 Follows Web Authentication Level 3, sections 7.1 and 7.2; signatures, CBOR and COSE keys are those of the library.
 Attestation is not requested: which device made a passkey does not matter here."""
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 RP_NAME = "Helpdesk"
 ALGORITHMS = (-7, -8, -257)  # ES256, EdDSA, RS256: COSE numbers, the preferred first
 CHALLENGE_BYTES = 32
-TIMEOUT_SECONDS = 300  # of a dialog of the browser, and of a challenge
-MAX_RESPONSE_CHARS = 12_000  # of a response in JSON; the largest known ones have 3,000
-MAX_KEY_CHARS = 2_000  # of a public key; one of RSA with 4,096 bits has 720
+TIMEOUT_SECONDS = 300  # lifetime of a challenge, and of the dialog of the browser
+MAX_RESPONSE_CHARS = 12_000  # characters of JSON; the largest responses of browsers have 3,000
+MAX_KEY_CHARS = 2_000  # characters of a public key; RSA with 4,096 bits needs 720
 TRANSPORTS = ("usb", "nfc", "ble", "hybrid", "internal")
 REQUIRED, PREFERRED, DISCOURAGED = "required", "preferred", "discouraged"  # user verification: PIN, finger, face
 NO_DOMAIN, NO_HTTPS = "domain", "https"  # what the address of the service lacks
@@ -44,7 +44,7 @@ class RelyingParty:
 
 @dataclass(frozen=True, slots=True)
 class NewCredential:
-    """A credential that a browser has created. id, public_key, user handles: Base64url.
+    """A new credential of a browser. id, public_key: Base64url.
 
     is_verified: whether the device checked a PIN, a finger or a face. is_discoverable: whether it can sign in without
     an address; by what the browser reports, so only to be shown. is_synced: whether a copy is stored elsewhere."""
@@ -72,7 +72,7 @@ class Assertion:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What a verified assertion says about its device now."""
+    """The present state of a device, from a verified assertion."""
 
     sign_count: int
     is_verified: bool
@@ -124,8 +124,8 @@ def request_options(
     verification: str,
     passkeys: Sequence[tuple[str, tuple[str, ...]]] = (),
 ) -> dict[str, Any]:
-    """Returns the options with which a browser uses a passkey, as JSON. passkeys: (id, transports) of those that may be
-    used; none for any passkey of the device."""
+    """Returns the options with which a browser uses a passkey, as JSON. passkeys: (id, transports) of usable
+    passkeys; by default every passkey of the device."""
     options, _state = _server(party).authenticate_begin(
         _descriptors(passkeys) or None,
         user_verification=_enum("UserVerificationRequirement", verification),
@@ -276,8 +276,8 @@ def _json(text: str) -> dict[str, Any]:
 
 
 def _or_refused(work: Callable[[], Result]) -> Result:
-    """Returns the result of a function. Raises NotAuthenticated for any error: bytes of others make the library raise
-    errors of a dozen kinds, and none of them may sign anybody in."""
+    """Returns the result of a function. Raises NotAuthenticated for every error: hostile bytes make the library raise a
+    dozen kinds of errors, and each must end in a refusal."""
     try:
         return work()
     except HelpdeskError:

@@ -40,8 +40,8 @@ def creation_options(ctx: Context, owner: str, peer: Peer) -> dict[str, Any]:
 
 
 def add(ctx: Context, owner: str, name: str, text: str, peer: Peer) -> list[str]:
-    """Stores a passkey that the browser has created. Returns recovery codes if it is the first factor beside the
-    password, else []. Raises Invalid for a bad name, Conflict, NotAuthenticated."""
+    """Stores a passkey that the browser has created. Returns recovery codes if the worker had no second factor,
+    else []. Raises Invalid for a bad name, Conflict, NotAuthenticated."""
     worker_id, party = ctx.actor.worker_id, webauthn.relying_party(ctx.service.base_url)
     name = _checked_name(name)
 

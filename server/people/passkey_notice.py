@@ -1,5 +1,5 @@
-"""The mail to a worker whose passkeys have changed, or one of whose passkeys was refused as a copy. A passkey that
-somebody else adds would let them in for good."""
+"""The email to a worker about a changed passkey, or about one that was refused as a copy. With a passkey, an intruder
+could return after the password has changed."""
 
 from typing import Any
 

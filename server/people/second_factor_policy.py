@@ -1,8 +1,8 @@
-"""Who must have a second factor, and until when they may sign in without one.
+"""The requirement of a second factor: its scope, the days of grace, and the workers who lack one.
 
 The policy is a setting of the service. The days of grace of a worker begin when the policy starts to cover them, or
 when they are created. `is_mfa_required` of a worker requires a second factor at once. A passkey counts as one. API
-tokens are not affected: they have scopes and an expiry of their own."""
+tokens are not affected: they have scopes and an expiry."""
 
 from typing import Any
 
