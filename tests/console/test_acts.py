@@ -56,6 +56,7 @@ EXCEPTIONS = {
         "/automations/events/{id}", "/automations/events/{id}/move", "/automations/events/{id}/add",
         "/automations/events/{id}/remove", "/automations/recipes/{name}",
         "/tickets/{mask}/customer", "/tickets/{mask}/customer/new", "/tickets/{mask}/customer/note",
+        "/tickets/{mask}/customer/tags", "/records/{type}/{id}/tags",
     ),
     "signing in and out have entries of their own, which are no administrative acts": (
         "/login", "/login/code", "/sign-out", "/confirm", "/login/passkey", "/login/code/passkey", "/confirm/passkey",
