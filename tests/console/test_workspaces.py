@@ -159,7 +159,7 @@ def test_hostile_widgets_are_text(signed_in: Visitor, nora: Api, server: Server,
 def test_a_widget_that_takes_long_is_asked_for_by_itself(page: Page, signed_in: Visitor, everything: int) -> None:
     drawn = signed_in.get(f"/pages/{everything}").text
     groups = re.search(
-        r'<div class="widget w2" id="(widget\d+)"><figure class="card chart"><figcaption><h3>Groups', drawn
+        r'<div class="widget w2" id="(widget\d+)"><figure class="card chart pie"><figcaption><h3 dir="auto">Groups', drawn
     )
     assert groups
     late = drawn.replace(groups[0], groups[0].replace(">", f' data-ask="/pages/widgets/{groups[1][6:]}">', 1))

@@ -14,6 +14,7 @@ from console.http.routes import page
 from console.http.visit import Visit
 from console.lists.lookup import LABEL
 from console.pages.workspaces import widgets
+from console.pages.workspaces.drawing import DrawingTime
 from console.pages.workspaces.layouts import LAYOUTS, LISTS_TAB, layout_of, main_zone
 from console.pages.workspaces.widget_kinds import KINDS, PREFIX, WidgetKind, kind_of
 from server.errors import HelpdeskError, Invalid, NotFound, TimedOut
@@ -42,7 +43,7 @@ ZONE_LABELS = {
 WIDTHS = (("4", N_("Whole row")), ("3", N_("Three quarters")), ("2", N_("Half")), ("1", N_("A quarter")))
 FIELDS = (
     *("tab", "kind", "label", "data_query", "datasets_kata", "of", "query", "field", "columns", "rows"),
-    *("content", "width", "zone"),
+    *("content", "width", "zone", "chart_as"),
 )
 FORM_BYTES = 256 * 1024
 MOST_STEPS = 1000  # the most places that a part is moved at once
@@ -270,6 +271,7 @@ def show_widget(visit: Visit) -> PageResponse:
             "field": params.get("field"),
             "content": widgets.source_of(widget),
             "datasets_kata": params.get("datasets_kata"),
+            "chart_as": params.get("chart_as"),
         }
     )
     return _widget_form(visit, form, kind, widget=widget)
@@ -339,6 +341,8 @@ def _store(
     params = dict(before)
     if kind is not None and kind.has_query:
         params["data_query"] = form.text("data_query")
+        if form.get("chart_as") in dict(kind.looks):
+            params["chart_as"] = form.get("chart_as")
     elif kind is not None and kind.draws == "list":
         params |= {
             "context": form.text("of"),
@@ -380,7 +384,7 @@ def _try(visit: Visit, kind: WidgetKind | None, params: Mapping[str, Any]) -> No
         return
     widget = {"id": 0, "label": "", "params": params}
     try:
-        widgets.drawn(visit, kind, widget, widgets.DrawingTime(SECONDS))
+        widgets.drawn(visit, kind, widget, DrawingTime(SECONDS))
     except TimedOut:
         return
     except HelpdeskError as error:
@@ -441,6 +445,7 @@ def _widget_form(
         tabs=[(str(each.id), each.label) for each in tabs],
         types=sorted(types, key=lambda each: each[1]),
         zones=zones if len(zones) > 1 else [],
+        looks=[(value, shown(label)) for value, label in kind.looks] if kind is not None else [],
         widths=[(value, shown(label)) for value, label in WIDTHS],
         sample=Sample("PUT" if widget else "POST", path, [(f"fields[{name}]", form.get("label") or "Open tickets")]),
     )

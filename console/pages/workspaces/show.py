@@ -12,8 +12,9 @@ from console.lists import worklist
 from console.lists.worklist import Worklist, declare
 from console.pages.snippets import OWNER
 from console.pages.workspaces import widgets
+from console.pages.workspaces.drawing import DrawingTime
 from console.pages.workspaces.layouts import LAYOUTS, LISTS_TAB, layout_of, main_zone
-from console.pages.workspaces.widgets import DrawingTime, Drawn
+from console.pages.workspaces.widgets import Drawn
 from console.tickets.frames import document_of, framed
 from server.dataclass import dataclass
 from server.people import workspace_pages

@@ -6,24 +6,33 @@ from server.translation import N_, Words
 
 PREFIX = "core.workspace.widget."
 _MARK = ".workspace.widget."
+DONUT, PIE, BARS = "donut", "pie", "bars"  # how shares are drawn
+_OVER_TIME = (
+    ("line", N_("Lines")),
+    ("area", N_("Area")),
+    ("bar", N_("Columns")),
+    ("bar_stacked", N_("Stacked columns")),
+)
+_SHARES = ((DONUT, N_("Ring")), (PIE, N_("Pie")), (BARS, N_("Bars, the longest first")))
 
 
 @dataclass(frozen=True)
 class WidgetKind:
-    """A kind. name: the last part of its extension id. draws: `number`, `columns`, `bars`, `points`, `table`, `kata`,
-    `list`, `board`, `text` or `html`. about: what it shows, for those who choose one; "" for a kind that packages bring
-    and forms do not offer. example: a data query for it."""
+    """A kind. name: the last part of its extension id. draws: the key of what draws it in widgets.py. about: what it
+    shows, for those who choose one; "" for a kind that packages bring and forms do not offer. example: a data query for
+    it. looks: the values of its parameter `chart_as` with their names, the usual one first."""
 
     name: str
     draws: str
     label: Words
     about: Words = ""
     example: str = ""
+    looks: tuple[tuple[str, Words], ...] = ()
 
     @property
     def is_wide(self) -> bool:
         """Whether a new one takes the whole row."""
-        return self.draws in ("columns", "list", "board")
+        return self.draws in ("lines", "columns", "list", "board")
 
     @property
     def has_query(self) -> bool:
@@ -43,11 +52,12 @@ KINDS = {
         ),
         WidgetKind(
             "chart.timeseries",
-            "columns",
+            "lines",
             N_("Chart over time"),
-            N_("Columns for days, weeks or months"),
+            N_("Lines or columns for days, weeks or months"),
             'type:worklist.series series.new:(of:ticket x:created@day query:(created:"-30 days") label:New) '
             "format:timeseries",
+            _OVER_TIME,
         ),
         WidgetKind(
             "chart.categories",
@@ -55,13 +65,15 @@ KINDS = {
             N_("Column chart"),
             N_("Columns for groups, statuses and so on"),
             "type:worklist.subtotals of:ticket by:[group,status] format:categories",
+            _OVER_TIME[:1:-1],
         ),
         WidgetKind(
             "chart.pie",
-            "bars",
+            "shares",
             N_("Shares"),
-            N_("A bar for each value, the longest first"),
+            N_("A ring, a pie or bars: what each value has of the whole"),
             "type:worklist.subtotals of:ticket by:[group] query:(status:open) format:pie",
+            _SHARES,
         ),
         WidgetKind(
             "chart.scatterplot",
@@ -86,7 +98,7 @@ KINDS = {
         WidgetKind("chart.kata", "kata", N_("Chart in KATA")),
         WidgetKind("gauge", "number", N_("Number")),
         WidgetKind("sheet", "table", N_("Table")),
-        WidgetKind("subtotals", "bars", N_("Shares")),
+        WidgetKind("subtotals", "shares", N_("Shares"), looks=_SHARES[::-1]),
     )
 }
 

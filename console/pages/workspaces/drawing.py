@@ -1,0 +1,86 @@
+"""What the widgets of a page share while they are drawn: the time that is left, their parameters, and their data
+queries."""
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from markupsafe import Markup
+
+from console.html import ui
+from console.http.visit import Visit
+from console.pages.workspaces.query_table import QueryTable, table_of
+from server.errors import BadDataQuery, HelpdeskError
+from server.outbox.content import Placeholders
+from server.queries.query_run import evaluate, type_named
+from server.records import records
+from server.translation import _
+
+# Types of data queries that only read. A widget may be somebody else's: `automation.invoke` would run an automation
+# with the rights of its reader.
+_READING = ("worklist.", "metrics.", "usage.", "sample.", "calendar.", "record.", "platform.", "ui.", "data.")
+
+
+class DrawingTime:
+    """The time that is left for the widgets of a page. None: as long as a query may take."""
+
+    def __init__(self, seconds: float | None) -> None:
+        self._end = None if seconds is None else time.monotonic() + seconds
+
+    @property
+    def left(self) -> float | None:
+        return None if self._end is None else max(self._end - time.monotonic(), 0.0)
+
+    @property
+    def is_spent(self) -> bool:
+        return self._end is not None and time.monotonic() >= self._end
+
+
+def params_of(widget: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The settings of a widget."""
+    params = widget.get("params")
+    return params if isinstance(params, dict) else {}
+
+
+def text_param(widget: Mapping[str, Any], name: str) -> str:
+    """A setting as text, "" for none and for one that is not text."""
+    value = params_of(widget).get(name)
+    return str(value).strip() if isinstance(value, (str, int, float)) else ""
+
+
+def filled(visit: Visit, text: str, *, is_html: bool = False) -> str:
+    """A text with its placeholders of the worker who looks, such as {{current_worker_id}}."""
+    values = {"worker": visit.actor.worker_id}
+    return records.reading(
+        visit.ctx,
+        lambda tx: Placeholders(visit.ctx, tx, values, as_caller=True).fill(text, "" if is_html else None),
+    )
+
+
+def query_result(visit: Visit, widget: Mapping[str, Any], time_left: DrawingTime) -> dict[str, Any]:
+    """What the data query of a widget returns. Raises BadDataQuery, BadQuery, TimedOut."""
+    q = str(params_of(widget).get("data_query") or "")
+    if not q.strip():
+        raise BadDataQuery(_("the widget has no data query"))
+    q = filled(visit, q)
+    name = type_named(q, {})
+    if name and not name.startswith(_READING):
+        raise BadDataQuery(_("data queries of the type {type} are not run on pages", type=name))
+    return evaluate(visit.ctx, q, {}, time_left.left)
+
+
+def queried_table(visit: Visit, widget: Mapping[str, Any], time_left: DrawingTime) -> QueryTable:
+    """The result of the data query of a widget as a table."""
+    return table_of(visit, query_result(visit, widget, time_left))
+
+
+def muted(text: str) -> Markup:
+    """A remark in the place of a widget."""
+    return Markup('<p class="muted" dir="auto">{}</p>').format(text)
+
+
+def wrong(error: HelpdeskError) -> Markup:
+    """An error in the place of a widget."""
+    message = ui.sentence(error.message)
+    advice = _("Change the widget, or ask whoever looks after the page.")
+    return Markup('<p class="wrong" dir="auto">{}</p><p class="muted">{}</p>').format(message, advice)
