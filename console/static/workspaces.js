@@ -1,5 +1,5 @@
-// Widgets of a page that were not drawn with it are asked for one after another, texts are as high as what they say, and
-// the cards of boards are dragged.
+// Widgets of a page that were not drawn with it are asked for one after another, texts are as high as what they say,
+// clocks are kept current, and the cards of boards are dragged.
 import { all } from "./page.js";
 import { fitted } from "./frames.js";
 import { put } from "./swap.js";
@@ -49,7 +49,28 @@ function movable(board) {
   }
 }
 
+// Clocks go on from the time of the server, which also those see whose own clock is wrong.
+function clock(time) {
+  const ahead = time.dataset.now * 1000 - Date.now();
+  const day = time.parentNode.querySelector("[data-day]");
+  const lang = document.documentElement.lang;
+  const zone = { timeZone: time.dataset.clock };
+  const hour12 = "noon" in time.dataset;
+  const hours = new Intl.DateTimeFormat(hour12 ? "en-US" : lang, { ...zone, hour: hour12 ? "numeric" : "2-digit", minute: "2-digit", hourCycle: hour12 ? "h12" : "h23" });
+  const days = new Intl.DateTimeFormat(lang, { ...zone, weekday: "short", day: "numeric", month: "short" });
+  let today = days.format(time.dataset.now * 1000);
+  const tick = () => {
+    const now = Date.now() + ahead;
+    time.dateTime = new Date(now).toISOString();
+    time.textContent = hours.format(now);
+    if (today !== days.format(now)) day.textContent = today = days.format(now);
+    if (time.isConnected) setTimeout(tick, 1000 - (now % 1000));
+  };
+  tick();
+}
+
 function ready(root) {
+  all("[data-clock]", root).forEach(clock);
   all("[data-fit]", root).forEach(fitted);
   all("[data-board]", root).forEach(movable);
 }

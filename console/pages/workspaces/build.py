@@ -23,6 +23,7 @@ from server.people.owner_choices import own, owner_choices, owner_label
 from server.people.workspace_pages import BASE, LIST, SHOWN, TAB, URI, WIDGET, WorkspaceTabLink
 from server.record_types.shared import record_owners
 from server.records import records
+from server.records.records import SearchRequest
 from server.translation import N_, _, shown
 
 PAGE_KIND, DASHBOARD = "core.workspace.page.workspace", "core.workspace.tab.dashboard"
@@ -43,9 +44,17 @@ ZONE_LABELS = {
 WIDTHS = (("4", N_("Whole row")), ("3", N_("Three quarters")), ("2", N_("Half")), ("1", N_("A quarter")))
 FIELDS = (
     *("tab", "kind", "label", "data_query", "datasets_kata", "of", "query", "field", "columns", "rows"),
-    *("content", "width", "zone", "chart_as"),
+    *("content", "width", "zone", "chart_as", "timezone", "target", "calendar", "date"),
 )
+# The parameters of kinds that have a field for each: {what draws it: {field: parameter}}.
+PARAMETERS = {
+    "board": {"of": "context", "query": "query_required", "field": "field"},
+    "calendar": {"calendar": "calendar_id", "of": "context", "query": "query_required", "date": "date_field"},
+    "clock": {"timezone": "timezone"},
+    "countdown": {"target": "target_timestamp"},
+}
 FORM_BYTES = 256 * 1024
+MAX_CALENDARS = 200  # to choose from
 MOST_STEPS = 1000  # the most places that a part is moved at once
 SECONDS = 5  # time limit of a new data query, which is run before it is stored
 # The types of the parts of a page: {the part of the path: (type, the column of what it is on)}.
@@ -226,6 +235,7 @@ def choose_kind(visit: Visit) -> PageResponse:
         "of": "ticket",
         "rows": "10",
         "field": "status",
+        "date": "due",
         "width": "4" if kind.is_wide else "2",
     }
     for name, text in defaults.items():
@@ -274,6 +284,9 @@ def show_widget(visit: Visit) -> PageResponse:
             "chart_as": params.get("chart_as"),
         }
     )
+    for name, parameter in PARAMETERS.get(kind.draws if kind else "", {}).items():
+        if name not in ("of", "query"):
+            form.values[name] = str(params.get(parameter) or "")
     return _widget_form(visit, form, kind, widget=widget)
 
 
@@ -351,8 +364,11 @@ def _store(
             "columns": _names(form.get("columns")),
             "render_limit": form.text("rows") or "10",
         }
-    elif kind is not None and kind.draws == "board":
-        params |= {"context": form.text("of"), "query_required": form.text("query"), "field": form.text("field")}
+    elif kind is not None and kind.draws in PARAMETERS:
+        own = PARAMETERS[kind.draws]
+        params |= {parameter: form.text(name) for name, parameter in own.items()}
+        if "query" in own:
+            params["query"] = ""
     elif kind is not None and kind.draws == "kata":
         params["datasets_kata"] = form.get("datasets_kata").replace("\r\n", "\n")
     elif kind is not None:
@@ -389,8 +405,8 @@ def _try(visit: Visit, kind: WidgetKind | None, params: Mapping[str, Any]) -> No
         return
     except HelpdeskError as error:
         named = "datasets_kata" if kind.draws == "kata" else "data_query" if kind.has_query else "query"
-        if kind.draws == "board" and error.details.get("field") == "field":
-            named = "field"
+        if error.details.get("field") in PARAMETERS.get(kind.draws, {}):
+            named = str(error.details["field"])
         raise Invalid(error.message, field=named) from error
 
 
@@ -445,10 +461,16 @@ def _widget_form(
         tabs=[(str(each.id), each.label) for each in tabs],
         types=sorted(types, key=lambda each: each[1]),
         zones=zones if len(zones) > 1 else [],
+        calendars=_calendars(visit) if kind is not None and kind.draws == "calendar" else [],
         looks=[(value, shown(label)) for value, label in kind.looks] if kind is not None else [],
         widths=[(value, shown(label)) for value, label in WIDTHS],
         sample=Sample("PUT" if widget else "POST", path, [(f"fields[{name}]", form.get("label") or "Open tickets")]),
     )
+
+
+def _calendars(visit: Visit) -> list[tuple[str, str]]:
+    found = records.search(visit.ctx, "calendar", SearchRequest("sort:name", MAX_CALENDARS, 1, LABEL))["results"]
+    return [("", shown(N_("No calendar, but these records"))), *((str(each["id"]), str(each[LABEL])) for each in found)]
 
 
 # -- order and deletion --------------------------------------------------------------------------------------------

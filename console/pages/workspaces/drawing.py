@@ -1,6 +1,7 @@
 """What the widgets of a page share while they are drawn: the time that is left, their parameters, and their data
 queries."""
 
+import re
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -10,15 +11,17 @@ from markupsafe import Markup
 from console.html import ui
 from console.http.visit import Visit
 from console.pages.workspaces.query_table import QueryTable, table_of
-from server.errors import BadDataQuery, HelpdeskError
+from server.errors import BadDataQuery, HelpdeskError, NotFound
 from server.outbox.content import Placeholders
 from server.queries.query_run import evaluate, type_named
+from server.record_types.record_type import RecordType
 from server.records import records
 from server.translation import _
 
 # Types of data queries that only read. A widget may be somebody else's: `automation.invoke` would run an automation
 # with the rights of its reader.
 _READING = ("worklist.", "metrics.", "usage.", "sample.", "calendar.", "record.", "platform.", "ui.", "data.")
+_EITHER = re.compile(r"\bOR\b")
 
 
 class DrawingTime:
@@ -55,6 +58,22 @@ def filled(visit: Visit, text: str, *, is_html: bool = False) -> str:
         visit.ctx,
         lambda tx: Placeholders(visit.ctx, tx, values, as_caller=True).fill(text, "" if is_html else None),
     )
+
+
+def filled_search(visit: Visit, widget: Mapping[str, Any]) -> str:
+    """The search of a widget: what always applies, and what the widget begins with."""
+    texts = (filled(visit, text_param(widget, name)) for name in ("query_required", "query"))
+    parts = [text for text in texts if text]
+    return " ".join(f"({part})" if len(parts) > 1 and _EITHER.search(part) else part for part in parts)
+
+
+def listed_type(visit: Visit, context: str) -> RecordType:
+    """The type that a widget names. Raises NotFound for one without a list."""
+    registry = visit.service.registry
+    record_type = registry.find(context) or registry.find(context.rpartition(".contexts.")[2])
+    if record_type is None or not record_type.offers("search"):
+        raise NotFound(_("There is no list of {name}.", name=context[:80]))
+    return record_type
 
 
 def query_result(visit: Visit, widget: Mapping[str, Any], time_left: DrawingTime) -> dict[str, Any]:

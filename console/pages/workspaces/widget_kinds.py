@@ -32,12 +32,12 @@ class WidgetKind:
     @property
     def is_wide(self) -> bool:
         """Whether a new one takes the whole row."""
-        return self.draws in ("lines", "columns", "list", "board")
+        return self.draws in ("lines", "columns", "list", "board", "calendar")
 
     @property
     def has_query(self) -> bool:
         """Whether it shows the result of a data query."""
-        return self.draws not in ("kata", "list", "board", "text", "html")
+        return self.draws in ("number", "lines", "columns", "shares", "points", "table")
 
 
 KINDS = {
@@ -92,6 +92,9 @@ KINDS = {
         ),
         WidgetKind("worklist", "list", N_("List"), N_("The first records that a search finds")),
         WidgetKind("board", "board", N_("Board"), N_("Records as cards in columns, to move from one to the next")),
+        WidgetKind("calendar", "calendar", N_("Calendar"), N_("A month of a calendar, or of records by a date")),
+        WidgetKind("clock", "clock", N_("Clock"), N_("The time in a place")),
+        WidgetKind("countdown", "countdown", N_("Countdown"), N_("How long it is until a time")),
         WidgetKind("markdown", "text", N_("Text"), N_("Instructions or links, in Markdown")),
         WidgetKind("custom_html", "html", N_("HTML")),
         WidgetKind("html", "html", N_("HTML")),

@@ -12,10 +12,12 @@ from console.http.visit import Visit
 from console.lists import lookup, worklist_columns
 from console.lists.worklist_columns import ListColumn
 from console.pages import worklists
-from console.pages.workspaces import board, chart_widgets
+from console.pages.workspaces import board, chart_widgets, time_widgets
 from console.pages.workspaces.drawing import (
     DrawingTime,
     filled,
+    filled_search,
+    listed_type,
     muted,
     params_of,
     wrong,
@@ -134,13 +136,12 @@ def text_of(visit: Visit, widget: Mapping[str, Any]) -> str:
 
 def _list(visit: Visit, kind: WidgetKind, widget: Mapping[str, Any], time_left: DrawingTime) -> tuple[Markup, bool]:
     params = params_of(widget)
-    required, query = str(params.get("query_required") or ""), str(params.get("query") or "")
     columns = params.get("columns")
     limit = str(params.get("render_limit") or "")
     return _records_of(
         visit,
         str(params.get("context") or ""),
-        " ".join(filter(None, (filled(visit, required), filled(visit, query)))),
+        filled_search(visit, widget),
         columns if isinstance(columns, list) else [],
         int(limit) if is_whole(limit, 3) else 10,
         time_left,
@@ -149,8 +150,8 @@ def _list(visit: Visit, kind: WidgetKind, widget: Mapping[str, Any], time_left: 
 
 def _board(visit: Visit, kind: WidgetKind, widget: Mapping[str, Any], time_left: DrawingTime) -> tuple[Markup, bool]:
     params = params_of(widget)
-    record_type = _listed_type(visit, str(params.get("context") or ""))
-    query = filled(visit, str(params.get("query_required") or ""))
+    record_type = listed_type(visit, str(params.get("context") or ""))
+    query = filled_search(visit, widget)
     return board.board(visit, widget, record_type, query, str(params.get("field") or ""), time_left.left), False
 
 
@@ -169,6 +170,9 @@ _DRAWERS: dict[str, Drawer] = {
     "points": chart_widgets.points,
     "table": chart_widgets.table,
     "kata": chart_widgets.kata,
+    "clock": time_widgets.clock,
+    "countdown": time_widgets.countdown,
+    "calendar": time_widgets.calendar,
     "list": _list,
     "board": _board,
     "text": _framed,
@@ -183,7 +187,7 @@ def _records_of(
     visit: Visit, context: str, query: str, names: Sequence[object], limit: int, time_left: DrawingTime
 ) -> Markup:
     """The first records that a search finds, with the way to all of them. Raises NotFound, BadQuery."""
-    record_type = _listed_type(visit, context)
+    record_type = listed_type(visit, context)
     is_tickets = record_type.uri == inbox.URI
     columns = _list_columns(visit, record_type, names, (SUBJECT,) if is_tickets else ())
     expand = ",".join(filter(None, (LABEL, *(each.expand for each in columns))))
@@ -201,15 +205,6 @@ def _records_of(
             path=lookup.found_at(record_type.uri, query),
         )
     )
-
-
-def _listed_type(visit: Visit, context: str) -> RecordType:
-    """The type that a widget names. Raises NotFound for one without a list."""
-    registry = visit.service.registry
-    record_type = registry.find(context) or registry.find(context.rpartition(".contexts.")[2])
-    if record_type is None or not record_type.offers("search"):
-        raise NotFound(_("There is no list of {name}.", name=context[:80]))
-    return record_type
 
 
 def _list_columns(
