@@ -32,12 +32,12 @@ class WidgetKind:
     @property
     def is_wide(self) -> bool:
         """Whether a new one takes the whole row."""
-        return self.draws in ("lines", "columns", "list", "board", "calendar")
+        return self.draws in ("lines", "columns", "list", "board", "calendar", "map")
 
     @property
     def has_query(self) -> bool:
         """Whether it shows the result of a data query."""
-        return self.draws in ("number", "lines", "columns", "shares", "points", "table")
+        return self.draws in ("number", "lines", "columns", "shares", "points", "table", "map")
 
 
 KINDS = {
@@ -89,6 +89,13 @@ KINDS = {
             N_("Table"),
             N_("Rows and columns of a data query"),
             "type:worklist.subtotals of:ticket by:[group,owner] query:(status:open) format:table",
+        ),
+        WidgetKind(
+            "map.geopoints",
+            "map",
+            N_("Map"),
+            N_("Records with a location as points on a grid"),
+            "type:worklist.geo.points series.places:(of:org point:location label:Organizations)",
         ),
         WidgetKind("worklist", "list", N_("List"), N_("The first records that a search finds")),
         WidgetKind("board", "board", N_("Board"), N_("Records as cards in columns, to move from one to the next")),

@@ -12,7 +12,7 @@ from console.http.visit import Visit
 from console.lists import lookup, worklist_columns
 from console.lists.worklist_columns import ListColumn
 from console.pages import worklists
-from console.pages.workspaces import board, chart_widgets, time_widgets
+from console.pages.workspaces import board, chart_widgets, map_widgets, time_widgets
 from console.pages.workspaces.drawing import (
     DrawingTime,
     filled,
@@ -170,6 +170,7 @@ _DRAWERS: dict[str, Drawer] = {
     "points": chart_widgets.points,
     "table": chart_widgets.table,
     "kata": chart_widgets.kata,
+    "map": map_widgets.points_on_map,
     "clock": time_widgets.clock,
     "countdown": time_widgets.countdown,
     "calendar": time_widgets.calendar,
