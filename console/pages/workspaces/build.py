@@ -13,9 +13,10 @@ from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
 from console.lists.lookup import LABEL
-from console.pages.workspaces import widgets
-from console.pages.workspaces.drawing import DrawingTime
+from console.pages.workspaces import tab_filters, widgets
+from console.pages.workspaces.drawing import Drawing
 from console.pages.workspaces.layouts import LAYOUTS, LISTS_TAB, layout_of, main_zone
+from console.pages.workspaces.tab_filters import TabFilters
 from console.pages.workspaces.widget_kinds import KINDS, PREFIX, WidgetKind, kind_of
 from server.errors import HelpdeskError, Invalid, NotFound, TimedOut
 from server.people import workspace_pages
@@ -162,20 +163,35 @@ def create_tab(visit: Visit) -> PageResponse:
 def show_tab(visit: Visit) -> PageResponse:
     """The form of a tab with what is on it. Raises NotFound, Forbidden."""
     tab = _editable(visit, TAB, visit.id)
-    return _tab_form(visit, tab, Form.from_values({"name": tab["name"], "layout": layout_of(tab)}))
+    params = tab["params"] if isinstance(tab["params"], dict) else {}
+    values = {"name": tab["name"], "layout": layout_of(tab), tab_filters.KATA: params.get(tab_filters.KATA)}
+    return _tab_form(visit, tab, Form.from_values(values))
 
 
-@page("POST", f"{BASE}/tabs/{{id}}")
+@page("POST", f"{BASE}/tabs/{{id}}", form_bytes=FORM_BYTES)
 def save_tab(visit: Visit) -> PageResponse:
-    """Saves name and layout of a tab."""
-    form, tab = Form.sent(visit.form, ("name", "layout")), _editable(visit, TAB, visit.id)
-    params = {**(tab["params"] or {}), "layout": form.get("layout") if form.get("layout") in LAYOUTS else ""}
+    """Saves name, layout and filters of a tab."""
+    form, tab = Form.sent(visit.form, ("name", "layout", tab_filters.KATA)), _editable(visit, TAB, visit.id)
+    params = {
+        **(tab["params"] or {}),
+        "layout": form.get("layout") if form.get("layout") in LAYOUTS else "",
+        tab_filters.KATA: form.get(tab_filters.KATA).replace("\r\n", "\n"),
+    }
     try:
+        _require_filters(params)
         records.update(visit.ctx, TAB, visit.id, {"name": form.text("name"), "params": params})
     except HelpdeskError as error:
         return _tab_form(visit, tab, form.refuse(error))
     visit.flash(_("{name} saved.", name=form.text("name")))
     return see(f"{BASE}/tabs/{visit.id}")
+
+
+def _require_filters(params: Mapping[str, Any]) -> None:
+    """Raises the mistake in the filters of a tab, at their field."""
+    try:
+        tab_filters.read(params)
+    except HelpdeskError as error:
+        raise Invalid(error.message, field=tab_filters.KATA) from error
 
 
 def _tab_form(visit: Visit, tab: Mapping[str, Any], form: Form) -> PageResponse:
@@ -348,7 +364,7 @@ def _store(
             "render_limit": form.text("rows") or "10",
             "render_sort": {},
         }
-        _try(visit, KINDS["worklist"], {"context": form.text("of"), "query": form.text("query")})
+        _try(visit, KINDS["worklist"], {"context": form.text("of"), "query": form.text("query")}, tab)
         return _write(visit, LIST, fields, tab, found)
     before = found["params"] if found is not None and isinstance(found["params"], dict) else {}
     params = dict(before)
@@ -374,7 +390,7 @@ def _store(
     elif kind is not None:
         params = {name: text for name, text in params.items() if name not in widgets.TEXT_KEYS}
         params["content"] = form.get("content")
-    _try(visit, kind, params)
+    _try(visit, kind, params, tab)
     fields = {"label": form.text("label"), "params": params, "width_units": form.text("width") or "4"}
     if form.text("zone"):
         fields["zone"] = form.text("zone")
@@ -394,13 +410,14 @@ def _write(
     records.create(visit.ctx, uri, {**fields, "tab_id": tab["id"], "pos": last})
 
 
-def _try(visit: Visit, kind: WidgetKind | None, params: Mapping[str, Any]) -> None:
-    """Raises the mistake in what a widget shows, at its field. One that is only slow has none."""
+def _try(visit: Visit, kind: WidgetKind | None, params: Mapping[str, Any], tab: Mapping[str, Any]) -> None:
+    """Raises the mistake in what a widget shows, at its field. One that is only slow has none. tab: where it goes,
+    whose filters have their usual values."""
     if kind is None or kind.draws in ("text", "html"):
         return
     widget = {"id": 0, "label": "", "params": params}
     try:
-        widgets.drawn(visit, kind, widget, DrawingTime(SECONDS))
+        widgets.drawn(visit, kind, widget, Drawing(SECONDS, TabFilters(visit, tab["params"]).values))
     except TimedOut:
         return
     except HelpdeskError as error:

@@ -14,7 +14,7 @@ from console.html.templates import fragment
 from console.http.visit import Visit
 from console.pages.start_figures import Tile
 from console.pages.workspaces.drawing import (
-    DrawingTime,
+    Drawing,
     muted,
     params_of,
     queried_table,
@@ -55,13 +55,13 @@ Widget = Mapping[str, Any]
 # -- numbers -----------------------------------------------------------------------------------------------------------
 
 
-def number(visit: Visit, kind: WidgetKind, widget: Widget, time_left: DrawingTime) -> tuple[Markup, bool]:
+def number(visit: Visit, kind: WidgetKind, widget: Widget, drawing: Drawing) -> tuple[Markup, bool]:
     """One number or several, each with the list behind it."""
     is_manual = text_param(widget, "datasource").endswith(MANUAL)
     if is_manual and not text_param(widget, "data_query"):
         value = _typed_number(visit, widget)
         return ui.tiles([Tile(str(widget["label"]), "chart", _number_text(visit, widget, value), "")]), True
-    table = queried_table(visit, widget, time_left)
+    table = queried_table(visit, widget, drawing)
     found = [(row[0].text, row[place], table.columns[place]) for row in table.rows for place in table.numbers[:1]]
     tiles = [
         Tile(
@@ -120,9 +120,9 @@ def _formatter(visit: Visit, format: str) -> Callable[[Any], str]:
 # -- charts ------------------------------------------------------------------------------------------------------------
 
 
-def over_axis(visit: Visit, kind: WidgetKind, widget: Widget, time_left: DrawingTime) -> tuple[Markup, bool]:
+def over_axis(visit: Visit, kind: WidgetKind, widget: Widget, drawing: Drawing) -> tuple[Markup, bool]:
     """Lines or columns, as the widget says; lines over time and columns for other things if it says nothing."""
-    result = query_result(visit, widget, time_left)
+    result = query_result(visit, widget, drawing)
     usual = LINES if kind.draws == "lines" else STACKED if result["_"].get("stacked") else COLUMNS
     return _over_axis(visit, widget, table_of(visit, result), _look(widget, usual))
 
@@ -177,10 +177,10 @@ def _place(visit: Visit, text: str) -> tuple[str, str]:
     return text, text if len(text) <= MAX_MARK_CHARS else f"{text[: MAX_MARK_CHARS - 1]}…"
 
 
-def shares(visit: Visit, kind: WidgetKind, widget: Widget, time_left: DrawingTime) -> tuple[Markup, bool]:
+def shares(visit: Visit, kind: WidgetKind, widget: Widget, drawing: Drawing) -> tuple[Markup, bool]:
     """A ring, a pie or bars, as the widget says; a ring if it says nothing."""
     look = text_param(widget, "chart_as") or text_param(widget, "style")
-    return _shares(visit, widget, queried_table(visit, widget, time_left), look or kind.looks[0][0])
+    return _shares(visit, widget, queried_table(visit, widget, drawing), look or kind.looks[0][0])
 
 
 def _shares(visit: Visit, widget: Widget, table: QueryTable, look: str) -> tuple[Markup, bool]:
@@ -209,9 +209,9 @@ def _shares(visit: Visit, widget: Widget, table: QueryTable, look: str) -> tuple
     return charts.rows(title, parts, format_value), True
 
 
-def points(visit: Visit, kind: WidgetKind, widget: Widget, time_left: DrawingTime) -> tuple[Markup, bool]:
+def points(visit: Visit, kind: WidgetKind, widget: Widget, drawing: Drawing) -> tuple[Markup, bool]:
     """A scatter chart."""
-    return _points(widget, query_result(visit, widget, time_left))
+    return _points(widget, query_result(visit, widget, drawing))
 
 
 def _points(widget: Widget, result: Mapping[str, Any]) -> tuple[Markup, bool]:
@@ -219,7 +219,7 @@ def _points(widget: Widget, result: Mapping[str, Any]) -> tuple[Markup, bool]:
     return (charts.points(str(widget["label"]), series), True) if series else (muted(_("Nothing was found.")), False)
 
 
-def kata(visit: Visit, kind: WidgetKind, widget: Widget, time_left: DrawingTime) -> tuple[Markup, bool]:
+def kata(visit: Visit, kind: WidgetKind, widget: Widget, drawing: Drawing) -> tuple[Markup, bool]:
     """A chart in KATA: each data query of its datasets, drawn by its format and by the type of the chart."""
     queries = _kata_queries(str(params_of(widget).get("datasets_kata") or ""))
     if not queries:
@@ -230,7 +230,7 @@ def kata(visit: Visit, kind: WidgetKind, widget: Widget, time_left: DrawingTime)
         label = str(widget["label"]) if len(queries) == 1 else f"{widget['label']}: {name}"
         params = {"data_query": query, "chart_as": look}
         one = {**widget, "id": f"{widget['id']}-{place}", "label": label, "params": params}
-        parts.append(_by_format(visit, one, query_result(visit, one, time_left)))
+        parts.append(_by_format(visit, one, query_result(visit, one, drawing)))
     return Markup("\n").join(html for html, _is_whole in parts), all(is_whole for _html, is_whole in parts)
 
 
@@ -272,9 +272,9 @@ def _by_format(visit: Visit, widget: Widget, result: Mapping[str, Any]) -> tuple
 # -- tables ------------------------------------------------------------------------------------------------------------
 
 
-def table(visit: Visit, kind: WidgetKind, widget: Widget, time_left: DrawingTime) -> tuple[Markup, bool]:
+def table(visit: Visit, kind: WidgetKind, widget: Widget, drawing: Drawing) -> tuple[Markup, bool]:
     """Rows and columns."""
-    found = queried_table(visit, widget, time_left)
+    found = queried_table(visit, widget, drawing)
     return (table_html(visit, widget, found) if found.rows else muted(_("Nothing was found."))), False
 
 

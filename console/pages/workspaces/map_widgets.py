@@ -10,7 +10,7 @@ from console.html import maps
 from console.html.maps import MAX_LATITUDE, MAX_LONGITUDE, MapPoint
 from console.http.visit import Visit
 from console.pages.workspaces.chart_widgets import table_html
-from console.pages.workspaces.drawing import DrawingTime, muted, params_of, query_result
+from console.pages.workspaces.drawing import Drawing, muted, params_of, query_result
 from console.pages.workspaces.query_table import table_of
 from console.pages.workspaces.widget_kinds import WidgetKind
 from server.errors import BadDataQuery
@@ -25,7 +25,7 @@ TITLE = "name"  # the property with the name of a point, unless a map in KATA na
 Widget = Mapping[str, Any]
 
 
-def points_on_map(visit: Visit, kind: WidgetKind, widget: Widget, time_left: DrawingTime) -> tuple[Markup, bool]:
+def points_on_map(visit: Visit, kind: WidgetKind, widget: Widget, drawing: Drawing) -> tuple[Markup, bool]:
     """The points of a widget on a grid. Raises BadDataQuery, BadQuery, KataSyntax, TimedOut."""
     settings = _map_in(_plain(parse(str(params_of(widget).get("map_kata") or "")).tree), "map")
     own = _map_in(settings, "points")
@@ -33,7 +33,7 @@ def points_on_map(visit: Visit, kind: WidgetKind, widget: Widget, time_left: Dra
     series: list[str] = []
     points: list[MapPoint] = []
     if str(params_of(widget).get("data_query") or "").strip():
-        result = query_result(visit, widget, time_left)
+        result = query_result(visit, widget, drawing)
         if result["_"]["format"] == "table":
             return table_html(visit, widget, table_of(visit, result)), False
         series, points = _queried(visit, result, title)

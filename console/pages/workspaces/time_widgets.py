@@ -12,7 +12,7 @@ from console.html.templates import fragment
 from console.http.visit import Visit
 from console.lists.lookup import found_at
 from console.pages.start_figures import Tile
-from console.pages.workspaces.drawing import DrawingTime, filled, filled_search, listed_type, text_param
+from console.pages.workspaces.drawing import Drawing, address_with, listed_type, rendered, rendered_search, text_param
 from console.pages.workspaces.widget_kinds import WidgetKind
 from server import locales, times
 from server.dataclass import dataclass
@@ -41,10 +41,10 @@ Widget = Mapping[str, Any]
 # -- clocks ------------------------------------------------------------------------------------------------------------
 
 
-def clock(visit: Visit, kind: WidgetKind, widget: Widget, time_left: DrawingTime) -> tuple[Markup, bool]:
+def clock(visit: Visit, kind: WidgetKind, widget: Widget, drawing: Drawing) -> tuple[Markup, bool]:
     """The time of the server in the zone of the widget, else in that of the worker. Scripts keep it current.
     Raises Invalid for an unknown zone."""
-    name = filled(visit, text_param(widget, "timezone"))
+    name = rendered(visit, text_param(widget, "timezone"), drawing)
     try:
         zone = times.zone(name) if name else visit.ctx.tz
     except Invalid as error:
@@ -64,7 +64,7 @@ def clock(visit: Visit, kind: WidgetKind, widget: Widget, time_left: DrawingTime
     return Markup(html), False
 
 
-def countdown(visit: Visit, kind: WidgetKind, widget: Widget, time_left: DrawingTime) -> tuple[Markup, bool]:
+def countdown(visit: Visit, kind: WidgetKind, widget: Widget, drawing: Drawing) -> tuple[Markup, bool]:
     """How long it is until a time. Raises Invalid for one that cannot be read."""
     text = text_param(widget, "target_timestamp")
     if not text:
@@ -107,9 +107,9 @@ class CalendarDay:
         return self.entries if len(self.entries) <= MAX_SHOWN + 1 else self.entries[:MAX_SHOWN]
 
 
-def calendar(visit: Visit, kind: WidgetKind, widget: Widget, time_left: DrawingTime) -> tuple[Markup, bool]:
+def calendar(visit: Visit, kind: WidgetKind, widget: Widget, drawing: Drawing) -> tuple[Markup, bool]:
     """A month of a calendar, or of records by one of their dates. Raises NotFound, Forbidden, Invalid, BadQuery."""
-    id, context = filled(visit, text_param(widget, "calendar_id")), text_param(widget, "context")
+    id, context = rendered(visit, text_param(widget, "calendar_id"), drawing).strip(), text_param(widget, "context")
     zone, begins_monday, path = visit.ctx.tz, locales.of(visit.language).order != "mdy", ""
     if is_whole(id, 12):
         found = records.retrieve(visit.ctx, "calendar", int(id), "scope")
@@ -126,9 +126,9 @@ def calendar(visit: Visit, kind: WidgetKind, widget: Widget, time_left: DrawingT
     weeks = [[datetime.fromtimestamp(at, zone).date() for at, _day, _is_other in week] for week in month.weeks]
     edges = (weeks[0][0], weeks[-1][-1])
     if is_whole(id, 12):
-        entries = _events(visit, int(id), edges, zone, time_left)
+        entries = _events(visit, int(id), edges, zone, drawing)
     else:
-        entries, path = _dated_records(visit, widget, context, edges, zone, time_left)
+        entries, path = _dated_records(visit, widget, context, edges, zone, drawing)
     days = [
         CalendarDay(day.day, ui.day(visit, day)[0], day == today, day.month != first.month, entries.get(day, []))
         for week in weeks
@@ -162,17 +162,15 @@ def _month_name(day: date) -> str:
 
 
 def _address(visit: Visit, name: str, day: date | None, widget: Widget) -> str:
-    """This page with another month, as a relative address: it stays on the page that asked for the widget."""
-    query = visit.address(**{name: f"{day:%Y-%m}" if day else ""}).partition("?")[2]
-    return f"?{query}#widget{widget['id']}"
+    return f"{address_with(visit, name, f'{day:%Y-%m}' if day else '')}#widget{widget['id']}"
 
 
 def _events(
-    visit: Visit, id: int, edges: tuple[date, date], zone: tzinfo, time_left: DrawingTime
+    visit: Visit, id: int, edges: tuple[date, date], zone: tzinfo, drawing: Drawing
 ) -> dict[date, list[CalendarEntry]]:
     """The events of a calendar by day."""
     q = f'type:calendar.events calendar:(id:{id}) from:"{edges[0]}" to:"{edges[1]}" timezone:"{zone}"'
-    found = evaluate(visit.ctx, q, {}, time_left.left)["data"]["events"]
+    found = evaluate(visit.ctx, q, {}, drawing.left)["data"]["events"]
     return {
         datetime.fromtimestamp(int(midnight), zone).date(): [
             _event(visit, each, int(midnight), zone) for each in events
@@ -193,16 +191,16 @@ def _clock(visit: Visit, at: int, zone: tzinfo) -> str:
 
 
 def _dated_records(
-    visit: Visit, widget: Widget, context: str, edges: tuple[date, date], zone: tzinfo, time_left: DrawingTime
+    visit: Visit, widget: Widget, context: str, edges: tuple[date, date], zone: tzinfo, drawing: Drawing
 ) -> tuple[dict[date, list[CalendarEntry]], str]:
     """The records that a search finds, by the day of one of their dates, and the path of their list."""
     record_type = listed_type(visit, context)
     key, filter = _date_field(record_type, text_param(widget, "date_field"))
-    query = filled_search(visit, widget)
+    query = rendered_search(visit, widget, drawing)
     q = sorted_query(
         "", filter, f"({query})" if " OR " in query else query, f'{filter}:"{edges[0]} to {edges[1]} 23:59:59"'
     )
-    found = records.search(visit.ctx, record_type.uri, SearchRequest(q, MAX_RECORDS, 1, LABEL, seconds=time_left.left))
+    found = records.search(visit.ctx, record_type.uri, SearchRequest(q, MAX_RECORDS, 1, LABEL, seconds=drawing.left))
     entries: dict[date, list[CalendarEntry]] = {}
     is_tickets = record_type.uri == "ticket"
     for row in found["results"]:

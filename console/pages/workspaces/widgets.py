@@ -14,12 +14,13 @@ from console.lists.worklist_columns import ListColumn
 from console.pages import worklists
 from console.pages.workspaces import board, chart_widgets, map_widgets, time_widgets
 from console.pages.workspaces.drawing import (
-    DrawingTime,
+    Drawing,
     filled,
-    filled_search,
     listed_type,
     muted,
     params_of,
+    rendered,
+    rendered_search,
     wrong,
 )
 from console.pages.workspaces.widget_kinds import WidgetKind, kind_of
@@ -45,7 +46,7 @@ SUBJECT = ListColumn(
 )
 
 
-Drawer = Callable[[Visit, WidgetKind, Mapping[str, Any], DrawingTime], tuple[Markup, bool]]
+Drawer = Callable[[Visit, WidgetKind, Mapping[str, Any], Drawing], tuple[Markup, bool]]
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ class Drawn:
     path: str = ""
 
 
-def draw(visit: Visit, widget: Mapping[str, Any], time_left: DrawingTime) -> Drawn:
+def draw(visit: Visit, widget: Mapping[str, Any], drawing: Drawing) -> Drawn:
     """One widget. What is wrong with it is said in its place."""
     label = str(widget["label"])
     id, width = f"widget{widget['id']}", min(max(int(widget["width_units"] or 4), 1), 4)
@@ -70,39 +71,39 @@ def draw(visit: Visit, widget: Mapping[str, Any], time_left: DrawingTime) -> Dra
     if kind is None:
         text = _("Widgets of the kind {kind} are not drawn here.", kind=str(widget["extension_id"]))
         return Drawn(id, label, width, muted(text))
-    path = f"{SHOWN}/widgets/{widget['id']}"
-    if time_left.is_spent:
+    path = visit.with_query(f"{SHOWN}/widgets/{widget['id']}")
+    if drawing.is_spent:
         return Drawn(id, label, width, Markup(), path=path)
     try:
-        html, is_whole = drawn(visit, kind, widget, time_left)
+        html, is_whole = drawn(visit, kind, widget, drawing)
     except HelpdeskError as error:
-        is_late = isinstance(error, TimedOut) and time_left.left is not None
+        is_late = isinstance(error, TimedOut) and drawing.left is not None
         return Drawn(id, label, width, Markup() if is_late else wrong(error), path=path if is_late else "")
     return Drawn(id, label, width, html, is_whole)
 
 
-def drawn(visit: Visit, kind: WidgetKind, widget: Mapping[str, Any], time_left: DrawingTime) -> tuple[Markup, bool]:
+def drawn(visit: Visit, kind: WidgetKind, widget: Mapping[str, Any], drawing: Drawing) -> tuple[Markup, bool]:
     """The HTML of a widget, and whether it has a heading and a frame of its own. Raises the errors of its query."""
-    return _DRAWERS[kind.draws](visit, kind, widget, time_left)
+    return _DRAWERS[kind.draws](visit, kind, widget, drawing)
 
 
-def draw_list(visit: Visit, found: Mapping[str, Any], time_left: DrawingTime) -> Drawn:
+def draw_list(visit: Visit, found: Mapping[str, Any], drawing: Drawing) -> Drawn:
     """One list of a tab of lists."""
     id, label, path = f"list{found['id']}", str(found["name"]), f"{SHOWN}/lists/{found['id']}"
-    if time_left.is_spent:
+    if drawing.is_spent:
         return Drawn(id, label, 4, Markup(), path=path)
     columns = found.get("columns")
     try:
         html = _records_of(
             visit,
             str(found["context"]),
-            list_query(found),
+            rendered(visit, list_query(found), drawing),
             columns if isinstance(columns, list) else [],
             found["render_limit"],
-            time_left,
+            drawing,
         )
     except HelpdeskError as error:
-        is_late = isinstance(error, TimedOut) and time_left.left is not None
+        is_late = isinstance(error, TimedOut) and drawing.left is not None
         return Drawn(id, label, 4, Markup() if is_late else wrong(error), path=path if is_late else "")
     return Drawn(id, label, 4, html)
 
@@ -120,45 +121,46 @@ def source_of(widget: Mapping[str, Any]) -> str:
     return next((str(params[name]) for name in TEXT_KEYS if params.get(name)), "")
 
 
-def text_of(visit: Visit, widget: Mapping[str, Any]) -> str:
-    """The text of a widget as clean HTML, for a frame. Raises NotFound for a widget without one."""
+def text_of(visit: Visit, widget: Mapping[str, Any], values: Mapping[str, Any]) -> str:
+    """The text of a widget as clean HTML, for a frame. values: of the filters of its tab. Raises NotFound for a widget
+    without one."""
     kind = kind_of(str(widget["extension_id"]))
     if kind is None or kind.draws not in ("text", "html"):
         raise NotFound(_("The widget has no text."))
     source = source_of(widget)
     is_html = kind.draws == "html"
-    text = filled(visit, source, is_html=is_html)
+    text = filled(visit, source, values, is_html=is_html)
     return clean_html(text) if is_html else markdown_to_html(text)
 
 
 # -- kinds -------------------------------------------------------------------------------------------------------------
 
 
-def _list(visit: Visit, kind: WidgetKind, widget: Mapping[str, Any], time_left: DrawingTime) -> tuple[Markup, bool]:
+def _list(visit: Visit, kind: WidgetKind, widget: Mapping[str, Any], drawing: Drawing) -> tuple[Markup, bool]:
     params = params_of(widget)
     columns = params.get("columns")
     limit = str(params.get("render_limit") or "")
     return _records_of(
         visit,
         str(params.get("context") or ""),
-        filled_search(visit, widget),
+        rendered_search(visit, widget, drawing),
         columns if isinstance(columns, list) else [],
         int(limit) if is_whole(limit, 3) else 10,
-        time_left,
+        drawing,
     ), False
 
 
-def _board(visit: Visit, kind: WidgetKind, widget: Mapping[str, Any], time_left: DrawingTime) -> tuple[Markup, bool]:
+def _board(visit: Visit, kind: WidgetKind, widget: Mapping[str, Any], drawing: Drawing) -> tuple[Markup, bool]:
     params = params_of(widget)
     record_type = listed_type(visit, str(params.get("context") or ""))
-    query = filled_search(visit, widget)
-    return board.board(visit, widget, record_type, query, str(params.get("field") or ""), time_left.left), False
+    query = rendered_search(visit, widget, drawing)
+    return board.board(visit, widget, record_type, query, str(params.get("field") or ""), drawing.left), False
 
 
-def _framed(visit: Visit, kind: WidgetKind, widget: Mapping[str, Any], time_left: DrawingTime) -> tuple[Markup, bool]:
+def _framed(visit: Visit, kind: WidgetKind, widget: Mapping[str, Any], drawing: Drawing) -> tuple[Markup, bool]:
     if not source_of(widget).strip():
         return muted(_("There is no text yet.")), False
-    source = f"{SHOWN}/texts/{widget['id']}"
+    source = visit.with_query(f"{SHOWN}/texts/{widget['id']}")
     return Markup(fragment("parts/widget_text.html", label=str(widget["label"]), source=source)), False
 
 
@@ -185,7 +187,7 @@ _DRAWERS: dict[str, Drawer] = {
 
 
 def _records_of(
-    visit: Visit, context: str, query: str, names: Sequence[object], limit: int, time_left: DrawingTime
+    visit: Visit, context: str, query: str, names: Sequence[object], limit: int, drawing: Drawing
 ) -> Markup:
     """The first records that a search finds, with the way to all of them. Raises NotFound, BadQuery."""
     record_type = listed_type(visit, context)
@@ -193,7 +195,7 @@ def _records_of(
     columns = _list_columns(visit, record_type, names, (SUBJECT,) if is_tickets else ())
     expand = ",".join(filter(None, (LABEL, *(each.expand for each in columns))))
     query = sorted_query(inbox.SORT if is_tickets else "", "", query)
-    request = SearchRequest(query, min(max(limit, 1), MAX_LIST_ROWS), 1, expand, seconds=time_left.left)
+    request = SearchRequest(query, min(max(limit, 1), MAX_LIST_ROWS), 1, expand, seconds=drawing.left)
     found = records.search(visit.ctx, record_type.uri, request)
     rows = found["results"][:MAX_LIST_ROWS]  # the query may name another limit
     return Markup(
