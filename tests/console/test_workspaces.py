@@ -309,14 +309,14 @@ def test_datasets_in_kata_are_edited(signed_in: Visitor, nora: Api, everything: 
     [found] = nora.search("workspace_widget", 'name:"KATA"').ok()["results"]
     edit = f"/workspaces/widgets/{found['id']}"
     assert "dataQuery/opened:" in signed_in.get(edit).text
-    fields = {"label": "KATA", "width": "2", "datasets_kata": "dataQuery/x:\n  query: type:nothing\n"}
+    fields = {"label": "KATA", "width": "2", "kata": "dataQuery/x:\n  query: type:nothing\n"}
     wrong = signed_in.send(edit, fields)
-    assert wrong.status_code == 422 and 'id="datasets_kata-error"' in wrong.text
-    right = fields | {"datasets_kata": dashboards.KATA.replace("opened", "made")}
+    assert wrong.status_code == 422 and 'id="kata-error"' in wrong.text
+    right = fields | {"kata": dashboards.KATA.replace("opened", "made")}
     assert signed_in.send(edit, right).status_code == 303
     params = nora.record("workspace_widget", found["id"]).ok()["params"]
     assert "dataQuery/made:" in params["datasets_kata"] and params["chart_kata"].startswith("data:")
-    signed_in.send(edit, fields | {"datasets_kata": dashboards.KATA})
+    signed_in.send(edit, fields | {"kata": dashboards.KATA})
 
 
 def test_only_those_who_may_change_a_page_build_on_it(nora: Api) -> None:

@@ -16,9 +16,10 @@ from console.lists.lookup import LABEL
 from console.pages.workspaces import tab_filters, widgets
 from console.pages.workspaces.drawing import Drawing
 from console.pages.workspaces.layouts import LAYOUTS, LISTS_TAB, layout_of, main_zone
+from console.pages.workspaces.record_widgets import property_names
 from console.pages.workspaces.tab_filters import TabFilters
 from console.pages.workspaces.widget_kinds import KINDS, PREFIX, WidgetKind, kind_of
-from server.errors import HelpdeskError, Invalid, NotFound, TimedOut
+from server.errors import HelpdeskError, Invalid, KataSyntax, NotFound, TimedOut
 from server.people import workspace_pages
 from server.people.owner_choices import own, owner_choices, owner_label
 from server.people.workspace_pages import BASE, LIST, SHOWN, TAB, URI, WIDGET, WorkspaceTabLink
@@ -44,8 +45,8 @@ ZONE_LABELS = {
 }
 WIDTHS = (("4", N_("Whole row")), ("3", N_("Three quarters")), ("2", N_("Half")), ("1", N_("A quarter")))
 FIELDS = (
-    *("tab", "kind", "label", "data_query", "datasets_kata", "of", "query", "field", "columns", "rows"),
-    *("content", "width", "zone", "chart_as", "timezone", "target", "calendar", "date"),
+    *("tab", "kind", "label", "data_query", "of", "query", "field", "columns", "rows"),
+    *("content", "width", "zone", "chart_as", "timezone", "target", "calendar", "date", "record", "kata"),
 )
 # The parameters of kinds that have a field for each: {what draws it: {field: parameter}}.
 PARAMETERS = {
@@ -53,6 +54,7 @@ PARAMETERS = {
     "calendar": {"calendar": "calendar_id", "of": "context", "query": "query_required", "date": "date_field"},
     "clock": {"timezone": "timezone"},
     "countdown": {"target": "target_timestamp"},
+    "record": {"of": "context", "record": "context_id", "columns": "properties"},
 }
 FORM_BYTES = 256 * 1024
 MAX_CALENDARS = 200  # to choose from
@@ -291,17 +293,17 @@ def show_widget(visit: Visit) -> PageResponse:
             "data_query": params.get("data_query"),
             "of": _uri(visit, params.get("context")),
             "zone": widget["zone"],
-            "columns": ", ".join(map(str, columns)) if isinstance(columns, list) else "",
+            "columns": ", ".join(property_names(params.get("properties") or columns)),
             "width": widget["width_units"],
             "rows": params.get("render_limit") or "10",
             "field": params.get("field"),
             "content": widgets.source_of(widget),
-            "datasets_kata": params.get("datasets_kata"),
+            "kata": params.get(kind.kata) if kind and kind.kata else "",
             "chart_as": params.get("chart_as"),
         }
     )
     for name, parameter in PARAMETERS.get(kind.draws if kind else "", {}).items():
-        if name not in ("of", "query"):
+        if name not in ("of", "query", "columns"):
             form.values[name] = str(params.get(parameter) or "")
     return _widget_form(visit, form, kind, widget=widget)
 
@@ -385,11 +387,11 @@ def _store(
         params |= {parameter: form.text(name) for name, parameter in own.items()}
         if "query" in own:
             params["query"] = ""
-    elif kind is not None and kind.draws == "kata":
-        params["datasets_kata"] = form.get("datasets_kata").replace("\r\n", "\n")
-    elif kind is not None:
+    elif kind is not None and kind.draws in ("text", "html"):
         params = {name: text for name, text in params.items() if name not in widgets.TEXT_KEYS}
         params["content"] = form.get("content")
+    if kind is not None and kind.kata:
+        params[kind.kata] = form.get("kata").replace("\r\n", "\n")
     _try(visit, kind, params, tab)
     fields = {"label": form.text("label"), "params": params, "width_units": form.text("width") or "4"}
     if form.text("zone"):
@@ -421,7 +423,8 @@ def _try(visit: Visit, kind: WidgetKind | None, params: Mapping[str, Any], tab: 
     except TimedOut:
         return
     except HelpdeskError as error:
-        named = "datasets_kata" if kind.draws == "kata" else "data_query" if kind.has_query else "query"
+        is_kata = kind.draws == "kata" or (bool(kind.kata) and isinstance(error, KataSyntax))
+        named = "kata" if is_kata else "data_query" if kind.has_query else "query"
         if error.details.get("field") in PARAMETERS.get(kind.draws, {}):
             named = str(error.details["field"])
         raise Invalid(error.message, field=named) from error

@@ -269,6 +269,32 @@ def _by_format(visit: Visit, widget: Widget, result: Mapping[str, Any]) -> tuple
     return (table_html(visit, widget, table) if table.rows else muted(_("Nothing was found."))), False
 
 
+def blocks(visit: Visit, kind: WidgetKind, widget: Widget, drawing: Drawing) -> tuple[Markup, bool]:
+    """The free hours of calendars by day. Raises BadDataQuery for another query than of availability."""
+    result = query_result(visit, widget, drawing)
+    if result["_"]["type"] != "calendar.availability":
+        raise BadDataQuery(_("free time needs type:calendar.availability"))
+    minutes: dict[str, float] = {}
+    for row in result["data"]:
+        day = str(row["date"])[:10]
+        minutes[day] = minutes.get(day, 0) + row["value"]
+    rows = [[TableCell(day), TableCell("", round(free / 60, 2))] for day, free in minutes.items()]
+    columns = [TableColumn(_("Day")), TableColumn(_("Free hours"), is_number=True)]
+    return _over_axis(visit, widget, QueryTable(columns, rows), COLUMNS)
+
+
+def old(visit: Visit, kind: WidgetKind, widget: Widget, drawing: Drawing) -> tuple[Markup, bool]:
+    """A chart of a former version, by its data query. Raises BadDataQuery for one with another source."""
+    source = text_param(widget, "datasource").rpartition(".datasource.")[2]
+    if source and not text_param(widget, "data_query"):
+        text = _("the source '{source}' of a former version cannot be read; write a data query", source=source[:60])
+        raise BadDataQuery(text)
+    look = text_param(widget, "chart_as") or {"bar": "bar", "line": "line"}.get(text_param(widget, "chart_type"), "")
+    return _by_format(
+        visit, {**widget, "params": {**params_of(widget), "chart_as": look}}, query_result(visit, widget, drawing)
+    )
+
+
 # -- tables ------------------------------------------------------------------------------------------------------------
 
 

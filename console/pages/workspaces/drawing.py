@@ -84,9 +84,17 @@ def rendered(visit: Visit, text: str, drawing: Drawing) -> str:
     template = compile_template(text)
     unset = [name for name in template.names.read if name not in drawing.values][:MAX_NAMES]
     others = {name: filled(visit, f"{{{{{name}}}}}", {}) for name in unset}
+    return _rendered(visit, text, {**others, **drawing.values})
+
+
+def rendered_row(visit: Visit, text: str, row: Mapping[str, Any]) -> str:
+    """A template with the values of a row. Raises TemplateFailed, BudgetSpent."""
+    return _rendered(visit, text, row) if _TEMPLATE.search(text) else text
+
+
+def _rendered(visit: Visit, text: str, values: Mapping[str, Any]) -> str:
     budget = Budget(MAX_TEMPLATE_STEPS, MAX_TEMPLATE_BYTES, time.monotonic() + MAX_TEMPLATE_SECONDS)
-    around = Surroundings(str(visit.ctx.tz), visit.now)
-    return template.render({**others, **drawing.values}, budget, around)
+    return compile_template(text).render(values, budget, Surroundings(str(visit.ctx.tz), visit.now))
 
 
 def rendered_search(visit: Visit, widget: Mapping[str, Any], drawing: Drawing) -> str:

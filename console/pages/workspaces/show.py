@@ -124,6 +124,7 @@ def _alone(visit: Visit, uri: str, drawn: Drawn, record: Mapping[str, Any]) -> P
         "workspace_widget.html",
         widget=drawn,
         tab=record["tab_name"],
+        may_edit=records.may(visit.ctx, uri, "update", visit.id),
         back=f"{SHOWN}/{record['tab_page_id']}?tab={record['tab_id']}",
         sample=Sample("GET", f"/rest/records/{uri}/{visit.id}.json"),
     )

@@ -14,13 +14,20 @@ _OVER_TIME = (
     ("bar_stacked", N_("Stacked columns")),
 )
 _SHARES = ((DONUT, N_("Ring")), (PIE, N_("Pie")), (BARS, N_("Bars, the longest first")))
+_WITH_QUERY = ("number", "lines", "columns", "shares", "points", "table", "map", "sheet", "blocks", "old")
+_NO_INTERACTIONS = N_("Forms of automations do not run on pages here. This widget offers:")
+_NO_AUTOMATIONS = N_(
+    "What an automation or a bot renders is not shown on pages: it would run with the rights of the worker who looks "
+    "at the page."
+)
 
 
 @dataclass(frozen=True)
 class WidgetKind:
     """A kind. name: the last part of its extension id. draws: the key of what draws it in widgets.py. about: what it
     shows, for those who choose one; "" for a kind that packages bring and forms do not offer. example: a data query for
-    it. looks: the values of its parameter `chart_as` with their names, the usual one first."""
+    it. looks: values of its parameter `chart_as` with their names, the usual one first. kata: its parameter in KATA.
+    missing: why it is not drawn."""
 
     name: str
     draws: str
@@ -28,6 +35,8 @@ class WidgetKind:
     about: Words = ""
     example: str = ""
     looks: tuple[tuple[str, Words], ...] = ()
+    kata: str = ""
+    missing: Words = ""
 
     @property
     def is_wide(self) -> bool:
@@ -37,7 +46,18 @@ class WidgetKind:
     @property
     def has_query(self) -> bool:
         """Whether it shows the result of a data query."""
-        return self.draws in ("number", "lines", "columns", "shares", "points", "table", "map")
+        return self.draws in (
+            "number",
+            "lines",
+            "columns",
+            "shares",
+            "points",
+            "table",
+            "map",
+            "sheet",
+            "blocks",
+            "old",
+        )
 
 
 KINDS = {
@@ -96,18 +116,39 @@ KINDS = {
             N_("Map"),
             N_("Records with a location as points on a grid"),
             "type:worklist.geo.points series.places:(of:org point:location label:Organizations)",
+            kata="map_kata",
         ),
         WidgetKind("worklist", "list", N_("List"), N_("The first records that a search finds")),
         WidgetKind("board", "board", N_("Board"), N_("Records as cards in columns, to move from one to the next")),
         WidgetKind("calendar", "calendar", N_("Calendar"), N_("A month of a calendar, or of records by a date")),
         WidgetKind("clock", "clock", N_("Clock"), N_("The time in a place")),
         WidgetKind("countdown", "countdown", N_("Countdown"), N_("How long it is until a time")),
+        WidgetKind("record.fields", "record", N_("Record"), N_("Fields of one record")),
         WidgetKind("markdown", "text", N_("Text"), N_("Instructions or links, in Markdown")),
         WidgetKind("custom_html", "html", N_("HTML")),
         WidgetKind("html", "html", N_("HTML")),
-        WidgetKind("chart.kata", "kata", N_("Chart in KATA")),
+        WidgetKind("chart.kata", "kata", N_("Chart in KATA"), kata="datasets_kata"),
+        WidgetKind("chart.timeblocks", "blocks", N_("Free time")),
+        WidgetKind("chart", "old", N_("Chart over time"), looks=_OVER_TIME),
+        WidgetKind("pie_chart", "old", N_("Shares"), looks=_SHARES),
+        WidgetKind("scatterplot", "old", N_("Scatter chart")),
+        WidgetKind(
+            "form_interaction",
+            "interactions",
+            N_("Forms of automations"),
+            kata="interactions_kata",
+            missing=_NO_INTERACTIONS,
+        ),
+        WidgetKind("automation", "interactions", N_("Automation"), kata="automations_kata", missing=_NO_AUTOMATIONS),
+        WidgetKind("bot", "missing", N_("Bot"), missing=_NO_AUTOMATIONS),
+        WidgetKind(
+            "behavior.tree",
+            "missing",
+            N_("Behavior"),
+            missing=N_("The tree of a behavior is not drawn on pages. It is on the page of the behavior."),
+        ),
         WidgetKind("gauge", "number", N_("Number")),
-        WidgetKind("sheet", "table", N_("Table")),
+        WidgetKind("sheet", "sheet", N_("Sheet"), kata="sheet_kata"),
         WidgetKind("subtotals", "shares", N_("Shares"), looks=_SHARES[::-1]),
     )
 }

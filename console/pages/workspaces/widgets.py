@@ -12,7 +12,7 @@ from console.http.visit import Visit
 from console.lists import lookup, worklist_columns
 from console.lists.worklist_columns import ListColumn
 from console.pages import worklists
-from console.pages.workspaces import board, chart_widgets, map_widgets, time_widgets
+from console.pages.workspaces import board, chart_widgets, map_widgets, record_widgets, time_widgets
 from console.pages.workspaces.drawing import (
     Drawing,
     filled,
@@ -29,7 +29,7 @@ from server.dataclass import dataclass
 from server.digits import is_whole
 from server.errors import HelpdeskError, NotFound, TimedOut
 from server.markup import clean_html, markdown_to_html
-from server.people.workspace_pages import SHOWN
+from server.people.workspace_pages import BASE, SHOWN
 from server.record_types.record_type import RecordType
 from server.record_types.shared import paths
 from server.records import records
@@ -53,7 +53,7 @@ Drawer = Callable[[Visit, WidgetKind, Mapping[str, Any], Drawing], tuple[Markup,
 class Drawn:
     """A widget or a list as it is shown. id: of its element. width: in quarters of the row. html: what is inside of it.
     is_whole: whether html has a heading and a frame of its own. path: of the page of the widget alone, for one that is
-    not drawn yet."""
+    not drawn yet. settings: of its form, for one that shows nothing."""
 
     id: str
     label: str
@@ -61,6 +61,7 @@ class Drawn:
     html: Markup
     is_whole: bool = False
     path: str = ""
+    settings: str = ""
 
 
 def draw(visit: Visit, widget: Mapping[str, Any], drawing: Drawing) -> Drawn:
@@ -70,16 +71,18 @@ def draw(visit: Visit, widget: Mapping[str, Any], drawing: Drawing) -> Drawn:
     kind = kind_of(str(widget["extension_id"]))
     if kind is None:
         text = _("Widgets of the kind {kind} are not drawn here.", kind=str(widget["extension_id"]))
-        return Drawn(id, label, width, muted(text))
+        return Drawn(id, label, width, muted(text), settings=f"{BASE}/widgets/{widget['id']}")
     path = visit.with_query(f"{SHOWN}/widgets/{widget['id']}")
     if drawing.is_spent:
         return Drawn(id, label, width, Markup(), path=path)
+    settings = f"{BASE}/widgets/{widget['id']}"
     try:
         html, is_whole = drawn(visit, kind, widget, drawing)
     except HelpdeskError as error:
-        is_late = isinstance(error, TimedOut) and drawing.left is not None
-        return Drawn(id, label, width, Markup() if is_late else wrong(error), path=path if is_late else "")
-    return Drawn(id, label, width, html, is_whole)
+        if isinstance(error, TimedOut) and drawing.left is not None:
+            return Drawn(id, label, width, Markup(), path=path)
+        return Drawn(id, label, width, wrong(error), settings=settings)
+    return Drawn(id, label, width, html, is_whole, settings=settings if kind.missing else "")
 
 
 def drawn(visit: Visit, kind: WidgetKind, widget: Mapping[str, Any], drawing: Drawing) -> tuple[Markup, bool]:
@@ -173,6 +176,12 @@ _DRAWERS: dict[str, Drawer] = {
     "table": chart_widgets.table,
     "kata": chart_widgets.kata,
     "map": map_widgets.points_on_map,
+    "blocks": chart_widgets.blocks,
+    "old": chart_widgets.old,
+    "sheet": record_widgets.sheet,
+    "record": record_widgets.fields,
+    "interactions": record_widgets.interactions,
+    "missing": record_widgets.missing,
     "clock": time_widgets.clock,
     "countdown": time_widgets.countdown,
     "calendar": time_widgets.calendar,
