@@ -13,7 +13,7 @@ from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
 from console.lists.lookup import LABEL
-from console.pages.workspaces import tab_filters, widgets
+from console.pages.workspaces import list_widgets, tab_filters, widgets
 from console.pages.workspaces.drawing import Drawing
 from console.pages.workspaces.layouts import LAYOUTS, LISTS_TAB, layout_of, main_zone
 from console.pages.workspaces.record_widgets import property_names
@@ -327,7 +327,7 @@ def show_list(visit: Visit) -> PageResponse:
             "kind": "worklist",
             "label": found["name"],
             "of": _uri(visit, found["context"]),
-            "query": widgets.list_query(found),
+            "query": list_widgets.list_query(visit, found),
             "rows": found["render_limit"],
             "columns": ", ".join(map(str, columns)) if isinstance(columns, list) else "",
         }

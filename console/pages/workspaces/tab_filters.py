@@ -81,7 +81,8 @@ class TabFilters:
         usual, name = settings.get("default"), PREFIX + key
         if kind in (PICKLIST, CHOOSER):
             is_several = _is_yes(params.get("multiple")) if kind == PICKLIST else not _is_yes(params.get("single"))
-            chosen = [text[:MAX_TEXT_CHARS] for text in self._chosen(visit, name, usual)][:MAX_OPTIONS]
+            texts = self._chosen(visit, name, usual, may_be_unticked=is_several)
+            chosen = [text[:MAX_TEXT_CHARS] for text in texts][:MAX_OPTIONS]
             options: tuple[Option, ...] = tuple(_options(params.get("options"))[:MAX_OPTIONS])
             found = None
             if kind == CHOOSER:
@@ -104,13 +105,14 @@ class TabFilters:
         presets = _presets(params.get("presets")) or USUAL_RANGES if kind == DATES else ()
         self.all.append(TabFilter(kind, key, label, presets=tuple(presets)))
 
-    def _chosen(self, visit: Visit, name: str, usual: object) -> list[str]:
-        """The texts of the address, else the usual ones. In a submitted form, a missing field means none."""
+    def _chosen(self, visit: Visit, name: str, usual: object, *, may_be_unticked: bool = False) -> list[str]:
+        """The texts of the address, else the usual ones. may_be_unticked: whether a submitted form leaves the field out
+        if nothing is chosen."""
         try:
             texts = visit.query.text_list(name)
         except HelpdeskError:  # an address that no form of ours has
             texts = []
-        if texts or self._is_sent or name in visit.query:
+        if texts or name in visit.query or (self._is_sent and may_be_unticked):
             return texts
         return [str(each) for each in usual] if isinstance(usual, list) else [str(usual)] if usual else []
 

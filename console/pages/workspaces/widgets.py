@@ -1,51 +1,32 @@
 """Draws the widgets and lists of a tab, each by itself, with the rights of the worker who looks at them. What they hold
 was written by others: it is escaped, and their texts are cleaned and shown in a frame."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from markupsafe import Markup
 
-from console.html import ui
 from console.html.templates import fragment
 from console.http.visit import Visit
-from console.lists import lookup, worklist_columns
-from console.lists.worklist_columns import ListColumn
-from console.pages import worklists
-from console.pages.workspaces import board, chart_widgets, map_widgets, record_widgets, time_widgets
+from console.pages.workspaces import board, chart_widgets, list_widgets, map_widgets, record_widgets, time_widgets
 from console.pages.workspaces.drawing import (
     Drawing,
     filled,
     listed_type,
     muted,
     params_of,
-    rendered,
     rendered_search,
     wrong,
 )
 from console.pages.workspaces.widget_kinds import WidgetKind, kind_of
-from console.tickets import inbox
 from server.dataclass import dataclass
-from server.digits import is_whole
 from server.errors import HelpdeskError, NotFound, TimedOut
 from server.markup import clean_html, markdown_to_html
 from server.people.workspace_pages import BASE, SHOWN
-from server.record_types.record_type import RecordType
-from server.record_types.shared import paths
-from server.records import records
-from server.records.records import LABEL, SearchRequest
-from server.search.query_texts import sorted_query
-from server.translation import N_, _, shown
+from server.translation import _
 
 PAGE_SECONDS = 1.5  # for all widgets of a page; the others are loaded one by one
 TEXT_KEYS = ("content", "template", "text")  # parameters with a text; packages of several versions name it differently
-MAX_LIST_ROWS = 25
-MAX_LIST_COLUMNS = 6
-SUBJECT = ListColumn(
-    LABEL, N_("Ticket"), lambda visit, row, more: ui.link(paths.ticket(row["mask"]), row["subject"]), kind="main"
-)
-
-
 Drawer = Callable[[Visit, WidgetKind, Mapping[str, Any], Drawing], tuple[Markup, bool]]
 
 
@@ -92,30 +73,16 @@ def drawn(visit: Visit, kind: WidgetKind, widget: Mapping[str, Any], drawing: Dr
 
 def draw_list(visit: Visit, found: Mapping[str, Any], drawing: Drawing) -> Drawn:
     """One list of a tab of lists."""
-    id, label, path = f"list{found['id']}", str(found["name"]), f"{SHOWN}/lists/{found['id']}"
+    id, label, path = f"list{found['id']}", str(found["name"]), visit.with_query(f"{SHOWN}/lists/{found['id']}")
     if drawing.is_spent:
         return Drawn(id, label, 4, Markup(), path=path)
-    columns = found.get("columns")
     try:
-        html = _records_of(
-            visit,
-            str(found["context"]),
-            rendered(visit, list_query(found), drawing),
-            columns if isinstance(columns, list) else [],
-            found["render_limit"],
-            drawing,
-        )
+        html = list_widgets.tab_list(visit, found, drawing)
     except HelpdeskError as error:
-        is_late = isinstance(error, TimedOut) and drawing.left is not None
-        return Drawn(id, label, 4, Markup() if is_late else wrong(error), path=path if is_late else "")
+        if isinstance(error, TimedOut) and drawing.left is not None:
+            return Drawn(id, label, 4, Markup(), path=path)
+        return Drawn(id, label, 4, wrong(error), settings=f"{BASE}/lists/{found['id']}")
     return Drawn(id, label, 4, html)
-
-
-def list_query(found: Mapping[str, Any]) -> str:
-    """The search of a list, with its order."""
-    order = found.get("render_sort")
-    sort = [f"{'' if is_rising else '-'}{name}" for name, is_rising in order.items()] if isinstance(order, dict) else []
-    return sorted_query(",".join(sort), "", str(found.get("params_required_query") or ""))
 
 
 def source_of(widget: Mapping[str, Any]) -> str:
@@ -137,20 +104,6 @@ def text_of(visit: Visit, widget: Mapping[str, Any], values: Mapping[str, Any]) 
 
 
 # -- kinds -------------------------------------------------------------------------------------------------------------
-
-
-def _list(visit: Visit, kind: WidgetKind, widget: Mapping[str, Any], drawing: Drawing) -> tuple[Markup, bool]:
-    params = params_of(widget)
-    columns = params.get("columns")
-    limit = str(params.get("render_limit") or "")
-    return _records_of(
-        visit,
-        str(params.get("context") or ""),
-        rendered_search(visit, widget, drawing),
-        columns if isinstance(columns, list) else [],
-        int(limit) if is_whole(limit, 3) else 10,
-        drawing,
-    ), False
 
 
 def _board(visit: Visit, kind: WidgetKind, widget: Mapping[str, Any], drawing: Drawing) -> tuple[Markup, bool]:
@@ -185,48 +138,8 @@ _DRAWERS: dict[str, Drawer] = {
     "clock": time_widgets.clock,
     "countdown": time_widgets.countdown,
     "calendar": time_widgets.calendar,
-    "list": _list,
+    "list": list_widgets.widget_list,
     "board": _board,
     "text": _framed,
     "html": _framed,
 }
-
-
-# -- what they share ---------------------------------------------------------------------------------------------------
-
-
-def _records_of(
-    visit: Visit, context: str, query: str, names: Sequence[object], limit: int, drawing: Drawing
-) -> Markup:
-    """The first records that a search finds, with the way to all of them. Raises NotFound, BadQuery."""
-    record_type = listed_type(visit, context)
-    is_tickets = record_type.uri == inbox.URI
-    columns = _list_columns(visit, record_type, names, (SUBJECT,) if is_tickets else ())
-    expand = ",".join(filter(None, (LABEL, *(each.expand for each in columns))))
-    query = sorted_query(inbox.SORT if is_tickets else "", "", query)
-    request = SearchRequest(query, min(max(limit, 1), MAX_LIST_ROWS), 1, expand, seconds=drawing.left)
-    found = records.search(visit.ctx, record_type.uri, request)
-    rows = found["results"][:MAX_LIST_ROWS]  # the query may name another limit
-    return Markup(
-        fragment(
-            "parts/widget_list.html",
-            visit=visit,
-            columns=[(shown(each.label), each.kind) for each in columns],
-            rows=[[each.cell(visit, row, None) for each in columns] for row in rows],
-            total=found["total"],
-            path=lookup.found_at(record_type.uri, query),
-        )
-    )
-
-
-def _list_columns(
-    visit: Visit, record_type: RecordType, names: Sequence[object], own: tuple[ListColumn, ...]
-) -> list[ListColumn]:
-    """The columns of a list: its label, then those that are named and exist, by the names of keys or of filters; else
-    those that lists begin with."""
-    available = worklist_columns.available(visit.ctx, record_type, own)
-    spellings = [(name, name.removesuffix(".id"), name.removesuffix("_id")) for name in map(str, names)]
-    keys = [key for each in spellings for key in each if key in available]
-    keys = keys or [name for name in worklists.FIRST if name in available][: worklists.MOST_FIRST]
-    chosen = [key for key in dict.fromkeys([LABEL, *keys]) if key != record_type.label_column]
-    return [available[key] for key in chosen][:MAX_LIST_COLUMNS]
