@@ -94,7 +94,7 @@ def columns(
 
 
 @dataclass(frozen=True)
-class _Bar:
+class _ChartBar:
     """A rectangle. tone: of its colour. x: its left edge; y: its upper one."""
 
     tone: str | int
@@ -104,7 +104,7 @@ class _Bar:
     height: float
 
 
-def _bars(series: Sequence[Series], top: int, look: str) -> list[_Bar]:
+def _bars(series: Sequence[Series], top: int, look: str) -> list[_ChartBar]:
     """The columns of each place: beside each other, or one upon the other."""
     is_stacked = look == STACKED
     width = (SLOT - GAP) / (1 if is_stacked else max(len(series), 1))
@@ -114,13 +114,13 @@ def _bars(series: Sequence[Series], top: int, look: str) -> list[_Bar]:
             tall = HEIGHT * value / top
             x = place * SLOT + GAP / 2 + (0 if is_stacked else kind * width)
             if value:
-                bars.append(_Bar(each.tone or kind, x, HEIGHT - tall - base[place], width, tall))
+                bars.append(_ChartBar(each.tone or kind, x, HEIGHT - tall - base[place], width, tall))
             base[place] += tall if is_stacked else 0
     return bars
 
 
 @dataclass(frozen=True)
-class _Line:
+class _ChartLine:
     """A line as paths. area: below it, "" for none. dots: its places, "" for too many."""
 
     tone: str | int
@@ -129,16 +129,16 @@ class _Line:
     dots: str
 
 
-def _line(series: Series, kind: int, top: int, look: str) -> _Line:
+def _line(series: Series, kind: int, top: int, look: str) -> _ChartLine:
     at = [(place * SLOT + SLOT / 2, HEIGHT * (1 - value / top)) for place, value in enumerate(series.values)]
     path = "M" + "L".join(f"{x:g} {y:g}" for x, y in at) if at else ""
     area = f"{path}V{HEIGHT}H{at[0][0]:g}Z" if at and look == AREA else ""
     dots = "".join(f"M{x:g} {y:g}h0" for x, y in at) if len(at) <= MAX_DOTTED else ""
-    return _Line(series.tone or kind, path, area, dots)
+    return _ChartLine(series.tone or kind, path, area, dots)
 
 
 @dataclass(frozen=True)
-class _Slice:
+class _PieSlice:
     """A slice of a pie. kind: of its colour. percent: its share, as text. path: of its edge. share: where its share is
     written, None for a slice without room. label: where its name is written, and its anchor, None for the same."""
 
@@ -181,7 +181,7 @@ def pie(
         if is_named:
             heights[side] = y
         slices.append(
-            _Slice(
+            _PieSlice(
                 kind,
                 name,
                 format_value(value),

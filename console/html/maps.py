@@ -17,7 +17,7 @@ MAX_LINES = 7  # in one direction
 MAX_NAMED = 14  # points that are labelled
 NAME_HEIGHT, NAME_CHAR_WIDTH, NAME_GAP, MAX_NAME_CHARS = 13, 6, 8, 18  # units and characters of a label
 RADIUS = 5  # of a point
-MAX_LATITUDE, MAX_LONGITUDE = 90.0, 180.0
+POLE, DATE_LINE = 90.0, 180.0  # degrees
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class MapPoint:
 
 
 @dataclass(frozen=True)
-class _Dot:
+class _MapDot:
     """A point as it is drawn. name_x, anchor: of its name; anchor is "" if there is no room for it."""
 
     point: MapPoint
@@ -43,7 +43,7 @@ class _Dot:
 
 
 @dataclass(frozen=True)
-class _Grid:
+class _MapGrid:
     """An equirectangular projection: its middle, and units of the viewBox for a degree of longitude and of latitude."""
 
     longitude: float
@@ -64,8 +64,8 @@ def plot(
     """A map of points. series: the names of the sets of points. left_out: points that are not drawn. remark: what else
     the map does not show, "" for nothing."""
     grid = _grid_of(points)
-    longitudes = _lines(grid.longitude, WIDTH / 2 / grid.across, MAX_LONGITUDE)
-    latitudes = _lines(grid.latitude, HEIGHT / 2 / grid.upwards, MAX_LATITUDE)
+    longitudes = _lines(grid.longitude, WIDTH / 2 / grid.across, DATE_LINE)
+    latitudes = _lines(grid.latitude, HEIGHT / 2 / grid.upwards, POLE)
     return ui.map(
         title=title,
         dots=_dots(points, grid),
@@ -80,14 +80,14 @@ def plot(
     )
 
 
-def _grid_of(points: Sequence[MapPoint]) -> _Grid:
+def _grid_of(points: Sequence[MapPoint]) -> _MapGrid:
     """The projection that shows all points as large as they fit."""
-    west, east = _extent([each.longitude for each in points], MAX_LONGITUDE)
-    south, north = _extent([each.latitude for each in points], MAX_LATITUDE)
+    west, east = _extent([each.longitude for each in points], DATE_LINE)
+    south, north = _extent([each.latitude for each in points], POLE)
     latitude = (south + north) / 2
     narrowing = max(math.cos(math.radians(latitude)), 0.2)  # of degrees of longitude, away from the equator
     upwards = min(WIDTH / ((east - west) * narrowing), HEIGHT / (north - south))
-    return _Grid((west + east) / 2, latitude, upwards * narrowing, upwards)
+    return _MapGrid((west + east) / 2, latitude, upwards * narrowing, upwards)
 
 
 def _extent(values: Sequence[float], most: float) -> tuple[float, float]:
@@ -111,7 +111,7 @@ def _degrees(value: int, below: str, above: str) -> str:
     return f"{abs(value)}° {below if value < 0 else above}" if value else "0°"
 
 
-def _dots(points: Sequence[MapPoint], grid: _Grid) -> list[_Dot]:
+def _dots(points: Sequence[MapPoint], grid: _MapGrid) -> list[_MapDot]:
     """The points, with names where these cover neither each other nor a point."""
     places = [(grid.x(each.longitude), grid.y(each.latitude)) for each in points]
     named: list[tuple[float, float, float]] = []  # left end, right end and height of each name
@@ -129,5 +129,5 @@ def _dots(points: Sequence[MapPoint], grid: _Grid) -> list[_Dot]:
                 named.append((left, right, y))
                 anchor = side
                 break
-        dots.append(_Dot(point, x, y, round(x + NAME_GAP * (-1 if anchor == "end" else 1), 1), anchor))
+        dots.append(_MapDot(point, x, y, round(x + NAME_GAP * (-1 if anchor == "end" else 1), 1), anchor))
     return dots

@@ -7,7 +7,7 @@ from typing import Any
 from markupsafe import Markup
 
 from console.html import maps
-from console.html.maps import MAX_LATITUDE, MAX_LONGITUDE, MapPoint
+from console.html.maps import DATE_LINE, POLE, MapPoint
 from console.http.visit import Visit
 from console.pages.workspaces.chart_widgets import table_html
 from console.pages.workspaces.drawing import Drawing, muted, params_of, query_result
@@ -104,6 +104,6 @@ def _named(data: object, title: str, number: int) -> Iterator[MapPoint]:
         label = _map_in(each, "properties").get(title)
         with contextlib.suppress(ValueError):  # not a number
             latitude, longitude = float(str(each.get("latitude", ""))), float(str(each.get("longitude", "")))
-            if abs(latitude) <= MAX_LATITUDE and abs(longitude) <= MAX_LONGITUDE:
+            if abs(latitude) <= POLE and abs(longitude) <= DATE_LINE:
                 name = str(label or key.partition("/")[2])
                 yield MapPoint(name, latitude, longitude, min(number, MAX_SERIES - 1))
