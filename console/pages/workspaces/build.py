@@ -250,7 +250,7 @@ def choose_kind(visit: Visit) -> PageResponse:
         return render(visit, "workspace_add.html", tabs=tabs, kinds=kinds, values=values)
     defaults = {
         "data_query": kind.example,
-        "of": "ticket",
+        "of": "task" if kind.draws == "calendar" else "ticket",
         "rows": "10",
         "field": "status",
         "date": "due",
