@@ -53,11 +53,7 @@ function movable(board) {
 function clock(time) {
   const ahead = time.dataset.now * 1000 - Date.now();
   const day = time.parentNode.querySelector("[data-day]");
-  const lang = document.documentElement.lang;
-  const zone = { timeZone: time.dataset.clock };
-  const hour12 = "noon" in time.dataset;
-  const hours = new Intl.DateTimeFormat(hour12 ? "en-US" : lang, { ...zone, hour: hour12 ? "numeric" : "2-digit", minute: "2-digit", hourCycle: hour12 ? "h12" : "h23" });
-  const days = new Intl.DateTimeFormat(lang, { ...zone, weekday: "short", day: "numeric", month: "short" });
+  const [hours, days] = formats(time.dataset.clock, "noon" in time.dataset);
   let today = days.format(time.dataset.now * 1000);
   const tick = () => {
     const now = Date.now() + ahead;
@@ -69,8 +65,26 @@ function clock(time) {
   tick();
 }
 
+function formats(timeZone, isInHalves) {
+  const lang = document.documentElement.lang;
+  const hours = isInHalves ? { hour: "numeric", hourCycle: "h12" } : { hour: "2-digit", hourCycle: "h23" };
+  return [
+    new Intl.DateTimeFormat(isInHalves ? "en-US" : lang, { timeZone, minute: "2-digit", ...hours }),
+    new Intl.DateTimeFormat(lang, { timeZone, weekday: "short", day: "numeric", month: "short" }),
+  ];
+}
+
+// A zone that this browser does not know: the time of the server stays.
+function started(time) {
+  try {
+    clock(time);
+  } catch {
+    time.removeAttribute("data-clock");
+  }
+}
+
 function ready(root) {
-  all("[data-clock]", root).forEach(clock);
+  all("[data-clock]", root).forEach(started);
   all("[data-fit]", root).forEach(fitted);
   all("[data-board]", root).forEach(movable);
 }

@@ -167,6 +167,7 @@ EVERY_KIND = (
     widget("Broken", "chart.pie", 2, data_query="type:worklist.subtotals of:ticket by:[nothing] format:pie"),
     widget("Empty", "chart.pie", 2),
 )
+HUGE = 'type:worklist.subtotals of:worker metric:"(x*0+10)**308"'
 HOSTILE_MAP = f"""map:
   points:
     data:
@@ -201,6 +202,9 @@ HOSTILE_WIDGETS = (
     widget(HOSTILE, "counter", data_query="type:automation.invoke name:shop.echo"),
     widget(HOSTILE, "counter", data_query="{{ '{{' }} {% for i in range(1, 100000) %}{{ i }}{% endfor %}"),
     widget(HOSTILE, "chart.pie", data_query="{% broken"),
+    widget(HOSTILE, "chart.timeseries", data_query=f"{HUGE} by:[updated@day] format:timeseries"),
+    widget(HOSTILE, "chart.pie", data_query=f"{HUGE} by:[id] format:pie"),
+    widget(HOSTILE, "sheet", data_query=f"{HUGE} by:[id] format:dictionaries", sheet_kata="columns:\n  text/count:\n"),
     widget(HOSTILE, "calendar", calendar_id=HOSTILE, context=HOSTILE, date_field=HOSTILE),
     widget(HOSTILE, "clock", timezone=HOSTILE),
     widget(HOSTILE, "countdown", target_timestamp=HOSTILE),

@@ -117,6 +117,17 @@ def test_what_is_not_a_chart_is_drawn_too(signed_in: Visitor, everything: int) -
         assert re.search(r'href="/workspaces/widgets/\d+">Settings of the widget', section(page, title)), title
 
 
+def test_a_clock_goes_on(page: Page, nora: Api) -> None:
+    [id] = bring(nora, dashboards.page("Clocks", widget("Here", "clock", timezone="Asia/Tokyo", format="1")))
+    page.clock.install()
+    page.goto(f"/pages/{id}")
+    time = page.locator("[data-clock]")
+    before = time.inner_text()
+    page.clock.fast_forward("01:00")
+    expect(time).not_to_have_text(before)
+    expect(time).to_have_text(re.compile(r"^\d\d:\d\d$"))
+
+
 def test_a_calendar_shows_a_month_and_leads_to_others(signed_in: Visitor, nora: Api) -> None:
     calendar = nora.create("calendar", name="Shifts", owner__context="app", owner_id=0, timezone="Asia/Tokyo").ok()[
         "id"
@@ -288,6 +299,7 @@ def test_hostile_widgets_are_text(signed_in: Visitor, nora: Api, server: Server,
     [id] = bring(nora, dashboards.page(HOSTILE, *HOSTILE_WIDGETS))
     page = signed_in.get(f"/pages/{id}").text
     assert "<script>alert" not in page and "<img src=x" not in page and "automation.invoke are not run" in page
+    assert page.count("numbers that are too large") == 3
     for frame in re.findall(r'src="(/pages/texts/\d+)"', page):
         answer = signed_in.get(frame)
         assert "sandbox" in answer.headers["Content-Security-Policy"]

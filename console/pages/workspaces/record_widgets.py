@@ -22,7 +22,7 @@ from console.pages.workspaces.drawing import (
     rendered_row,
     text_param,
 )
-from console.pages.workspaces.query_table import MAX_COLUMNS, MAX_ROWS, QueryTable, TableCell, TableColumn
+from console.pages.workspaces.query_table import MAX_COLUMNS, MAX_ROWS, QueryTable, TableCell, TableColumn, drawable
 from console.pages.workspaces.widget_kinds import WidgetKind
 from server.dataclass import dataclass
 from server.digits import is_whole
@@ -142,9 +142,9 @@ def _cell(visit: Visit, column: _SheetColumn, row: Mapping[str, Any]) -> TableCe
     if column.kind == "date" and is_whole(str(value or ""), 12):
         return TableCell(ui.soon(visit, int(str(value))), None, path)
     if column.kind == "time_elapsed" and isinstance(value, (int, float)):
-        return TableCell(ui.short_duration(int(value)), None, path)
+        return TableCell(ui.short_duration(int(drawable(value))), None, path)
     if isinstance(value, (int, float)) and not isinstance(value, bool) and column.kind != "card":
-        return TableCell("", value, path)
+        return TableCell("", drawable(value), path)
     return TableCell("" if value is None else _cut(str(value)), None, path)
 
 
