@@ -140,6 +140,10 @@ EVERY_KIND = (
     widget(
         "Bars", "chart.pie", 2, data_query="type:worklist.subtotals of:ticket by:[group] format:pie", chart_as="bars"
     ),
+    widget("Broken", "chart.pie", 2, data_query="type:worklist.subtotals of:ticket by:[nothing] format:pie"),
+    widget("Empty", "chart.pie", 2),
+)
+OTHER_KINDS = (
     widget(
         "Typed",
         "gauge",
@@ -164,8 +168,6 @@ EVERY_KIND = (
     widget("Forms", "form_interaction", 2, interactions_kata=INTERACTIONS),
     widget("Old", "chart", 2, datasource="core.workspace.widget.datasource.worklist.series"),
     widget("Unknown", "seating", 2),
-    widget("Broken", "chart.pie", 2, data_query="type:worklist.subtotals of:ticket by:[nothing] format:pie"),
-    widget("Empty", "chart.pie", 2),
 )
 HUGE = 'type:worklist.subtotals of:worker metric:"(x*0+10)**308"'
 HOSTILE_MAP = f"""map:
