@@ -114,7 +114,7 @@ def _degrees(value: int, below: str, above: str) -> str:
 def _dots(points: Sequence[MapPoint], grid: _MapGrid) -> list[_MapDot]:
     """The points, with names where these cover neither each other nor a point."""
     places = [(grid.x(each.longitude), grid.y(each.latitude)) for each in points]
-    named: list[tuple[float, float, float]] = []  # left end, right end and height of each name
+    names: list[tuple[float, float, float]] = []  # left end, right end and height of each name
     dots = []
     for point, (x, y) in zip(points, places, strict=True):
         width = NAME_CHAR_WIDTH * min(len(point.name), MAX_NAME_CHARS)
@@ -124,9 +124,9 @@ def _dots(points: Sequence[MapPoint], grid: _MapGrid) -> list[_MapDot]:
             is_clear = all(
                 not (left - RADIUS < other < right + RADIUS and abs(at - y) < RADIUS * 2) for other, at in places
             )
-            is_free = all(right < start or left > end or abs(y - at) >= NAME_HEIGHT for start, end, at in named)
+            is_free = all(right < start or left > end or abs(y - at) >= NAME_HEIGHT for start, end, at in names)
             if is_clear and is_free and left >= 0 and right <= WIDTH:
-                named.append((left, right, y))
+                names.append((left, right, y))
                 anchor = side
                 break
         dots.append(_MapDot(point, x, y, round(x + NAME_GAP * (-1 if anchor == "end" else 1), 1), anchor))

@@ -52,40 +52,40 @@ def widget_list(visit: Visit, kind: WidgetKind, widget: Mapping[str, Any], drawi
     return html, False
 
 
-def tab_list(visit: Visit, found: Mapping[str, Any], drawing: Drawing) -> Markup:
+def tab_list(visit: Visit, stored: Mapping[str, Any], drawing: Drawing) -> Markup:
     """A list of a tab of lists. Raises NotFound, BadQuery, TimedOut."""
-    record_type, columns = listed_type(visit, str(found["context"])), found.get("columns")
-    sort, unknown = _sort(record_type, found.get("render_sort"))
-    own = rendered(visit, str(found.get("params_required_query") or ""), drawing)
+    record_type, columns = listed_type(visit, str(stored["context"])), stored.get("columns")
+    sort, unknown = _sort(record_type, stored.get("render_sort"))
+    own = rendered(visit, str(stored.get("params_required_query") or ""), drawing)
     html = _first_records(
         visit,
         record_type,
         sorted_query(sort, "", own),
         columns if isinstance(columns, list) else [],
-        found["render_limit"],
+        stored["render_limit"],
         drawing,
-        by=str(found.get("render_subtotals") or ""),
+        by=str(stored.get("render_subtotals") or ""),
     )
     remarks = []
     if unknown:
         remarks.append(_("It cannot be sorted by {names}.", names=", ".join(unknown)[:200]))
-    if found.get("params") or found.get("params_required"):
+    if stored.get("params") or stored.get("params_required"):
         remarks.append(_("It has filters of a former version, which are not applied. Write them as a search."))
     return html + Markup("").join(Markup('<p class="muted" dir="auto">{}</p>').format(each) for each in remarks)
 
 
-def list_query(visit: Visit, found: Mapping[str, Any]) -> str:
+def list_query(visit: Visit, stored: Mapping[str, Any]) -> str:
     """The search of a list of a tab, with its order, as its form has it."""
-    record_type = visit.service.registry.find(str(found["context"]))
-    sort = _sort(record_type, found.get("render_sort"))[0] if record_type is not None else ""
-    return sorted_query(sort, "", str(found.get("params_required_query") or ""))
+    record_type = visit.service.registry.find(str(stored["context"]))
+    sort = _sort(record_type, stored.get("render_sort"))[0] if record_type is not None else ""
+    return sorted_query(sort, "", str(stored.get("params_required_query") or ""))
 
 
 def _sort(record_type: RecordType, order: object) -> tuple[str, list[str]]:
     """The order of a list as in searches, and the columns that it cannot be sorted by."""
-    known, sort, unknown = describe.sort_filters(record_type), [], []
+    filters, sort, unknown = describe.sort_filters(record_type), [], []
     for column, is_rising in order.items() if isinstance(order, dict) else ():
-        name = next((known[each] for each in _spellings(str(column)) if each in known), "")
+        name = next((filters[each] for each in _spellings(str(column)) if each in filters), "")
         if name:
             sort.append(f"{'' if is_rising else '-'}{name}")
         else:
@@ -125,15 +125,15 @@ def _first_records(
     expand = ",".join(filter(None, (LABEL, *(each.expand for each in columns))))
     query = sorted_query(inbox.SORT if is_tickets else "", "", query)
     request = SearchRequest(query, min(max(limit, 1), MAX_ROWS), 1, expand, seconds=drawing.left)
-    found = records.search(visit.ctx, record_type.uri, request)
-    rows = found["results"][:MAX_ROWS]  # the query may name another limit
+    results = records.search(visit.ctx, record_type.uri, request)
+    rows = results["results"][:MAX_ROWS]  # the query may name another limit
     return Markup(
         fragment(
             "parts/widget_list.html",
             visit=visit,
             columns=[(shown(each.label), each.kind) for each in columns],
             rows=[[each.cell(visit, row, None) for each in columns] for row in rows],
-            total=found["total"],
+            total=results["total"],
             path=found_at(record_type.uri, query),
             counts=_counts(visit, record_type, query, by, drawing) if by and rows else [],
         )

@@ -37,9 +37,9 @@ def points_on_map(visit: Visit, kind: WidgetKind, widget: Widget, drawing: Drawi
         if result["_"]["format"] == "table":
             return table_html(visit, widget, table_of(visit, result)), False
         series, points = _queried(visit, result, title)
-    named = list(_named(own.get("data"), title, len(series)))
-    if named:
-        series, points = [*series, str(widget["label"])], [*points, *named]
+    own_points = list(_named(own.get("data"), title, len(series)))
+    if own_points:
+        series, points = [*series, str(widget["label"])], [*points, *own_points]
     remark = _missing(settings, own)
     if not points:
         if not params_of(widget).get("data_query") and not remark:
@@ -62,7 +62,7 @@ def _map_in(tree: Mapping[str, Any], key: str) -> dict[str, Any]:
 
 
 def _missing(settings: Mapping[str, Any], own: Mapping[str, Any]) -> str:
-    """What a map in KATA asks for that is not drawn, "" for nothing."""
+    """The files of a map in KATA, which are not drawn, as a sentence; "" without files."""
     files = (_map_in(each, "resource") for each in (settings, own))
     names = [str(each.get("uri") or "").rpartition(":")[2] for each in files]
     names = [each[:80] for each in names if each]

@@ -60,12 +60,12 @@ def fields(visit: Visit, kind: WidgetKind, widget: Widget, drawing: Drawing) -> 
     usual = [*(name for name in worklists.FIRST if name in available), *available]
     columns = columns or [available[key] for key in dict.fromkeys(usual) if key != LABEL][:USUAL_FIELDS]
     expand = ",".join(filter(None, (LABEL, *(each.expand for each in columns))))
-    found = records.retrieve(visit.ctx, record_type.uri, int(id), expand)
+    record = records.retrieve(visit.ctx, record_type.uri, int(id), expand)
     html = fragment(
         "parts/widget_record.html",
-        label=str(found[LABEL]),
-        path=paths.ticket(found["mask"]) if record_type.uri == "ticket" else paths.record(record_type.uri, int(id)),
-        facts=[(shown(each.label), each.cell(visit, found, None)) for each in columns],
+        label=str(record[LABEL]),
+        path=paths.ticket(record["mask"]) if record_type.uri == "ticket" else paths.record(record_type.uri, int(id)),
+        facts=[(shown(each.label), each.cell(visit, record, None)) for each in columns],
     )
     return Markup(html), False
 
@@ -123,14 +123,14 @@ def _columns(text: str) -> list[_SheetColumn]:
     """The columns of a sheet in KATA: `columns` with `text/<key>` and so on. Raises KataSyntax."""
     tree = Generic(Environment()).value(parse(text).tree) if text.strip() else {}
     columns = tree.get("columns") if isinstance(tree, dict) else None
-    found = []
+    sheet_columns = []
     for name, settings in columns.items() if isinstance(columns, dict) else ():
         kind, _slash, key = name.partition("/")
         settings = settings if isinstance(settings, dict) else {}
         params = settings.get("params")
         label = str(settings.get("label") or key.strip("_").replace("_", " ").capitalize())
-        found.append(_SheetColumn(kind, key, label, params if isinstance(params, dict) else {}))
-    return found
+        sheet_columns.append(_SheetColumn(kind, key, label, params if isinstance(params, dict) else {}))
+    return sheet_columns
 
 
 def _cell(visit: Visit, column: _SheetColumn, row: Mapping[str, Any]) -> TableCell:
@@ -177,7 +177,7 @@ def _named(row: Mapping[str, Any], params: Mapping[str, Any], name: str, usual: 
 
 
 def interactions(visit: Visit, kind: WidgetKind, widget: Widget, drawing: Drawing) -> tuple[Markup, bool]:
-    """What a widget with buttons for automations offers. These are not run here, so it says so. Raises KataSyntax."""
+    """The names of the automations that a widget offers, which are not run here. Raises KataSyntax."""
     tree = Generic(Environment()).value(parse(str(params_of(widget).get(kind.kata) or "")).tree)
     is_admin = visit.actor.is_admin
     offered = [
@@ -189,19 +189,19 @@ def interactions(visit: Visit, kind: WidgetKind, widget: Widget, drawing: Drawin
 
 def _offered(tree: object) -> list[tuple[str, str]]:
     """The labels and automations of a toolbar, with those of its menus."""
-    found: list[tuple[str, str]] = []
+    entries: list[tuple[str, str]] = []
     for key, each in tree.items() if isinstance(tree, dict) else ():
         if not isinstance(each, dict):
             continue
         kind, _slash, name = key.partition("/")
         if kind == "menu":
-            found += _offered(each.get("items"))
+            entries += _offered(each.get("items"))
         elif kind in ("interaction", "automation"):
             uri = str(each.get("uri") or "").rpartition(":")[2]
-            found.append((str(each.get("label") or name or uri), uri))
-    return found
+            entries.append((str(each.get("label") or name or uri), uri))
+    return entries
 
 
 def missing(visit: Visit, kind: WidgetKind, widget: Widget, drawing: Drawing) -> tuple[Markup, bool]:
-    """What is missing for a widget to be drawn."""
+    """The reason why a widget is not drawn."""
     return Markup(fragment("parts/widget_missing.html", missing=shown(kind.missing), offered=[])), False

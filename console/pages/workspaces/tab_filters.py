@@ -35,7 +35,7 @@ USUAL_RANGES: tuple[tuple[Words, str], ...] = (
 @dataclass(frozen=True)
 class TabFilter:
     """A filter. key: its name in queries; name: of its field. options: of a list. presets: of a range of dates, as
-    (label, value). found: the records of a chooser."""
+    (label, value). records: of a chooser."""
 
     kind: str
     key: str
@@ -43,7 +43,7 @@ class TabFilter:
     is_several: bool = False
     options: tuple[Option, ...] = ()
     presets: tuple[tuple[Words, str], ...] = ()
-    found: ChooserOptions | None = None
+    records: ChooserOptions | None = None
 
     @property
     def name(self) -> str:
@@ -56,7 +56,7 @@ class TabFilter:
 
 
 class TabFilters:
-    """The filters of a tab with their values: those of the address, else the usual ones. values: by their names in
+    """The filters of a tab with their values from the address, else the usual ones. values: by their names in
     queries. is_changed: whether the address has some."""
 
     def __init__(self, visit: Visit, tab_params: object) -> None:
@@ -84,18 +84,20 @@ class TabFilters:
             texts = self._chosen(visit, name, usual, may_be_unticked=is_several)
             chosen = [text[:MAX_TEXT_CHARS] for text in texts][:MAX_OPTIONS]
             options: tuple[Option, ...] = tuple(_options(params.get("options"))[:MAX_OPTIONS])
-            found = None
+            records = None
             if kind == CHOOSER:
                 chosen = _ids(visit, str(params.get("context") or ""), chosen)
-                found = _records(visit, params, chosen[0] if chosen else "")
-                options, is_several = tuple(found.options or ()), is_several and found.options is not None
+                records = _records(visit, params, chosen[0] if chosen else "")
+                options, is_several = tuple(records.options or ()), is_several and records.options is not None
             else:
-                chosen = [value for value in chosen if value in dict(options)]
+                offered = dict(options)
+                chosen = [value for value in chosen if value in offered]
+                chosen = chosen or ([] if is_several else _texts(usual))
             chosen = chosen if is_several else chosen[:1]
             self.form.several[name], self.form.values[name] = chosen, chosen[0] if chosen else ""
             self.values[key] = chosen if kind == PICKLIST and is_several else ",".join(chosen)
             blank: tuple[Option, ...] = () if is_several or kind == CHOOSER else _blank(usual)
-            self.all.append(TabFilter(kind, key, label, is_several, (*blank, *options), found=found))
+            self.all.append(TabFilter(kind, key, label, is_several, (*blank, *options), records=records))
             return
         text = (self._chosen(visit, name, usual) or [""])[0].strip()[:MAX_TEXT_CHARS]
         self.form.values[name] = self.values[key] = text
@@ -110,11 +112,16 @@ class TabFilters:
         if nothing is chosen."""
         try:
             texts = visit.query.text_list(name)
-        except HelpdeskError:  # an address that no form of ours has
+        except HelpdeskError:  # a map, as only a typed address has
             texts = []
         if texts or name in visit.query or (self._is_sent and may_be_unticked):
             return texts
-        return [str(each) for each in usual] if isinstance(usual, list) else [str(usual)] if usual else []
+        return _texts(usual)
+
+
+def _texts(usual: object) -> list[str]:
+    """The usual texts of a filter."""
+    return [str(each) for each in usual] if isinstance(usual, list) else [str(usual)] if usual else []
 
 
 def read(tab_params: object) -> dict[tuple[str, str], Mapping[str, Any]]:
@@ -165,7 +172,7 @@ def _presets(value: object) -> list[tuple[Words, str]]:
 
 
 def _ids(visit: Visit, context: str, texts: list[str]) -> list[str]:
-    """The ids that a chooser was sent; names that nobody has are left out."""
+    """The submitted ids of a chooser, without unknown names."""
     record_type = visit.service.registry.find(context)
     ids = []
     for text in texts:

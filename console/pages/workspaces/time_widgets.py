@@ -73,8 +73,8 @@ def countdown(visit: Visit, kind: WidgetKind, widget: Widget, drawing: Drawing) 
         at = times.instant(text, visit.now, visit.ctx.tz)
     except Invalid as error:
         raise Invalid(error.message, field="target") from error
-    left = at - visit.now
-    value = ui.short_duration(left) if left > 0 else _("Over")
+    seconds = at - visit.now
+    value = ui.short_duration(seconds) if seconds > 0 else _("Over")
     return ui.tiles([Tile(str(widget["label"]), "clock", value, "", ui.moment(visit, at))]), True
 
 
@@ -112,9 +112,9 @@ def calendar(visit: Visit, kind: WidgetKind, widget: Widget, drawing: Drawing) -
     id, context = rendered(visit, text_param(widget, "calendar_id"), drawing).strip(), text_param(widget, "context")
     zone, begins_monday, path = visit.ctx.tz, locales.of(visit.language).order != "mdy", ""
     if is_whole(id, 12):
-        found = records.retrieve(visit.ctx, "calendar", int(id), "scope")
-        zone = times.zone(found["scope"]["timezone"])
-        begins_monday |= datetime.fromtimestamp(found["scope"]["date_range_from"], zone).weekday() == 0
+        record = records.retrieve(visit.ctx, "calendar", int(id), "scope")
+        zone = times.zone(record["scope"]["timezone"])
+        begins_monday |= datetime.fromtimestamp(record["scope"]["date_range_from"], zone).weekday() == 0
         path = paths.record("calendar", int(id))
     elif not context:
         raise Invalid(_("the widget has no calendar"), field="calendar")
@@ -170,12 +170,12 @@ def _events(
 ) -> dict[date, list[CalendarEntry]]:
     """The events of a calendar by day."""
     q = f'type:calendar.events calendar:(id:{id}) from:"{edges[0]}" to:"{edges[1]}" timezone:"{zone}"'
-    found = evaluate(visit.ctx, q, {}, drawing.left)["data"]["events"]
+    days = evaluate(visit.ctx, q, {}, drawing.left)["data"]["events"]
     return {
         datetime.fromtimestamp(int(midnight), zone).date(): [
             _event(visit, each, int(midnight), zone) for each in events
         ]
-        for midnight, events in found.items()
+        for midnight, events in days.items()
     }
 
 
