@@ -50,6 +50,7 @@ manual/other:
   data:
     a: 1
 """
+NOTHING = "type:worklist.subtotals of:ticket query:(id:0)"
 BY_DAY = "type:worklist.series series.new:(of:ticket label:New x:created@day)"
 PLACES = 'type:sample.geo.points series.a:(Bern:(coordinates:"46.9, 7.4") Lima:(coordinates:"-12, -77"))'
 WORLD = "map:\n  resource:\n    uri: svc:resource:map.world\n"
@@ -142,6 +143,7 @@ EVERY_KIND = (
     ),
     widget("Broken", "chart.pie", 2, data_query="type:worklist.subtotals of:ticket by:[nothing] format:pie"),
     widget("Empty", "chart.pie", 2),
+    widget("Nothing", "chart.categories", 2, data_query=f"{NOTHING} by:[org~10] format:categories"),
 )
 OTHER_KINDS = (
     widget(

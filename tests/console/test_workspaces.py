@@ -87,7 +87,7 @@ def test_the_widgets_of_a_package_are_drawn(signed_in: Visitor, everything: int)
     assert "Count pallets" in section(page, "Tasks") and "/search/task?q=" in section(page, "Tasks")
     assert "Drawn 2" in section(page, "Tickets")
     assert "cannot be counted by" in section(page, "Broken") and "Change the widget" in section(page, "Broken")
-    assert "has no data query" in section(page, "Empty")
+    assert "has no data query" in section(page, "Empty") and "Nothing was found." in section(page, "Nothing")
 
 
 def test_charts_are_drawn_as_their_widgets_say(signed_in: Visitor, everything: int) -> None:

@@ -130,7 +130,8 @@ def _categories(result: _Result) -> QueryTable:
     links = result.extra.get("series") or {}
     context, is_stacked = result.extra.get("context"), result.extra.get("stacked")
     rows = []
-    for place, name in enumerate(names[1:], 1):
+    filled = min((len(each) for each in series), default=1)  # a total of no records has a name, and no number
+    for place, name in enumerate(names[1:filled], 1):
         row = [result.cell(name)]
         for one in series:
             group, inner = (name, one[0]) if is_stacked else (one[0], name)

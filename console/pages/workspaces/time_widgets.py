@@ -110,8 +110,9 @@ class CalendarDay:
 def calendar(visit: Visit, kind: WidgetKind, widget: Widget, drawing: Drawing) -> tuple[Markup, bool]:
     """A month of a calendar, or of records by one of their dates. Raises NotFound, Forbidden, Invalid, BadQuery."""
     id, context = rendered(visit, text_param(widget, "calendar_id"), drawing).strip(), text_param(widget, "context")
+    has_calendar = is_whole(id, 12) and int(id) > 0  # 0 is what a worker without one has
     zone, begins_monday, path = visit.ctx.tz, locales.of(visit.language).order != "mdy", ""
-    if is_whole(id, 12):
+    if has_calendar:
         record = records.retrieve(visit.ctx, "calendar", int(id), "scope")
         zone = times.zone(record["scope"]["timezone"])
         begins_monday |= datetime.fromtimestamp(record["scope"]["date_range_from"], zone).weekday() == 0
@@ -125,7 +126,7 @@ def calendar(visit: Visit, kind: WidgetKind, widget: Widget, drawing: Drawing) -
     month = month_of(int(datetime(first.year, first.month, 2, tzinfo=zone).timestamp()), zone, begins_monday)
     weeks = [[datetime.fromtimestamp(at, zone).date() for at, _day, _is_other in week] for week in month.weeks]
     edges = (weeks[0][0], weeks[-1][-1])
-    if is_whole(id, 12):
+    if has_calendar:
         entries = _events(visit, int(id), edges, zone, drawing)
     else:
         entries, path = _dated_records(visit, widget, context, edges, zone, drawing)
@@ -145,7 +146,7 @@ def calendar(visit: Visit, kind: WidgetKind, widget: Widget, drawing: Drawing) -
         days=days,
         zone=str(zone) if zone != visit.ctx.tz else "",
         path=path,
-        is_calendar=is_whole(id, 12),
+        is_calendar=has_calendar,
         steps=[
             (_address(visit, name, each, widget), _month_name(each), sign)
             for each, sign in ((before, "←"), (after, "→"))
