@@ -101,9 +101,10 @@ def head_of(raw: bytes) -> Any:
 class GraphServer:
     """users: mailboxes by address. scopes: the granted permissions. token: the one that is accepted; renewed: how often
     it was renewed; is_renewable: whether renewals bring a valid one. page_mails: mails of a page of changes. busy:
-    number of next requests that are throttled, and the seconds to wait. asked: lines of requests, with status. unknown:
-    recipients that do not exist. faults: {pattern of a request line: what happens instead, or after it}: `lost` drops
-    the response of a completed request, `down` completes nothing. before: called with the line of each request."""
+    number of next requests that are throttled; wait: the seconds to wait. asked: lines of requests, with status.
+    unknown: recipients that do not exist. faults: {pattern of a request line: what goes wrong}: `lost` drops the
+    response of a completed request, `down` completes nothing. before, after: called with the line of each request
+    before it is processed, and before its response."""
 
     def __init__(self) -> None:
         self.users = {USER: Box()}
@@ -114,8 +115,10 @@ class GraphServer:
         self.unknown: set[str] = set()
         self.faults: dict[str, str] = {}
         self.asked: list[str] = []
-        self.before: Callable[[str], None] = lambda line: None
+        self.before: Callable[[str], object] = lambda line: None
+        self.after: Callable[[str], object] = lambda line: None
         self.lock = threading.RLock()
+        self._news = threading.Condition()
         self.marks: dict[str, tuple[str, list[int], int]] = {}  # {token: (folder, mails to come, place in the log)}
         self.uploads: dict[str, Upload] = {}
         self._numbers = count(1)
@@ -154,6 +157,11 @@ class GraphServer:
         """Forgets the positions of all clients."""
         self.marks.clear()
 
+    def until(self, condition: Callable[[], bool]) -> None:
+        """Waits a limited time until a condition holds after a request."""
+        with self._news:
+            assert self._news.wait_for(condition, 60), self.asked[-20:]
+
     def __enter__(self) -> Self:
         self._thread.start()
         return self
@@ -185,6 +193,9 @@ class GraphServer:
             status, extra = refusal.status, {name.replace("_", "-"): value for name, value in refusal.headers.items()}
             content = {"error": {"code": refusal.code, "message": refusal.text, "innerError": {"request-id": "1"}}}
         self.asked.append(f"{line} {status}")
+        with self._news:
+            self._news.notify_all()
+        self.after(line)
         if fault == "lost":
             return None
         if isinstance(content, bytes):

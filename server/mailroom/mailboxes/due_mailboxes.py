@@ -58,11 +58,12 @@ def dates(tx: Transaction, now: int, poll_seconds: int) -> list[tuple[int, int]]
 def _due_at(
     now: int, poll_seconds: int, checked_at: int, fails: int, has_more: int | None, retry_at: int | None
 ) -> int:
-    """The time of the next check. retry_at: the earliest time that the server allows after a failure, 0 for any."""
+    """The time of the next check. retry_at: the time that the server named with the last failure, 0 for none."""
     if checked_at > now:  # the clock was set back
         return now
-    due_at = checked_at + _wait(fails, poll_seconds, bool(has_more))
-    return max(due_at, retry_at or 0) if fails else due_at
+    if fails and retry_at:
+        return max(checked_at + poll_seconds, retry_at)
+    return checked_at + _wait(fails, poll_seconds, bool(has_more))
 
 
 def _wait(fails: int, poll_seconds: int, has_more: bool) -> int:
