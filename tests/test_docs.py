@@ -159,6 +159,10 @@ INTERNAL = {
         record_types.shared.scope_check.MAX_DOUBTED record_types.shared.scope_check.MAX_MISTAKES
     """,
     "the end of a number's range, or of what the other side of a protocol may send": """
+        mail.graph_client.MAX_ERROR_BYTES mail.graph_client.MAX_ID_CHARS mail.graph_client.MAX_JSON_BYTES
+        mail.graph_client.MAX_LINK_CHARS mail.transports.graph.MAX_ADDRESSES mail.transports.graph.MAX_COPIES
+        mail.transports.graph.MAX_POSTED_FILE_BYTES mail.transports.graph.MAX_TIMEOUT_SECONDS
+        mail.transports.graph.MAX_TRIES
         store.tables.MAX_NAME_CHARS
         access.codes.MAX_CODE_CHARS access.device_codes.MAX_DEVICE_CODE_CHARS
         access.password_links.MAX_CODE_CHARS access.sessions.MAX_ID_CHARS

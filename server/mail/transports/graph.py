@@ -229,11 +229,15 @@ class _Mailbox:
         upload = self._client.upload_url(session.get("uploadUrl"))
         start, fails = 0, 0
         while start < len(file.content):
+            if time.monotonic() > self._ends_at:
+                raise GraphFailed(
+                    lazy_gettext("the files were not uploaded within {seconds} seconds", seconds=MAX_SECONDS)
+                )
             try:
                 following = self._put(upload, file.content, start)
             except GraphFailed:
                 fails += 1
-                if fails == MAX_TRIES or time.monotonic() > self._ends_at:
+                if fails == MAX_TRIES:
                     raise
                 following = self._missing_part(upload)
             else:

@@ -48,7 +48,7 @@ class Mailbox(RecordType):
             "Name or address of the mail server. Required, except for Microsoft Graph: blank is graph.microsoft.com.",
             128,
             blank_ok=True,
-            pattern=r"(?:https?://)?[A-Za-z0-9._:\[\]-]+/?|",
+            pattern=r"[A-Za-z0-9._:/\[\]-]*",
             match="exact",
         ),
         "is_enabled": Bit("Whether email is fetched from it.", default=1, filter="enabled"),
