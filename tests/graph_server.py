@@ -402,6 +402,7 @@ class Request:
         return mail.lasting_id if self.is_lasting else f"AAMk-{mail.folder}-{mail.number}="
 
     def _shown(self, mail: Mail) -> dict[str, Any]:
+        shown = str(head_of(mail.raw)["To"])
         return {
             "@odata.etag": f'W/"{mail.number}"',
             "id": self._id(mail),
@@ -409,6 +410,9 @@ class Request:
             "isDraft": mail.is_draft,
             "parentFolderId": f"F-{mail.folder}",
             "internetMessageId": mail.message_id,
+            "toRecipients": [{"emailAddress": {"address": each}} for each in mail.recipients if each in shown],
+            "ccRecipients": [],
+            "bccRecipients": [{"emailAddress": {"address": each}} for each in mail.recipients if each not in shown],
         }
 
     # -- writing -------------------------------------------------------------------------------------------------------

@@ -32,6 +32,7 @@ TRANSFER_SECONDS = 300.0  # for a whole email or a part of a file, however slow 
 
 UNAUTHORIZED, FORBIDDEN, MISSING, GONE, TOO_LARGE = 401, 403, 404, 410, 413
 BUSY = frozenset((429, 503, 509))  # "throttled"; the first two may name a time
+SENDER_DENIED = frozenset(("ErrorSendAsDenied", "ErrorSendOnBehalfOfDenied"))
 _LOOPBACK = frozenset(("127.0.0.1", "::1", "localhost"))
 _VISIBLE = re.compile(r"[!-~]+")
 _NO_MAILBOX = frozenset(
@@ -219,6 +220,11 @@ class GraphClient:
         message = N_("{host} responded with {status}: {answer}")
         if status == UNAUTHORIZED:
             message = N_("{host} rejected the token of the connected account; connect it again: {answer}")
+        elif code in SENDER_DENIED:
+            message = N_(
+                "the mailbox {user} may not send from this address: give it the right Send As, or choose the mailbox "
+                "of the address ({answer})"
+            )
         elif status == FORBIDDEN:
             message = N_(
                 "{host} denies access to the mailbox {user}: give the app the permission {permission}, and the account "

@@ -264,12 +264,21 @@ def test_refused_recipients_are_reported(server: GraphServer) -> None:
     assert failed.value.is_permanent and list(failed.value.report.refused) == ["nobody@kite.example"]
 
 
+def test_a_corrected_recipient_gets_the_mail(server: GraphServer) -> None:
+    """It has the Message-ID that the others got."""
+    raw = written(to=(("", ANN), ("", BOB)))
+    send(server, raw, ANN)
+    send(server, raw, BOB)
+    send(server, raw, BOB)
+    assert [each.recipients for each in server.box().sent] == [(ANN,), (BOB,)]
+
+
 @pytest.mark.parametrize(
     ("change", "values", "sentence", "is_permanent", "is_unreachable"),
     [
         (lambda server: server.scopes.remove(SEND), {}, "the permission Mail.Send", False, True),
         (lambda server: server.scopes.clear(), {}, "the permission Mail.ReadWrite", False, True),
-        (lambda server: None, {"from_address": "ceo@desk.example"}, "ErrorSendAsDenied", True, False),
+        (lambda server: None, {"from_address": "ceo@desk.example"}, "give it the right Send As", True, False),
         (lambda server: setattr(server, "busy", 1), {}, "no further requests for 60 seconds", False, True),
         (lambda server: server.users.clear(), {}, "has no mailbox", False, True),
     ],

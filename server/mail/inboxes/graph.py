@@ -34,8 +34,12 @@ Result = TypeVar("Result")
 
 
 def connect(login: Login) -> "GraphInbox":
-    """Opens a folder. Raises InboxFailed, whose message contains no token."""
-    assert login.access is not None  # the mailroom signs requests with the connected account
+    """Opens a folder. Raises InboxFailed, whose message contains no token, and Invalid without a connected account."""
+    if login.access is None:
+        raise Invalid(
+            lazy_gettext("choose a connected account: Microsoft Graph accepts no password"),
+            field="connected_account_id",
+        )
     try:
         client = GraphClient(login.host, login.username, login.access, login.timeout_seconds)
         return GraphInbox(client, login.folder)

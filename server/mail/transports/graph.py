@@ -24,6 +24,7 @@ from server.mail.graph_client import (
     MISSING,
     READ_WRITE,
     SEND,
+    SENDER_DENIED,
     TOO_LARGE,
     UNAUTHORIZED,
     GraphClient,
@@ -50,8 +51,8 @@ MAX_COPIES = 10  # mails with one Message-ID that are looked at
 MAX_ADDRESSES = 500  # in one header
 
 _KEYS = ("host", "username", "connected_account", "timeout")
-_DENIED = frozenset(("ErrorSendAsDenied", "ErrorSendOnBehalfOfDenied"))
 _RECIPIENTS = "ErrorInvalidRecipients"
+_RECIPIENT_FIELDS = ("toRecipients", "ccRecipients", "bccRecipients")
 _REFUSED = frozenset(
     (
         _RECIPIENTS,
@@ -151,8 +152,8 @@ class _Mailbox:
         return self._id(self._client.json("GET", url, permission=READ_WRITE))
 
     def send_once(self, message_id: str, raw: bytes, recipients: Sequence[str], sign: Sign) -> None:
-        """Sends a mail unless the mailbox has sent it before."""
-        if self._was_sent(message_id):
+        """Sends a mail unless the mailbox has sent it to these recipients before."""
+        if self._was_sent(message_id, recipients):
             return
         signed = _with_bcc(sign(raw), recipients)
         if len(signed) <= MAX_MIME_BYTES:
@@ -162,18 +163,22 @@ class _Mailbox:
 
     # -- what was sent -------------------------------------------------------------------------------------------------
 
-    def _was_sent(self, message_id: str) -> bool:
-        """Whether the mailbox has sent a mail with this id. Deletes drafts of it that were left behind."""
+    def _was_sent(self, message_id: str, recipients: Sequence[str]) -> bool:
+        """Whether the mailbox has sent a mail with this id to any of the recipients: an attempt reaches all or none of
+        its own. Deletes drafts of it that were left behind."""
         text = quote(message_id.replace("'", "''"), safe="")
-        query = f"$filter=internetMessageId%20eq%20'{text}'&$select=id,isDraft,parentFolderId&$top={MAX_COPIES}"
+        names = ",".join(("id", "isDraft", "parentFolderId", *_RECIPIENT_FIELDS))
+        query = f"$filter=internetMessageId%20eq%20'{text}'&$select={names}&$top={MAX_COPIES}"
         copies = self._client.json("GET", self._client.url("messages", query), permission=READ_WRITE).get("value")
         if not isinstance(copies, list) or not all(isinstance(each, dict) for each in copies):
             raise self._client.not_graph()
         self.is_open = True
-        if any(not each.get("isDraft") for each in copies):
+        wanted = {ascii_address(each).lower() for each in recipients}
+        left_behind = [each for each in copies if each.get("isDraft")]
+        if any(wanted & set(_recipients_of(each)) for each in copies if not each.get("isDraft")):
             return True
-        drafts = self.open() if copies else ""
-        for each in copies:
+        drafts = self.open() if left_behind else ""
+        for each in left_behind:
             if each.get("parentFolderId") != drafts:
                 raise GraphFailed(lazy_gettext("an earlier attempt to send the email is not completed yet"))
             self._delete(self._id(each))
@@ -324,7 +329,7 @@ def _failed(error: GraphFailed, mailbox: _Mailbox, report: DeliveryReport) -> Tr
     """The failure of an attempt. Whatever concerns all mail of the mailbox makes it unreachable."""
     is_about_mail = mailbox.is_open and not error.wait_seconds and error.status != UNAUTHORIZED
     if error.status == FORBIDDEN:
-        is_about_mail = error.code in _DENIED
+        is_about_mail = error.code in SENDER_DENIED
     is_permanent = is_about_mail and (
         error.status in (400, FORBIDDEN, TOO_LARGE, 422) or error.code in _REFUSED or bool(report.refused)
     )
@@ -336,6 +341,13 @@ def _failed(error: GraphFailed, mailbox: _Mailbox, report: DeliveryReport) -> Tr
         wait_seconds=error.wait_seconds,
         code=error.status,
     )
+
+
+def _recipients_of(copy: Mapping[str, Any]) -> list[str]:
+    """The addresses that a mail in the mailbox was sent to."""
+    entries = [entry for name in _RECIPIENT_FIELDS if isinstance(found := copy.get(name), list) for entry in found]
+    addresses = [entry["emailAddress"] for entry in entries if isinstance(entry, dict) and "emailAddress" in entry]
+    return [str(each.get("address")).lower() for each in addresses if isinstance(each, dict)]
 
 
 def _named_recipients(error: GraphFailed, recipients: Sequence[str]) -> list[str]:
