@@ -15,12 +15,12 @@ from server import outbound
 from server.digits import whole_in
 from server.errors import HelpdeskError, Invalid, Unavailable
 from server.mail import dialogue
+from server.mail.inboxes import GRAPH_HOST
 from server.mail.network import MAX_ANSWER_CHARACTERS
 from server.outbound import AccountAccess, OutboundRequest, OutboundResponse, Signer, urls
 from server.outbound.urls import HttpUrl
 from server.translation import N_, lazy_gettext
 
-DEFAULT_HOST = "graph.microsoft.com"
 READ_WRITE, SEND = "Mail.ReadWrite", "Mail.Send"  # permissions
 MAX_JSON_BYTES = 4 * 1024 * 1024  # of a response with data
 MAX_ERROR_BYTES = 64 * 1024  # read of a response that reports an error
@@ -65,14 +65,14 @@ class GraphFailed(Unavailable):
 def service_url(host: str) -> HttpUrl:
     """The address of the service on a host: "" for Microsoft's, a name such as graph.microsoft.us, or a URL without a
     path. Raises Invalid with the field `host`."""
-    text = host.strip() or DEFAULT_HOST
+    text = host.strip() or GRAPH_HOST
     try:
         url = urls.parsed(text if "://" in text else f"https://{text}")
     except Invalid as error:
         raise Invalid(error.message, field="host") from error
     if url.target != "/":
         raise Invalid(
-            lazy_gettext("enter the host alone, such as {host}, without a path", host=DEFAULT_HOST), field="host"
+            lazy_gettext("enter the host alone, such as {host}, without a path", host=GRAPH_HOST), field="host"
         )
     if url.scheme != "https" and url.host not in _LOOPBACK:
         raise Invalid(lazy_gettext("{host} must be reached by https", host=url.authority), field="host")

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from server.outbound import AccountAccess
 
 GRAPH = "graph"  # Microsoft Graph, which has neither a port nor a choice of encryption
+GRAPH_HOST = "graph.microsoft.com"  # unless a mailbox or transport names another
 HTTPS_PORT = "443"
 _MODULES = {GRAPH: "graph", "imap": "imap", "pop3": "pop3"}
 _ENCRYPTIONS: dict[str, Encryption] = {"": "none", "starttls": "starttls", "ssl": "tls"}

@@ -14,6 +14,7 @@ from server.errors import HelpdeskError, TimedOut, Unavailable
 from server.mail import inboxes
 from server.mail.inboxes import (
     GRAPH,
+    GRAPH_HOST,
     ChangesInbox,
     Inbox,
     InboxFailed,
@@ -222,7 +223,7 @@ def _login(ctx: Context, box: Record) -> Login:
     )
     if box["protocol"] == GRAPH:
         access = connected_accounts.token_access(ctx, str(account), seconds)
-        return replace(login, port=0, password="", access=access)
+        return replace(login, host=box["host"] or GRAPH_HOST, port=0, password="", access=access)
     return replace(login, token=connected_accounts.access_token(ctx, str(account))) if account else login
 
 
