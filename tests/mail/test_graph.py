@@ -306,6 +306,23 @@ def test_a_text_above_the_limit_is_refused(server: GraphServer, monkeypatch: pyt
     assert failed.value.is_permanent
 
 
+def test_what_the_service_refuses_as_too_large_is_not_repeated(
+    server: GraphServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tests.graph_server.MAX_REQUEST_BYTES", 5000)
+    with pytest.raises(TransportFailed, match="413") as failed:
+        send(server, written(text="x" * 6000))
+    assert failed.value.is_permanent and not failed.value.is_unreachable
+
+
+def test_a_part_of_a_wrong_size_leaves_no_draft_behind(server: GraphServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(graph, "PART_BYTES", 1_000_000)
+    with pytest.raises(TransportFailed, match="upload of a file failed: 400") as failed:
+        send(server, written(OutFile("film.mp4", "video/mp4", FILM)))
+    assert not failed.value.is_permanent and not failed.value.is_unreachable
+    assert server.box().inside("drafts") == [] == server.box().sent
+
+
 def test_the_mailbox_is_tried_without_sending(server: GraphServer) -> None:
     graph.probe(settings(server))
     server.scopes -= {WRITE, "Mail.Read"}

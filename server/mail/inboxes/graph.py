@@ -104,10 +104,8 @@ class GraphInbox(ChangesInbox):
         if len(others) >= MAX_FOLDERS or not all((first, *others)):
             raise self._no_folder()
         if first.lower() in WELL_KNOWN:
-            found = self._client.json(
-                "GET", self._client.url(f"mailFolders/{first.lower()}", "$select=id"), permission=READ_WRITE
-            )
-            id = self._id(found)
+            url = self._client.url(f"mailFolders/{first.lower()}", "$select=id")
+            id = self._id(self._client.json("GET", url, permission=READ_WRITE))
         else:
             id = self._child("mailFolders", first)
         for name in others:
@@ -128,12 +126,12 @@ class GraphInbox(ChangesInbox):
         message = lazy_gettext("the mailbox {user} has no folder {folder}", user=self._client.user, folder=self._folder)
         return InboxFailed(message)
 
-    def _id(self, found: Any) -> str:
+    def _id(self, entry: Any) -> str:
         try:
-            quoted_id(found["id"])
+            quoted_id(entry["id"])
         except (LookupError, TypeError, ValueError):
             raise self._client.not_graph() from None
-        return str(found["id"])
+        return str(entry["id"])
 
     # -- changes -------------------------------------------------------------------------------------------------------
 
@@ -179,14 +177,14 @@ class GraphInbox(ChangesInbox):
     def _find(self, uid: str) -> WaitingMail | None:
         url = self._message(uid, "", "$select=id,receivedDateTime,parentFolderId")
         try:
-            found = self._client.json("GET", url, permission=READ_WRITE)
+            mail = self._client.json("GET", url, permission=READ_WRITE)
         except GraphFailed as error:
             if error.status == MISSING:
                 return None
             raise
-        if found.get("parentFolderId") != self.scope:
+        if mail.get("parentFolderId") != self.scope:
             return None
-        return WaitingMail(uid, 0, _seconds(found.get("receivedDateTime")))
+        return WaitingMail(uid, 0, _seconds(mail.get("receivedDateTime")))
 
     def _move(self, uid: str) -> None:
         try:

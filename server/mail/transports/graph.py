@@ -110,23 +110,23 @@ def params_from(values: Mapping[str, str]) -> dict[str, str]:
 def send(
     settings: GraphSettings, envelope_from: str, recipients: Sequence[str], raw: bytes, sign: Sign = unsigned
 ) -> DeliveryReport:
-    """Sends a mail to the recipients, others in its To and Cc are left out. The service chooses the envelope sender.
+    """Sends a mail to the recipients, and leaves out others in its To and Cc. The service chooses the envelope sender.
 
     Returns the recipients that the service refuses. Raises TransportFailed if it accepts none."""
     mailbox = _mailbox(settings)
     message_id = headers.split(raw, 0).first("message-id").strip()
-    refused: dict[str, str] = {}
+    refusals: dict[str, str] = {}
     remaining = list(recipients)
     while True:
         try:
             mailbox.send_once(message_id, _addressed(raw, remaining), remaining, sign)
-            return DeliveryReport(refused)
+            return DeliveryReport(refusals)
         except GraphFailed as error:
-            named = _named_recipients(error, remaining)
-            refused |= dict.fromkeys(named, error.message)
-            remaining = [each for each in remaining if each not in refused]
-            if not named or not remaining:
-                raise _failed(error, mailbox, DeliveryReport(refused)) from error
+            unknown = _refused_recipients(error, remaining)
+            refusals |= dict.fromkeys(unknown, error.message)
+            remaining = [each for each in remaining if each not in refusals]
+            if not unknown or not remaining:
+                raise _failed(error, mailbox, DeliveryReport(refusals)) from error
 
 
 def probe(settings: GraphSettings) -> None:
@@ -155,13 +155,13 @@ class _Mailbox:
         """Sends a mail unless the mailbox has sent it to these recipients before."""
         if self._was_sent(message_id, recipients):
             return
-        signed = _with_bcc(sign(raw), recipients)
-        if len(signed) <= MAX_MIME_BYTES:
-            self._client.mime(self._client.url("sendMail"), base64.b64encode(signed), SEND)
-            return
-        self._send_large(message_id, raw, recipients)
+        content = _with_bcc(sign(raw), recipients) if len(raw) <= MAX_MIME_BYTES else raw
+        if len(content) <= MAX_MIME_BYTES:
+            self._client.mime(self._client.url("sendMail"), base64.b64encode(content), SEND)
+        else:
+            self._send_large(message_id, raw, recipients)
 
-    # -- what was sent -------------------------------------------------------------------------------------------------
+    # -- earlier attempts ----------------------------------------------------------------------------------------------
 
     def _was_sent(self, message_id: str, recipients: Sequence[str]) -> bool:
         """Whether the mailbox has sent a mail with this id to any of the recipients: an attempt reaches all or none of
@@ -173,9 +173,9 @@ class _Mailbox:
         if not isinstance(copies, list) or not all(isinstance(each, dict) for each in copies):
             raise self._client.not_graph()
         self.is_open = True
-        wanted = {ascii_address(each).lower() for each in recipients}
+        addresses = {ascii_address(each).lower() for each in recipients}
         left_behind = [each for each in copies if each.get("isDraft")]
-        if any(wanted & set(_recipients_of(each)) for each in copies if not each.get("isDraft")):
+        if any(addresses & set(_recipients_of(each)) for each in copies if not each.get("isDraft")):
             return True
         drafts = self.open() if left_behind else ""
         for each in left_behind:
@@ -345,12 +345,13 @@ def _failed(error: GraphFailed, mailbox: _Mailbox, report: DeliveryReport) -> Tr
 
 def _recipients_of(copy: Mapping[str, Any]) -> list[str]:
     """The addresses that a mail in the mailbox was sent to."""
-    entries = [entry for name in _RECIPIENT_FIELDS if isinstance(found := copy.get(name), list) for entry in found]
+    fields = [copy.get(name) for name in _RECIPIENT_FIELDS]
+    entries = [entry for each in fields if isinstance(each, list) for entry in each]
     addresses = [entry["emailAddress"] for entry in entries if isinstance(entry, dict) and "emailAddress" in entry]
     return [str(each.get("address")).lower() for each in addresses if isinstance(each, dict)]
 
 
-def _named_recipients(error: GraphFailed, recipients: Sequence[str]) -> list[str]:
+def _refused_recipients(error: GraphFailed, recipients: Sequence[str]) -> list[str]:
     """The recipients that a refusal names."""
     if error.code != _RECIPIENTS:
         return []
@@ -368,18 +369,18 @@ def _named_recipients(error: GraphFailed, recipients: Sequence[str]) -> list[str
 def _addressed(raw: bytes, recipients: Sequence[str]) -> bytes:
     """The mail without addresses in To and Cc that are not to get it: the service sends it to all that it finds
     there."""
-    wanted = {ascii_address(each).lower() for each in recipients}
+    wanted_addresses = {ascii_address(each).lower() for each in recipients}
     head, line, body = raw.partition(b"\r\n\r\n")
     fields = []
     for each in re.split(rb"\r\n(?![ \t])", head):
         name, _, value = each.decode("utf-8").partition(":")
         if name.lower() in ("to", "cc"):
             addresses = parse_list(value, MAX_ADDRESSES)
-            kept = [pair for pair in addresses if ascii_address(pair.address).lower() in wanted]
-            if not kept:
+            remaining = [pair for pair in addresses if ascii_address(pair.address).lower() in wanted_addresses]
+            if not remaining:
                 continue
-            if len(kept) < len(addresses):
-                texts = [format_address(headers.header_value(pair.name), pair.address) for pair in kept]
+            if len(remaining) < len(addresses):
+                texts = [format_address(headers.header_value(pair.name), pair.address) for pair in remaining]
                 each = f"{name}: ".encode() + ",\r\n ".join(texts).encode()
         fields.append(each)
     return b"\r\n".join(fields) + line + body
@@ -388,11 +389,11 @@ def _addressed(raw: bytes, recipients: Sequence[str]) -> bytes:
 def _with_bcc(raw: bytes, recipients: Sequence[str]) -> bytes:
     """The mail with a Bcc for the recipients that its To and Cc do not show. The service removes it."""
     head = headers.split(raw, 0)
-    shown = {
+    visible = {
         ascii_address(pair.address).lower() for each in head.all("to", "cc") for pair in parse_list(each, MAX_ADDRESSES)
     }
-    hidden = [address for each in recipients if (address := ascii_address(each)).lower() not in shown]
-    return b"Bcc: " + ",\r\n ".join(hidden).encode() + b"\r\n" + raw if hidden else raw
+    blind = [address for each in recipients if (address := ascii_address(each)).lower() not in visible]
+    return b"Bcc: " + ",\r\n ".join(blind).encode() + b"\r\n" + raw if blind else raw
 
 
 def _without_files(raw: bytes) -> tuple[bytes, list[_File]]:
@@ -404,16 +405,16 @@ def _without_files(raw: bytes) -> tuple[bytes, list[_File]]:
     if not mime_type.startswith("multipart/") or not boundary:
         return raw, []
     preamble, *parts, end = (b"\r\n" + body).split(b"\r\n--" + boundary)
-    kept, files = [], []
+    texts, files = [], []
     for each in parts:
         file = _file(each.removeprefix(b"\r\n"))
         if file is not None:
             files.append(file)
             continue
         part, inside = _without_files(each.removeprefix(b"\r\n"))
-        kept.append(b"\r\n" + part)
+        texts.append(b"\r\n" + part)
         files += inside
-    lines = (b"\r\n--" + boundary).join([preamble, *kept, end])
+    lines = (b"\r\n--" + boundary).join([preamble, *texts, end])
     return head_bytes + b"\r\n\r\n" + lines.removeprefix(b"\r\n"), files
 
 
