@@ -116,12 +116,15 @@ pin = echo setuptools | .work/lock/bin/uv pip compile --quiet --upgrade --univer
 	fi
 	@touch $@
 
-# An IMAP server that signs in by OAuth 2, from Debian's packages, which start nothing here. Without it its tests are skipped.
+# An IMAP server that signs in by OAuth 2, from Debian's packages; the tests start one of their own, Debian's is masked. Where it
+# cannot be installed, its tests are skipped.
 .work/dovecot:
 	@mkdir -p .work
 	@if ! command -v dovecot >/dev/null && ! test -x /usr/sbin/dovecot; then \
 		echo "installing dovecot for the tests"; \
-		{ apt-get update -qq && RUNLEVEL=1 apt-get install -y -qq --no-install-recommends dovecot-imapd >/dev/null; } \
+		{ mkdir -p /etc/systemd/system && { test -e /etc/systemd/system/dovecot.service \
+			|| ln -s /dev/null /etc/systemd/system/dovecot.service; } \
+		&& apt-get update -qq && apt-get install -y -qq --no-install-recommends dovecot-imapd >/dev/null; } \
 		|| echo "without dovecot, the tests of an IMAP server with OAuth 2 are skipped"; \
 	fi
 	@touch $@
