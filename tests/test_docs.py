@@ -88,6 +88,7 @@ INTERNAL = {
         tickets.list_counts.MAX_CHANGES
         mailroom.mail_import.MAX_WAITING mailroom.mail_import.MAX_WAITING_BYTES mailroom.mailboxes.checking.MAX_MAILS
         mailroom.mailboxes.checking.MAX_IN_A_ROW mailroom.mailboxes.fetch_state.MAX_RETRY_SECONDS
+        mailroom.mailboxes.fetch_state.MAX_SINGLE_READS
         notifying.notification_mails.MAX_AT_ONCE people.sign_in_administration.MAX_HANDED_OVER people.unread.MAX_AT_ONCE
         people.due_reminders.MAX_BATCHES tickets.target_alerts.MAX_BATCHES tickets.assign_queue.MAX_BATCHES
         tickets.assign_queue.MAX_ADDED console.pages.groups.MAX_CANDIDATES

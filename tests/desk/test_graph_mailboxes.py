@@ -144,6 +144,16 @@ def test_a_failure_at_any_request_neither_loses_nor_doubles_mail(
     assert 5 < number < 40
 
 
+def test_a_stored_mail_that_somebody_moved_is_left_there(desk: Desk, server: GraphServer) -> None:
+    server.box().put(*numbered(1))
+    id = box(desk, server)
+    server.faults = {"/move": "down"}
+    assert check(desk, id) == 1 and inside(server, "inbox") == [1]
+    server.faults = {}
+    server.box().move(server.box().mails[1], "archive")
+    assert check(desk, id) == 0 and inside(server, "archive") == [1]
+
+
 def test_a_lost_position_begins_again_without_doubles(desk: Desk, server: GraphServer) -> None:
     id = box(desk, server, is_mail_kept=1)
     server.box().put(*without_id(1, 2, 3))

@@ -20,6 +20,7 @@ from server.store.transaction import Transaction
 
 RETRY_SECONDS, MAX_RETRY_SECONDS = 120, 1800  # wait after the second try of a mail; grows with each one
 LAST_FROM = 2  # lost connections after which a mail is read last
+MAX_SINGLE_READS = 500  # mails that are looked up one by one; more are read with all others
 NOT_KNOWN = -1  # value of history_below before the first listing
 
 
@@ -74,6 +75,10 @@ class FetchState:
     def note_listed(self, mails: list[WaitingMail]) -> None:
         """Records the mails on the server. At the first check they are history if the server does not report the next
         uid."""
+        if self._changes is not None:
+            uids = [*(each.uid for each in mails), *self._changes.gone]
+            has_all = self._changes.is_complete or len(uids) > MAX_SINGLE_READS
+            self.uids = self._store.read(lambda tx: self._read_taken(tx, None if has_all else uids))
         self._received |= {each.uid: each.received_at for each in mails}
         if self._history_below != NOT_KNOWN:
             return
@@ -120,8 +125,9 @@ class FetchState:
         if self._is_rising:
             return sorted(self.uids)
         if self._changes is not None and not self._changes.is_complete:
-            self.forget([uid for uid in self._changes.gone if uid in self.uids])
-            return sorted(uid for uid, is_left in self.uids.items() if not (is_left or self._is_kept))
+            gone = self.uids.keys() & set(self._changes.gone)
+            self.forget(sorted(gone))
+            return sorted(uid for uid, is_left in self.uids.items() if not (is_left or uid in gone))
         self.forget(sorted(self.uids.keys() - present))
         return sorted(uid for uid, is_left in self.uids.items() if uid in present and not is_left)
 
@@ -197,6 +203,16 @@ class FetchState:
                 )
             )
 
+    def _read_taken(self, tx: Transaction, uids: list[str] | None) -> dict[str, bool]:
+        """The recorded mails that are to be removed, and those among these uids, None for all: of a mailbox that
+        retains its mail, most are neither."""
+        if uids is None:
+            rows = tx.find(MAILBOX_TAKEN, mailbox_id=self._id)
+        else:
+            rows = tx.find(MAILBOX_TAKEN, mailbox_id=self._id, is_left=0)
+            rows += [row for uid in uids if (row := tx.first(MAILBOX_TAKEN, mailbox_id=self._id, uid=uid)) is not None]
+        return {uid: bool(is_left) for _, uid, is_left in rows}
+
     def _read_missed(self, tx: Transaction) -> list[MissedMail]:
         return [MissedMail(*row[1:]) for row in tx.find(MAILBOX_MISSED, mailbox_id=self._id)]
 
@@ -216,7 +232,8 @@ class FetchState:
         row = tx.first(MAILBOX_STATE, mailbox_id=self._id)
         stored = dict(zip(MAILBOX_STATE.names, row, strict=True)) if row else None
         if stored is not None and (stored["place"], stored["scope"]) == (place, scope):
-            return stored, {uid: bool(is_left) for _, uid, is_left in tx.find(MAILBOX_TAKEN, mailbox_id=self._id)}
+            rows = tx.find(MAILBOX_TAKEN, mailbox_id=self._id) if self._changes is None else []
+            return stored, {uid: bool(is_left) for _, uid, is_left in rows}
         is_elsewhere = stored is None or stored["place"] != place
         state = {
             "mailbox_id": self._id,
