@@ -164,6 +164,7 @@ INTERNAL = {
         mail.graph_client.MAX_LINK_CHARS mail.transports.graph.MAX_ADDRESSES mail.transports.graph.MAX_COPIES
         mail.transports.graph.MAX_POSTED_FILE_BYTES mail.transports.graph.MAX_TIMEOUT_SECONDS
         mail.transports.graph.MAX_TRIES
+        access.webauthn.MAX_RESPONSE_CHARS access.webauthn.MAX_KEY_CHARS
         store.tables.MAX_NAME_CHARS
         access.codes.MAX_CODE_CHARS access.device_codes.MAX_DEVICE_CODE_CHARS
         access.password_links.MAX_CODE_CHARS access.sessions.MAX_ID_CHARS
