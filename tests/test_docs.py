@@ -88,6 +88,7 @@ INTERNAL = {
         tickets.list_counts.MAX_CHANGES
         mailroom.mail_import.MAX_WAITING mailroom.mail_import.MAX_WAITING_BYTES mailroom.mailboxes.checking.MAX_MAILS
         mailroom.mailboxes.checking.MAX_IN_A_ROW mailroom.mailboxes.fetch_state.MAX_RETRY_SECONDS
+        mailroom.mailboxes.fetch_state.MAX_SINGLE_READS
         notifying.notification_mails.MAX_AT_ONCE people.sign_in_administration.MAX_HANDED_OVER people.unread.MAX_AT_ONCE
         people.due_reminders.MAX_BATCHES tickets.target_alerts.MAX_BATCHES tickets.assign_queue.MAX_BATCHES
         tickets.assign_queue.MAX_ADDED console.pages.groups.MAX_CANDIDATES
@@ -167,6 +168,10 @@ INTERNAL = {
         record_types.shared.scope_check.MAX_DOUBTED record_types.shared.scope_check.MAX_MISTAKES
     """,
     "the end of a number's range, or of what the other side of a protocol may send": """
+        mail.graph_client.MAX_ERROR_BYTES mail.graph_client.MAX_ID_CHARS mail.graph_client.MAX_JSON_BYTES
+        mail.graph_client.MAX_LINK_CHARS mail.transports.graph.MAX_ADDRESSES mail.transports.graph.MAX_COPIES
+        mail.transports.graph.MAX_POSTED_FILE_BYTES mail.transports.graph.MAX_TIMEOUT_SECONDS
+        mail.transports.graph.MAX_TRIES
         access.webauthn.MAX_RESPONSE_CHARS access.webauthn.MAX_KEY_CHARS
         store.tables.MAX_NAME_CHARS
         access.codes.MAX_CODE_CHARS access.device_codes.MAX_DEVICE_CODE_CHARS
