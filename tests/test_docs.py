@@ -169,6 +169,7 @@ INTERNAL = {
         digits.MAX_ID_DIGITS tickets.conversation.MAX_BACK
         fields.number.MAX_NUMBER fields.number.MAX_UINT
         markup.html_tokens.MAX_REFERENCE_DIGITS outbound.client_tokens.MAX_TOKEN_BYTES
+        outbound.oauth_discovery.MAX_METADATA_BYTES
         outbound.urls.MAX_HOST_CHARS search.values.MAX_INTEGER template.filters.address_filters.MAX_PORT
         template.functions.chances.MAX_NUMBER template.operators.MAX_LETTER times.limits.MAX_SECOND
     """,
