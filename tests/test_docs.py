@@ -160,6 +160,9 @@ INTERNAL = {
     """,
     "the end of a number's range, or of what the other side of a protocol may send": """
         store.tables.MAX_NAME_CHARS
+        connections.connecting.MAX_STATE_CHARS connections.connecting.MAX_CODE_CHARS
+        connections.identity.MAX_EMAIL_CHARS connections.identity.MAX_ID_TOKEN_CHARS
+        connections.identity.MAX_USERINFO_BYTES
         access.codes.MAX_CODE_CHARS access.device_codes.MAX_DEVICE_CODE_CHARS
         access.password_links.MAX_CODE_CHARS access.sessions.MAX_ID_CHARS
         access.validator.MAX_CLIENT_ID_CHARS automation.commands.pgp.MAX_MESSAGE_CHARS
@@ -200,6 +203,7 @@ INTERNAL = {
         console.pages.automation.automations.MAX_SHOWN_CHARS web.trials.MAX_CONTINUATION_CHARS
         automation.examples.MAX_OUTCOME_CHARS console.pages.explorer.MAX_SHOWN_CHARS
         records.administrative_acts.MAX_CHANGES_CHARS records.service_settings.MAX_LOGGED_CHARS people.rosters.MAX_NAMED
+        connections.grants.MAX_ERROR_CHARACTERS connections.connecting.MAX_NAME_CHARS
         upkeep.scheduled_jobs.MAX_IDS upkeep.scheduled_jobs.MAX_NAME_CHARS
         upkeep.scheduled_jobs.MAX_PAYLOAD_CHARS
         access.sessions.MAX_DEVICE_CHARS console.lists.lookup.MAX_CHOICES

@@ -175,7 +175,7 @@ ELSEWHERE = {
     "ticket.target.due", "ticket.target.missed",
     "ticket.split.from", "ticket.unmerge", "ticket.status.named", "record.merge",
     "automation.rule.off",
-    "group.acknowledgement.error",
+    "group.acknowledgement.error", "connected_account.ended", "connected_service.secret.expires",
     "transport.delivery.error", "mailbox.check.error", "outgoing_webhook.switched_off",
     "worker.logged_in", "worker.logged_out", "worker.login.failed",
     "worker.login.locked",
