@@ -46,6 +46,7 @@ class OAuthProvider(Peer):
         self.expires_in = 3600
         self.claims: dict[str, Any] = {}
         self.iss: str | None = None
+        self.consent_request: dict[str, str] = {}
         self.on_token: Callable[[str], None] = lambda token: None
         self.answers |= {
             "/authorize": self._authorize,
@@ -70,9 +71,9 @@ class OAuthProvider(Peer):
 
     def consent(self, url: str, user: str = "support@desk.example", allow: bool = True) -> str:
         """Returns the address that a browser is sent to after the decision on the consent page."""
-        query = urlsplit(url).query
         assert urlsplit(url).netloc == urlsplit(self.url()).netloc
-        return self._redirect(dict(parse_qsl(query)), user, allow)
+        self.consent_request = dict(parse_qsl(urlsplit(url).query))
+        return self._redirect(self.consent_request, user, allow)
 
     def revoke(self) -> None:
         """Ends every grant, as a person does in the settings of their account."""

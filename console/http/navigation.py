@@ -293,6 +293,10 @@ PLACES = (
         ),
         NavigationItem("/admin/apps/new", N_("New OAuth app")),
         NavigationItem(
+            "/admin/connections", N_("Connections"), N_("connected services accounts oauth google microsoft"),
+            icon="apps", about=N_("Accounts at other programs, such as Google and Microsoft 365"),
+        ),
+        NavigationItem(
             "/automations/webhooks", N_("Webhooks"), N_("calls deliveries"), icon="hook", key="w",
             about=N_("Addresses that other programs call"),
         ),

@@ -15,6 +15,7 @@ from server.mail.transports import SMTP, TransportFailed, transport
 from server.mailroom import routing
 from server.mailroom.mailboxes import checking, due_mailboxes
 from server.mailroom.types.mailbox_parts.fetch_columns import MAILBOX_LOOK
+from server.outbox import holds
 from server.outbox.default_transport import choose, default_transport
 from server.outbox.deliver import ReadyMail, hand_over
 from server.outbox.sender import SERVICE, TransportChoice, default_sender
@@ -340,6 +341,48 @@ def check_mailbox(ctx: Context, mailbox_id: int) -> None:
         ctx.service.wake_after(tx)
 
     store.write(write)
+
+
+def uses_of_account(ctx: Context, account_id: int) -> list[tuple[str, int, str]]:
+    """The mailboxes and mail transports that sign in with a connected account: (type, id, name). Raises AdminOnly."""
+    ctx.require_admin(DOING)
+    return ctx.service.store.read(lambda tx: _uses(RecordReader(ctx, tx), account_id))
+
+
+def resume_account(ctx: Context, account_id: int) -> None:
+    """Fetches and sends mail again with an account that was connected anew. Raises AdminOnly."""
+    ctx.require_admin(DOING)
+
+    def write(tx: Transaction) -> None:
+        writing = RecordWriter(ctx, tx)
+        for uri, id, _name in _uses(writing, account_id):
+            if uri == "mail_transport":
+                holds.release_transport(writing, id)
+                continue
+            box = writing.record(uri, id)
+            if box is not None and box["is_enabled"]:
+                writing.set(uri, id, {"num_fails": 0, "last_error": ""})
+                due_mailboxes.add(tx, [id], ctx.now)
+        ctx.service.wake_after(tx)
+
+    ctx.service.store.write(write)
+
+
+def _uses(reading: RecordReader, account_id: int) -> list[tuple[str, int, str]]:
+    account = reading.record("connected_account", account_id)
+    names = {str(account_id), *([account["uri"]] if account is not None and account["uri"] else [])}
+    uses = []
+    for uri in ("mailbox", "mail_transport"):
+        record_type = reading.registry.type(uri)
+        for record in (record_type.record(row) for row in reading.tx.find(record_type.table)):
+            used = (
+                record["connected_account_id"]
+                if uri == "mailbox"
+                else (record["params"] or {}).get("connected_account")
+            )
+            if str(used or "") in names:
+                uses.append((uri, int(record["id"]), str(record["name"])))
+    return uses
 
 
 @dataclass(frozen=True, slots=True)

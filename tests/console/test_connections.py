@@ -1,0 +1,200 @@
+"""Connected services and accounts in the console: forms in place of JSON, consent at a provider, mailboxes."""
+
+import html
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.console.visitor import Visitor, place, text_of, value
+from tests.oauth_provider import CLIENT, SECRET, OAuthProvider
+from tests.outbound.peer import HOST
+from tests.records.desk import Desk
+from tests.service import Api, Server
+
+BASE = "/admin/connections"
+OAUTH2 = "svc.service.provider.oauth2"
+USER = "support@desk.example"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server of its own, which may reach this machine."""
+    started = Server(tmp_path_factory.mktemp("connections") / "data", env={"HELPDESK_OUTBOUND_ALLOW": HOST})
+    yield started
+    assert started.stop() == 0
+
+
+@pytest.fixture(scope="module")
+def nora(server: Server) -> Api:
+    return server.set_up()
+
+
+@pytest.fixture(scope="module")
+def stored(server: Server, nora: Api) -> Iterator[Desk]:
+    """The same database in this process."""
+    opened = Desk(Path(server.data))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module")
+def signed_in(server: Server, nora: Api) -> Visitor:
+    visitor = Visitor(server.url)
+    assert visitor.sign_in().status_code == 303
+    return visitor
+
+
+@pytest.fixture(scope="module")
+def provider(server: Server) -> Iterator[OAuthProvider]:
+    with OAuthProvider() as running:
+        running.redirect_uris = {f"{server.url}/connect/callback"}
+        yield running
+
+
+def created(visitor: Visitor, path: str, **fields: str) -> int:
+    """Submits the form of a new record; returns its id."""
+    answer = visitor.send(path, fields)
+    assert answer.status_code == 303, text_of(answer.text)
+    return int(place(answer).rpartition("/")[2])
+
+
+def google(visitor: Visitor, provider: OAuthProvider, **fields: str) -> int:
+    """Sets Google up, with the endpoints of the stand-in."""
+    endpoints = {f"p_{name}": url for name, url in provider.params().items() if name.endswith("_url")}
+    own = {"name": "Google", "p_client_id": CLIENT, "p_client_secret": SECRET, "p_issuer": provider.issuer}
+    return created(visitor, f"{BASE}/new?kind=google", **endpoints, **own | fields)
+
+
+def consented(visitor: Visitor, answer: Any, provider: OAuthProvider, user: str = USER, allow: bool = True) -> Any:
+    """Follows the redirect to the provider and back; returns the page that follows."""
+    assert answer.status_code == 303, text_of(answer.text)
+    back = urlsplit(provider.consent(answer.headers["Location"], user, allow))
+    return visitor.get(f"{back.path}?{back.query}")
+
+
+@pytest.mark.parametrize(
+    ("kind", "service", "account"),
+    [
+        ("google", {"p_client_id": "c", "p_client_secret": "s3cret"}, {"p_refresh_token": "t0ken"}),
+        ("microsoft", {"p_client_id": "c", "p_tenant": "desk.example", "p_client_secret": "s3cret"}, {}),
+        ("oauth2", {"p_client_id": "c", "p_client_secret": "s3cret", "p_token_url": "https://x.example/t"}, {}),
+        ("api_key", {"p_location": "query", "p_name": "key"}, {"p_api_key": "t0ken"}),
+        ("bearer", {"p_token_type": "Token"}, {"p_token": "t0ken"}),
+        ("basic", {"p_base_url": "https://shop.example/api"}, {"p_username": "ann", "p_password": " t0ken "}),
+        ("aws", {"p_region": "eu"}, {"p_access_key_id": "AK", "p_secret_access_key": "t0ken"}),
+    ],
+)
+def test_each_kind_has_its_fields(kind, service, account, signed_in: Visitor, stored: Desk) -> None:
+    path = f"{BASE}/{created(signed_in, f'{BASE}/new?kind={kind}', name=f'My {kind}', **service)}"
+    params = stored.row("connected_service", int(path.rpartition("/")[2]))["params"]
+    assert {f"p_{name}": text for name, text in params.items() if name != "provider"} == service
+    page = signed_in.get(path).text
+    assert "s3cret" not in page and ("Stored. Leave blank to keep it." in page) == ("p_client_secret" in service)
+    answer = signed_in.send(path, {**service, "name": "Renamed", "p_client_secret": ""})
+    assert answer.status_code == 303, text_of(answer.text)
+    assert stored.row("connected_service", int(path.rpartition("/")[2]))["params"] == params, "a blank secret is kept"
+
+    new = f"{BASE}/accounts/new?service={path.rpartition('/')[2]}"
+    id = created(signed_in, new, name="Ours", **{"owner": "everybody", **account})
+    assert {f"p_{name}": text for name, text in stored.row("connected_account", id)["params"].items()} == account
+    page = signed_in.get(f"{BASE}/accounts/{id}")
+    assert "t0ken" not in page.text and page.status_code == 200
+    assert signed_in.send(f"{BASE}/accounts/{id}", {"name": "Again", "owner": "everybody"}).status_code == 303
+    assert {f"p_{name}": text for name, text in stored.row("connected_account", id)["params"].items()} == account
+    assert "t0ken" not in signed_in.get(BASE).text + signed_in.get("/admin/system/audit").text
+    assert place(signed_in.send(f"{path}/delete", page=path)) == BASE
+    assert signed_in.get(f"{BASE}/accounts/{id}").status_code == 404
+
+
+def test_kinds_without_a_form_are_json(signed_in: Visitor, stored: Desk) -> None:
+    page = signed_in.get(f"{BASE}/new")
+    assert page.status_code == 200 and "Microsoft 365" in page.text
+    id = created(
+        signed_in, f"{BASE}/new?kind=json", name="Directory", extension_id="svc.service.provider.ldap",
+        params='{"host": "ldap.example"}',
+    )  # fmt: skip
+    assert stored.row("connected_service", id)["params"] == {"host": "ldap.example"}
+    assert signed_in.send(f"{BASE}/{id}", {"name": "LDAP", "params": ""}).status_code == 303
+    assert stored.row("connected_service", id)["params"] == {"host": "ldap.example"}
+    assert "ldap.example" not in signed_in.get(f"{BASE}/{id}").text
+    assert signed_in.get(f"{BASE}/new?kind=nonsense").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "words"),
+    [
+        ("google", {"p_client_id": ""}, "enter the client id"),
+        ("microsoft", {"p_tenant": "../evil"}, "the tenant must be its id"),
+        ("google", {"p_client_secret_expires": "soon"}, "Enter a date"),
+        ("google", {"p_authorization_url": "javascript:alert(1)"}, "is not http or https"),
+        ("google", {"p_token_url": "http://login.example/t"}, "must be reached by https"),
+        ("oauth2", {}, "enter the token address, or an issuer"),
+        ("oauth2", {"p_issuer": "https://127.0.0.1:1"}, "cannot be reached"),
+        ("bearer", {"p_base_url": "ftp://x"}, "is not http or https"),
+        ("bearer", {"name": ""}, "name"),
+    ],
+)
+def test_mistakes_are_shown_at_their_field(kind, fields, words, signed_in: Visitor) -> None:
+    sent = {"name": "X", "p_client_id": "c", "p_client_secret": "s3cret", **fields}
+    answer = signed_in.send(f"{BASE}/new?kind={kind}", sent)
+    assert answer.status_code == 422 and words.lower() in text_of(answer.text).lower(), text_of(answer.text)
+    assert "s3cret" not in answer.text
+
+
+def test_an_issuer_is_enough_for_another_provider(signed_in: Visitor, provider: OAuthProvider, stored: Desk) -> None:
+    provider.sends_iss = True
+    id = created(
+        signed_in, f"{BASE}/new?kind=oauth2", name="Keys", p_client_id=CLIENT, p_client_secret=SECRET,
+        p_issuer=provider.issuer, p_scope="openid email mail",
+    )  # fmt: skip
+    params = stored.row("connected_service", id)["params"]
+    assert params == provider.params(provider="other", requires_iss="1")
+    page = consented(signed_in, signed_in.send(f"{BASE}/{id}/connect", {"purpose": "other"}, f"{BASE}/{id}"), provider)
+    assert place(page).startswith(f"{BASE}/accounts/")
+    provider.sends_iss = False
+    # The stored secret is not sent to another host.
+    answer = signed_in.send(
+        f"{BASE}/{id}", {"name": "Keys", "p_client_id": CLIENT, "p_token_url": "https://x.example/t"}
+    )
+    assert answer.status_code == 422 and "enter the client secret again" in text_of(answer.text).lower()
+    signed_in.send(f"{BASE}/{id}/delete", page=BASE)
+
+
+def test_an_account_is_connected_its_state_shown_and_connected_anew(
+    signed_in: Visitor, provider: OAuthProvider, stored: Desk, server: Server
+) -> None:
+    path = f"{BASE}/{google(signed_in, provider)}"
+    page = signed_in.get(path)
+    assert html.escape(f"{server.url}/connect/callback") in page.text and "https://mail.google.com/" in page.text
+    assert f"form-action 'self' {provider.url('')}" in page.headers["Content-Security-Policy"]
+    account = place(consented(signed_in, signed_in.send(f"{path}/connect", {"purpose": "mail"}, path), provider))
+    page = signed_in.get(account)
+    assert f"connected as {USER}, renewed" in text_of(page.text) and "Connected as" in text_of(page.text)
+    assert provider.consent_request["scope"] == "https://mail.google.com/ openid email"
+    again = consented(signed_in, signed_in.send(f"{account}/connect", {"purpose": "mail"}, account), provider)
+    assert place(again) == account and provider.consent_request["login_hint"] == USER
+    for allow, user, words in ((False, USER, "Access was not granted"), (True, "x@desk.example", "You signed in as")):
+        refused = consented(
+            signed_in, signed_in.send(f"{account}/connect", {"purpose": "mail"}, account), provider, user, allow
+        )
+        assert refused.status_code == 422 and words in text_of(refused.text)
+        assert refused.headers["Referrer-Policy"] == "no-referrer" and f'href="{account}"' in refused.text
+    stranger = Visitor(server.url)
+    assert "/login" in place(stranger.get("/connect/callback?state=x&code=y"))
+    assert re.search(r"Audit|connected support@desk.example as", text_of(signed_in.get("/admin/system/audit").text))
+    signed_in.send(f"{path}/delete", page=path)
+
+
+def test_a_page_of_another_site_begins_nothing(signed_in: Visitor, provider: OAuthProvider) -> None:
+    id = google(signed_in, provider)
+    assert signed_in.post(f"{BASE}/{id}/connect", {"purpose": "mail"}).status_code == 403
+    answer = signed_in.send(
+        f"{BASE}/{id}/connect", {"purpose": "mail", "next": "https://evil.example/"}, f"{BASE}/{id}"
+    )
+    assert place(consented(signed_in, answer, provider)).startswith("/"), "no open redirect"
+    assert value(signed_in.get(f"{BASE}/{id}").text, "p_client_id") == CLIENT
+    signed_in.send(f"{BASE}/{id}/delete", page=BASE)
