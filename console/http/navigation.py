@@ -165,6 +165,10 @@ PLACES = (
             about=N_("Mailboxes that receive, mail transports that send, sender addresses"),
         ),
         NavigationItem(
+            "/admin/mail/connect", N_("Connect a mailbox"), N_("google gmail microsoft 365 outlook imap oauth"),
+            icon="inbox", about=N_("Receive and send email with an address: its servers are found and tested"),
+        ),
+        NavigationItem(
             "/admin/mail/dns", N_("Sender DNS"), N_("spf dkim dmarc mx"), icon="check",
             about=N_("Check SPF, DKIM and DMARC of your domains"),
         ),

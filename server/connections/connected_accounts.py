@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from server import outbound
+from server.access.service_actor import own_context
 from server.connections import grants
 from server.context import Context
 from server.dataclass import dataclass
@@ -150,7 +151,8 @@ def _renewed(ctx: Context, reference: str, old: _SigningAccount, seconds: float)
                 if not error.is_final or not account.values.get("refresh_token"):
                     raise
                 message, used = error.message, account.values["refresh_token"]
-                ctx.service.store.write(lambda tx: _note_ended(RecordWriter(ctx, tx), id, message, used))
+                own = own_context(ctx.service, ctx.now)  # or the caller, who may be an administrator, is not notified
+                ctx.service.store.write(lambda tx: _note_ended(RecordWriter(own, tx), id, message, used))
                 raise _grant_ended(account.name, message) from error
             _keep_surely(ctx, id, fetched, account.values.get("refresh_token", ""))
             account = _read(ctx, reference)

@@ -10,11 +10,14 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.console.visitor import Visitor, place, text_of, value
+from tests.mail_servers import ImapServer, Pop3Server
 from tests.oauth_provider import CLIENT, SECRET, OAuthProvider
 from tests.outbound.peer import HOST
 from tests.records.desk import Desk
 from tests.service import Api, Server
+from tests.smtp_server import SmtpServer
 
+pytestmark = pytest.mark.filterwarnings("ignore:Requiring AUTH")
 BASE = "/admin/connections"
 OAUTH2 = "svc.service.provider.oauth2"
 USER = "support@desk.example"
@@ -198,3 +201,120 @@ def test_a_page_of_another_site_begins_nothing(signed_in: Visitor, provider: OAu
     assert place(consented(signed_in, answer, provider)).startswith("/"), "no open redirect"
     assert value(signed_in.get(f"{BASE}/{id}").text, "p_client_id") == CLIENT
     signed_in.send(f"{BASE}/{id}/delete", page=BASE)
+
+
+# -- a mailbox in one go -----------------------------------------------------------------------------------------------
+
+CONNECT, SERVERS = "/admin/mail/connect", "/admin/mail/connect/servers"
+GMAIL = "support@gmail.com"
+
+
+def servers(imap: Any, smtp: SmtpServer, **fields: str) -> dict[str, str]:
+    """The second form, for servers on this machine."""
+    return {
+        "address": "help@desk.example", "protocol": "imap", "host": imap.host, "port": str(imap.port),
+        "username": imap.login[0], "password": imap.login[1], "smtp_host": smtp.host, "smtp_port": str(smtp.port),
+        "smtp_encryption": "none", "is_mail_kept": "1", "recipient": "ana@customer.example", **fields,
+    }  # fmt: skip
+
+
+def counts(nora: Api) -> list[int]:
+    return [nora.search(uri, "").ok()["total"] for uri in ("mailbox", "mail_transport")]
+
+
+def test_a_mailbox_with_a_password_is_tested_in_both_directions_and_stored_at_once(
+    signed_in: Visitor, nora: Api, stored: Desk
+) -> None:
+    before = counts(nora)
+    with ImapServer() as imap, SmtpServer(login=imap.login) as smtp:
+        wrong = (
+            ({"password": "wrong"}, ("Receiving failed", "wrong name or password", "Sending failed")),
+            ({"host": "127.0.0.2"}, ("Receiving failed", "> AUTH PLAIN (left out)")),
+            ({"smtp_port": "1"}, ("Sending failed", "* OK ready", "LOGIN (left out)")),
+            ({"recipient": "nobody"}, ("is not an email address",)),
+            ({"address": "nobody"}, ("is not an email address",)),
+            ({"port": "99999"}, ("from 1 to 65535",)),
+            ({"smtp_encryption": "rot13"}, ("not an encryption",)),
+            ({"password": ""}, ("enter the password",)),
+        )
+        for fields, words in wrong:
+            answer = signed_in.send(SERVERS, servers(imap, smtp, **fields), CONNECT)
+            text = text_of(answer.text)
+            assert answer.status_code == 422 and all(each.lower() in text.lower() for each in words), (fields, text)
+            assert value(answer.text, "host") == {"host": imap.host, **fields}["host"], "what was typed stays"
+            assert imap.login[1] not in html.unescape(answer.text)
+        assert counts(nora) == before, "a failed test leaves nothing half made"
+        answer = signed_in.send(SERVERS, servers(imap, smtp), CONNECT)
+        assert answer.status_code == 200, text_of(answer.text)
+        assert "Email to help@desk.example is being fetched" in text_of(answer.text)
+        assert counts(nora) == [each + 1 for each in before]
+        assert smtp.take().recipients == ("ana@customer.example",)
+        sender = nora.search("address", "email:help@desk.example").ok()["results"][0]
+        transport = nora.search("mail_transport", "text:help@desk.example").ok()["results"][0]
+        assert sender["mail_transport_id"] == transport["id"]
+        # A second time updates, also without a test mail.
+        page = signed_in.send(SERVERS, servers(imap, smtp, recipient=""), CONNECT)
+        assert "are updated" in text_of(page.text) and counts(nora) == [each + 1 for each in before]
+
+
+def test_a_mailbox_of_pop3_is_connected(signed_in: Visitor, nora: Api) -> None:
+    with Pop3Server() as pop, SmtpServer(login=pop.login) as smtp:
+        form = servers(pop, smtp, protocol="pop3", address="pop@desk.example", recipient="")
+        assert signed_in.send(SERVERS, form, CONNECT).status_code == 200
+
+
+def test_a_mailbox_at_google_needs_one_setup_and_one_consent(
+    signed_in: Visitor, nora: Api, provider: OAuthProvider, stored: Desk
+) -> None:
+    page = signed_in.send(CONNECT, {"address": GMAIL})
+    assert page.status_code == 200 and "Set up Google" in page.text and value(page.text, "host") == "imap.gmail.com"
+    setup = re.search(r'href="(/admin/connections/new[^"]*)"', page.text)
+    assert setup is not None
+    endpoints = {f"p_{name}": url for name, url in provider.params().items() if name.endswith("_url")}
+    answer = signed_in.send(
+        html.unescape(setup[1]),
+        {"name": "Google", "p_client_id": CLIENT, "p_client_secret": SECRET, "p_issuer": provider.issuer, **endpoints},
+    )
+    assert place(answer) == f"{CONNECT}?address=support%40gmail.com"
+    page = signed_in.send(CONNECT, {"address": GMAIL})
+    button = re.search(r'action="(/admin/connections/[0-9]+/connect)"', page.text)
+    assert button is not None and provider.url("") in page.headers["Content-Security-Policy"]
+    form = {name: value(page.text, name) for name in ("purpose", "login", "next")}
+    with ImapServer() as imap, SmtpServer(token="none yet") as smtp:
+
+        def accept(token: str) -> None:
+            imap.token = smtp.token = token
+
+        provider.on_token = accept
+        consent = signed_in.send(button[1], form, CONNECT)
+        here = place(consented(signed_in, consent, provider, GMAIL))
+        assert provider.consent_request["login_hint"] == GMAIL
+        page = signed_in.get(here)
+        assert f"Signs in with the connected account {GMAIL}" in text_of(page.text)
+        assert value(page.text, "username") == GMAIL and 'name="password"' not in page.text
+        sent = servers(imap, smtp, address=GMAIL, username=GMAIL, account=value(page.text, "account"), password="")
+        page = signed_in.send(SERVERS, sent | {"is_default": "1"}, CONNECT)
+        assert page.status_code == 200, text_of(page.text)
+        assert smtp.take().sender == GMAIL
+        account = int(sent["account"])
+        shared = servers(imap, smtp, address="team@gmail.com", username="team@gmail.com", account=str(account))
+        assert signed_in.send(SERVERS, shared | {"password": ""}, CONNECT).status_code == 200, "a shared mailbox"
+        assert imap.asked and signed_in.get(here.replace("support", "team")).status_code == 200
+        # The grant dies: the account says so, the mailbox too, and connecting anew brings both back.
+        provider.revoke()
+        stored.update("connected_account", account, params={**stored.row("connected_account", account)["params"],
+                                                            "expires_at": 1})  # fmt: skip
+        box = nora.search("mailbox", f"text:{GMAIL}").ok()["results"][0]["id"]
+        answer = signed_in.send(f"/admin/mail/mailboxes/{box}/check", {}, CONNECT)
+        assert "has ended; connect it again" in text_of(answer.text)
+        path = f"{BASE}/accounts/{account}"
+        assert "The provider has refused access since" in text_of(signed_in.get(path).text)
+        assert "The access of the connected account" in text_of(signed_in.get("/notifications").text)
+        consented(signed_in, signed_in.send(f"{path}/connect", {"purpose": "mail"}, path), provider, GMAIL)
+        assert place(signed_in.send(f"/admin/mail/mailboxes/{box}/check", {}, CONNECT)) == "/admin/mail"
+        provider.on_token = lambda token: None
+
+
+def test_an_address_that_is_none_is_refused(signed_in: Visitor) -> None:
+    answer = signed_in.send(CONNECT, {"address": "nobody"})
+    assert answer.status_code == 422 and "Enter an email address" in text_of(answer.text)

@@ -19,6 +19,7 @@ from server.connections import connecting, grants
 from server.connections.connecting import ConnectionRefused, ConnectionRequest
 from server.connections.types.connected_service import PROVIDERS
 from server.errors import Invalid, NotFound
+from server.mail.addresses import valid
 from server.mailroom import mail_setup
 from server.outbound import oauth_providers
 from server.outbound.oauth_providers import GOOGLE, MICROSOFT
@@ -110,7 +111,7 @@ def _service(visit: Visit, fields: OpenForm) -> PageResponse:
     kind = service_kinds.kind_of(stored["extension_id"], stored["params"]) if fields.id else _chosen_kind(visit)
     params = stored.get("params") if fields.id else {"provider": kind.provider if kind is not None else ""}
     preset = oauth_providers.provider_of({"provider": kind.provider if kind is not None else ""})
-    origin = _origin(visit, fields.id) if kind is not None and kind.is_oauth and fields.id else ""
+    origin = service_origin(visit, fields.id) if kind is not None and kind.is_oauth and fields.id else ""
     response = fields.render(
         "connection.html",
         name=stored.get("name", ""),
@@ -127,7 +128,7 @@ def _service(visit: Visit, fields: OpenForm) -> PageResponse:
     return replace(response, form_targets=(origin,) if origin else ())
 
 
-def _origin(visit: Visit, service_id: int) -> str:
+def service_origin(visit: Visit, service_id: int) -> str:
     """The origin of the consent page, "" for a service that is not set up for it."""
     try:
         return connecting.authorization_origin(visit.ctx, service_id)
@@ -224,7 +225,7 @@ def _account_values(visit: Visit, fields: OpenForm, form: Form) -> dict[str, Any
 def _account(visit: Visit, fields: OpenForm) -> PageResponse:
     service = _service_of(visit, fields.stored)
     kind = service_kinds.kind_of(service["extension_id"], service["params"]) if service else None
-    origin = _origin(visit, service["id"]) if kind is not None and kind.is_oauth else ""
+    origin = service_origin(visit, service["id"]) if kind is not None and kind.is_oauth else ""
     grant = grants.list_grants(visit.ctx).get(fields.id)
     response = fields.render(
         "connected_account.html",
@@ -278,7 +279,11 @@ def delete_account(visit: Visit) -> PageResponse:
 @page("POST", f"{BASE}/{{id}}/connect", "proven admin")
 def connect(visit: Visit) -> PageResponse:
     """Redirects to the consent page of a provider, for a new account."""
-    return begin(visit, ConnectionRequest(visit.id, _sent_purpose(visit), next_page=_sent_page(visit)))
+    login = visit.form.text("login", "")
+    request = ConnectionRequest(
+        visit.id, _sent_purpose(visit), login=login if valid(login) else "", next_page=_sent_page(visit)
+    )
+    return begin(visit, request)
 
 
 @page("POST", f"{ACCOUNTS}/{{id}}/connect", "proven admin")
@@ -322,6 +327,6 @@ def finish(visit: Visit) -> PageResponse:
 
 def refused(visit: Visit, message: str, next_page: str) -> PageResponse:
     """The page after a consent that led to no connection."""
-    back = BASE if not next_page or "{account}" in next_page else next_page
+    back = next_page.replace("{account}", "0") or BASE
     page = render(visit, "connection_refused.html", 422, message=sentence(message), back=back)
     return replace(page, headers={**page.headers, **NO_REFERRER})
