@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
-from console.html.form import Form
+from console.html.form import Form, sentence
 from console.html.rendering import render
 from console.http.page_response import PageResponse
 from console.http.routes import page
@@ -95,18 +95,13 @@ def connect(visit: Visit) -> PageResponse:
         mailbox = mail_connection.connect_mailbox(visit.ctx, _new_mailbox(form, account_id))
     except ConnectionTestFailed as error:
         for direction, message in error.problems.items():
-            form.fail("host" if direction == mail_connection.INCOMING else "smtp_host", _as_problem(direction, message))
+            field = "host" if direction == mail_connection.INCOMING else "smtp_host"
+            form.fail(field, sentence(message))
         return _servers(visit, form, MailServers(provider=provider), error.dialogue)
     except HelpdeskError as error:
         return _servers(visit, form.refuse(error, known=NAMES), MailServers(provider=provider))
     visit.has_created = True
     return render(visit, "mail_connected.html", tabs=tabs(visit), mailbox=mailbox, address=form.text("address"))
-
-
-def _as_problem(direction: str, message: str) -> str:
-    if direction == mail_connection.INCOMING:
-        return _("Receiving failed: {reason}", reason=message)
-    return _("Sending failed: {reason}", reason=message)
 
 
 def _new_mailbox(form: Form, account_id: int) -> NewMailbox:
@@ -134,7 +129,7 @@ def _form_of(visit: Visit, address: str, servers: MailServers, account_id: int =
             "smtp_host": outgoing.host if outgoing else "",
             "smtp_port": outgoing.port if outgoing else "",
             "smtp_encryption": outgoing.encryption if outgoing else "tls",
-            "recipient": profile.own_record(visit.ctx)["email"] if not account_id else "",
+            "recipient": profile.own_record(visit.ctx)["email"],
             "is_mail_kept": "1",
             "is_default": "1" if mail_connection.lacks_sender(visit.ctx) else "",
         }
