@@ -48,7 +48,7 @@ def parse_config(content: bytes, email: str) -> tuple[list[FoundServer], list[Fo
     the address that replaces the placeholders of user names. Raises NotAutoconfig."""
     if len(content) > MAX_CONFIG_BYTES:
         raise NotAutoconfig("the file is too large")
-    reader = _Reader()
+    reader = _ConfigReader()
     parser = expat.ParserCreate()
     parser.StartElementHandler, parser.EndElementHandler = reader.start, reader.end
     parser.CharacterDataHandler = reader.text
@@ -67,7 +67,7 @@ def parse_config(content: bytes, email: str) -> tuple[list[FoundServer], list[Fo
     )
 
 
-class _Reader:
+class _ConfigReader:
     """servers: (type, fields by name, ways to sign in) of each element of a server."""
 
     def __init__(self) -> None:

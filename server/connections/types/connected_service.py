@@ -1,12 +1,13 @@
 """Connected services: other programs that automations may call, and how one logs in to them. Not the accounts there."""
 
 from server.connections import grants
-from server.connections.grant_tables import CONNECTION_ATTEMPT
+from server.connections.grant_tables import CONNECTION_ATTEMPT, SECRET_NOTICE
 from server.fields import Name, Structure, Text, UpdatedAt
 from server.record_types.record_type import (
     Access,
     Change,
     DictionaryContext,
+    Event,
     Key,
     Record,
     RecordType,
@@ -68,6 +69,8 @@ class ConnectedService(RecordType):
             pattern="[A-Za-z0-9-]*",
         ),
     }
+    tables = (SECRET_NOTICE,)
+    events = (Event("connected_service.secret.expires", "its client secret expires soon"),)
     keys = (Key("extension_name", "text", "Name of the sign-in method.", _provider_name),)
     subtotals = Subtotals(search=("fieldset", "links", "type"))
 
@@ -82,5 +85,6 @@ class ConnectedService(RecordType):
 
     def after_delete(self, record: Record, writing: Writing) -> None:
         writing.tx.delete(CONNECTION_ATTEMPT, service_id=record["id"])
+        writing.tx.delete(SECRET_NOTICE, service_id=record["id"])
         for account_id in ids_pointing(writing.tx, "connected_account", "service_id", record["id"]):
             writing.delete("connected_account", account_id)
