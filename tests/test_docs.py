@@ -162,7 +162,8 @@ INTERNAL = {
         store.tables.MAX_NAME_CHARS
         connections.connecting.MAX_STATE_CHARS connections.connecting.MAX_CODE_CHARS
         connections.identity.MAX_EMAIL_CHARS connections.identity.MAX_ID_TOKEN_CHARS
-        connections.identity.MAX_USERINFO_BYTES
+        connections.identity.MAX_USERINFO_BYTES mail.autoconfig.MAX_CONFIG_BYTES mail.autoconfig.MAX_SERVERS
+        mail.autoconfig.MAX_DEPTH mail.autoconfig.MAX_USERNAME_CHARS
         access.codes.MAX_CODE_CHARS access.device_codes.MAX_DEVICE_CODE_CHARS
         access.password_links.MAX_CODE_CHARS access.sessions.MAX_ID_CHARS
         access.validator.MAX_CLIENT_ID_CHARS automation.commands.pgp.MAX_MESSAGE_CHARS
