@@ -8,8 +8,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from playwright.sync_api import expect
 
-from tests.console.visitor import Visitor, place, text_of, value
+from tests.console.browser import Browser, sign_in, violations
+from tests.console.visitor import Visitor, loaded, place, text_of, value
 from tests.mail_servers import ImapServer, Pop3Server
 from tests.oauth_provider import CLIENT, SECRET, OAuthProvider
 from tests.outbound.peer import HOST
@@ -318,3 +320,88 @@ def test_a_mailbox_at_google_needs_one_setup_and_one_consent(
 def test_an_address_that_is_none_is_refused(signed_in: Visitor) -> None:
     answer = signed_in.send(CONNECT, {"address": "nobody"})
     assert answer.status_code == 422 and "Enter an email address" in text_of(answer.text)
+
+
+@pytest.mark.exhaustive("a long walk through several pages")
+def test_a_mailbox_from_an_empty_desk_to_the_end_of_its_grant_and_back(
+    chromium: Browser, tmp_path: Path, provider: OAuthProvider
+) -> None:
+    """Everything is found from the start page, without help."""
+    started = Server(tmp_path / "data", env={"HELPDESK_OUTBOUND_ALLOW": HOST})
+    nora = started.set_up()
+    registered, provider.redirect_uris = provider.redirect_uris, {f"{started.url}/connect/callback"}
+    with (
+        ImapServer(token="none") as imap,
+        SmtpServer(token="none") as smtp,
+        chromium.page(started.url, elsewhere=provider.url("")) as page,
+    ):
+        imap.put(b"From: Ana <ana@kite.example>\nTo: support@gmail.com\nSubject: The pump leaks\n\nIt loses oil.\n")
+
+        def accept(token: str) -> None:
+            imap.token = smtp.token = token
+
+        provider.on_token = accept
+        sign_in(page)
+        page.goto("/")
+        page.get_by_role("link", name="Connect a mailbox").click()
+        page.fill("#address", GMAIL)
+        page.get_by_role("button", name="Continue").click()
+        page.get_by_role("link", name="Set up Google").click()
+        assert violations(page) == []
+        page.fill("#p_client_id", CLIENT)
+        page.fill("#p_client_secret", SECRET)
+        page.locator("form[data-guard] summary").click()
+        for name, text in provider.params().items():
+            if name.endswith("_url") or name == "issuer":
+                page.fill(f"#p_{name}", text)
+        page.locator("[data-save]").click()
+        expect(page.locator("#address")).to_have_value(GMAIL)
+        page.get_by_role("button", name="Continue").click()
+        page.get_by_role("button", name="Connect with Google").click()
+        page.get_by_role("button", name="Allow").click()
+        expect(page.get_by_text(f"Signs in with the connected account {GMAIL}")).to_be_visible()
+        assert violations(page) == []
+        page.locator("summary", has_text="imap.gmail.com").click()
+        page.select_option("#protocol", "imap")
+        page.fill("#host", imap.host)
+        page.fill("#port", str(imap.port))
+        page.fill("#smtp_host", smtp.host)
+        page.select_option("#smtp_encryption", "none")
+        page.fill("#smtp_port", str(smtp.port))
+        page.get_by_role("button", name="Test and connect").click()
+        expect(page.get_by_role("heading", name="Mailbox connected")).to_be_visible()
+        assert violations(page) == []
+        assert smtp.take().sender == GMAIL
+        visitor = Visitor(started.url)
+        visitor.sign_in()
+        loaded(visitor, "/inbox?v=unassigned", "The pump leaks")
+        page.goto("/inbox?v=unassigned")
+        page.get_by_role("link", name="The pump leaks").first.click()
+        page.get_by_role("link", name="Reply to the message from").click()
+        page.locator("#content").fill("A new seal is on its way.")
+        page.locator("#content").press("Control+Enter")
+        answer = next(each for each in iter(smtp.take, None) if b"A new seal" in each.raw)
+        assert (answer.sender, answer.recipients) == (GMAIL, ("ana@kite.example",))
+
+        provider.revoke()
+        imap.token = smtp.token = "revoked"
+        page.goto("/admin/mail")
+        page.get_by_role("button", name="Check now").click()
+        expect(page.get_by_text("rejected this user name and token")).to_be_visible()
+        page.get_by_role("button", name="Check now").click()
+        expect(page.get_by_text("has ended; connect it again").first).to_be_visible()
+        page.goto("/notifications")
+        expect(page.get_by_text("The access of the connected account")).to_be_visible()
+        page.goto("/admin/mail/mailboxes/1")
+        page.get_by_role("link", name="Reconnect").click()
+        assert violations(page) == []
+        page.get_by_role("button", name="Reconnect").click()
+        page.get_by_role("button", name="Allow").click()
+        expect(page.get_by_text(f"as {GMAIL}, renewed")).to_be_visible()
+        imap.put(b"From: Ana <ana@kite.example>\nTo: support@gmail.com\nSubject: And the valve\n\nIt sticks.\n")
+        page.goto("/admin/mail")
+        page.get_by_role("button", name="Check now").click()
+        loaded(visitor, "/inbox?v=unassigned", "And the valve")
+        assert nora.search("mailbox", "").ok()["results"][0]["num_fails"] == 0
+    provider.redirect_uris, provider.on_token = registered, lambda token: None
+    assert started.stop() == 0
