@@ -115,6 +115,21 @@ def test_each_kind_has_its_fields(kind, service, account, signed_in: Visitor, st
     assert signed_in.get(f"{BASE}/accounts/{id}").status_code == 404
 
 
+def test_forms_are_in_the_activity_log(signed_in: Visitor, nora: Api) -> None:
+    service = f"{BASE}/{created(signed_in, f'{BASE}/new?kind=bearer', name='Logged')}"
+    new = f"{BASE}/accounts/new?service={service.rpartition('/')[2]}"
+    account = f"{BASE}/accounts/{created(signed_in, new, name='Ours', owner='everybody', p_token='t0ken')}"
+    signed_in.send(account, {"name": "Again", "owner": "everybody"})
+    signed_in.send(f"{account}/delete", page=account)
+    signed_in.send(service, {"name": "Again"})
+    signed_in.send(f"{service}/delete", page=service)
+    newest = nora.search("activity_log", "administrative:yes sort:-id", limit=6).ok()["results"]
+    assert [each["activity_point"] for each in reversed(newest)] == [
+        "connected_service.created", "connected_account.created", "connected_account.changed",
+        "connected_account.deleted", "connected_service.changed", "connected_service.deleted",
+    ]  # fmt: skip
+
+
 def test_kinds_without_a_form_are_json(signed_in: Visitor, stored: Desk) -> None:
     page = signed_in.get(f"{BASE}/new")
     assert page.status_code == 200 and "Microsoft 365" in page.text
@@ -190,7 +205,7 @@ def test_an_account_is_connected_its_state_shown_and_connected_anew(
         assert refused.headers["Referrer-Policy"] == "no-referrer" and f'href="{account}"' in refused.text
     stranger = Visitor(server.url)
     assert "/login" in place(stranger.get("/connect/callback?state=x&code=y"))
-    assert re.search(r"Audit|connected support@desk.example as", text_of(signed_in.get("/admin/system/audit").text))
+    assert f"connected {USER} as {USER}" in text_of(signed_in.get("/admin/system/audit").text)
     signed_in.send(f"{path}/delete", page=path)
 
 
@@ -254,6 +269,8 @@ def test_a_mailbox_with_a_password_is_tested_in_both_directions_and_stored_at_on
         sender = nora.search("address", "email:help@desk.example").ok()["results"][0]
         transport = nora.search("mail_transport", "text:help@desk.example").ok()["results"][0]
         assert sender["mail_transport_id"] == transport["id"]
+        points = [each["activity_point"] for each in nora.search("activity_log", "sort:-id", limit=12).ok()["results"]]
+        assert {"mailbox.created", "mail_transport.created", "sender.changed"} <= set(points)
         # A second time updates, also without a test mail.
         page = signed_in.send(SERVERS, servers(imap, smtp, recipient=""), CONNECT)
         assert "are updated" in text_of(page.text) and counts(nora) == [each + 1 for each in before]
