@@ -12,6 +12,7 @@ from server.errors import HelpdeskError, Invalid
 from server.mail.addresses import valid
 from server.outbound.client import RequestLimits, request
 from server.outbound.oauth_discovery import fetch_json, json_object, secure_url
+from server.translation import _
 
 CLAIMS = ("email", "preferred_username", "upn")  # may hold an address; the best first
 MAX_ID_TOKEN_CHARS = 32 * 1024
@@ -40,18 +41,18 @@ def _claims(token: object) -> dict[str, Any]:
             claims = None
         if claims is not None:
             return claims
-    raise Invalid("the provider sent an ID token that cannot be read; nothing was stored")
+    raise Invalid(_("the provider sent an ID token that cannot be read; nothing was stored"))
 
 
 def _require_ours(claims: Mapping[str, Any], values: Mapping[str, str], nonce: str) -> None:
     audience, issuer = claims.get("aud"), values.get("issuer")
     audiences = audience if isinstance(audience, list) else [audience]
     if values["client_id"] not in audiences:
-        raise Invalid("the provider sent an ID token for another program; nothing was stored")
+        raise Invalid(_("the provider sent an ID token for another program; nothing was stored"))
     if claims.get("nonce") != nonce:
-        raise Invalid("the provider sent an ID token of another sign-in; nothing was stored")
+        raise Invalid(_("the provider sent an ID token of another sign-in; nothing was stored"))
     if issuer and str(claims.get("iss", issuer)).removeprefix("https://") != issuer.removeprefix("https://"):
-        raise Invalid("the ID token was issued by another provider; nothing was stored")
+        raise Invalid(_("the ID token was issued by another provider; nothing was stored"))
 
 
 def _userinfo(values: Mapping[str, str], token: str, bounds: RequestLimits) -> dict[str, Any]:

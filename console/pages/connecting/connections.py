@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from console.forms.controls import Control
 from console.forms.record_form import OpenForm, RecordForm
@@ -327,6 +328,9 @@ def finish(visit: Visit) -> PageResponse:
 
 def refused(visit: Visit, message: str, next_page: str) -> PageResponse:
     """The page after a consent that led to no connection."""
-    back = next_page.replace("{account}", "0") or BASE
+    back = next_page or BASE
+    if "{account}" in back:  # the page for a connected mailbox; the one before it has the buttons
+        address = dict(parse_qsl(urlsplit(back).query)).get("address", "")
+        back = f"/admin/mail/connect?{urlencode({'address': address})}"
     page = render(visit, "connection_refused.html", 422, message=sentence(message), back=back)
     return replace(page, headers={**page.headers, **NO_REFERRER})
