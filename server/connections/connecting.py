@@ -23,6 +23,7 @@ from server.outbound import client_tokens, oauth_providers, pkce, request_signin
 from server.outbound.client_tokens import TokenRejected
 from server.outbound.oauth_discovery import secure_url
 from server.outbound.oauth_providers import PURPOSES, Purpose
+from server.outbound.urls import HttpUrl
 from server.record_types.shared.secrets import digest
 from server.records.reading import RecordReader
 from server.records.writing import RecordWriter
@@ -96,11 +97,12 @@ def redirect_uri(ctx: Context) -> str:
 
 
 def authorization_origin(ctx: Context, service_id: int) -> str:
-    """Returns the origin of the consent page of a service, "" if it has none. Raises AdminOnly, NotFound."""
+    """Returns the origin of the consent page of a service, as a content security policy writes it: it knows no IPv6
+    addresses. Raises AdminOnly, NotFound, Invalid for a service without such a page."""
     ctx.require_admin(DOING)
     values = ctx.service.store.read(lambda tx: _service_values(RecordReader(ctx, tx), service_id))
-    parts = urlsplit(values.get("authorization_url", ""))
-    return f"{parts.scheme}://{parts.netloc}" if parts.netloc else ""
+    url = _authorization_url(values)
+    return f"{url.scheme}:" if ":" in url.host else f"{url.scheme}://{url.authority}"
 
 
 def begin(ctx: Context, session_id: int, request: ConnectionRequest) -> str:
@@ -212,7 +214,7 @@ def _require_account(reading: RecordReader, request: ConnectionRequest) -> None:
         raise NotFound(_("this connected account no longer exists"))
 
 
-def _authorization_url(values: Mapping[str, str]) -> Any:
+def _authorization_url(values: Mapping[str, str]) -> HttpUrl:
     return secure_url(values["authorization_url"], "authorization_url")
 
 

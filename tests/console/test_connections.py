@@ -334,6 +334,25 @@ def test_a_mailbox_at_google_needs_one_setup_and_one_consent(
         provider.on_token = lambda token: None
 
 
+def test_hostile_values_are_refused(signed_in: Visitor, nora: Api) -> None:
+    """Params that were stored through the API are checked where they are used."""
+    evil = "https://x.example;script-src 'unsafe-inline'/authorize"
+    params = {"client_id": "c", "token_url": "https://x.example/t", "authorization_url": evil}
+    id = nora.create("connected_service", name="Evil", extension_id=OAUTH2, params=params).ok()["id"]
+    for path in (f"{BASE}/{id}", SERVERS, f"{SERVERS}?address=a@gmail.com&account=0"):
+        page = signed_in.get(path)
+        assert page.status_code == 200 and "x.example" not in page.headers["Content-Security-Policy"]
+    assert signed_in.send(f"{BASE}/{id}/connect", {"purpose": "other"}, BASE + "/new").status_code == 422
+    assert signed_in.send(f"{BASE}/{id}/connect", {"purpose": "all"}, BASE + "/new").status_code == 422
+    for account in ("²", "9" * 30, "-1", "1e3"):
+        with ImapServer() as imap, SmtpServer() as smtp:
+            assert signed_in.send(SERVERS, servers(imap, smtp, account=account), CONNECT).status_code == 422
+    assert signed_in.get(f"{SERVERS}?account=999999").status_code == 404
+    assert signed_in.send(f"{BASE}/accounts/new?service=0", {"name": "x", "owner": "everybody"}).status_code == 303
+    assert signed_in.get(f"{BASE}/accounts/new?service=999999").status_code == 404
+    signed_in.send(f"{BASE}/{id}/delete", page=BASE + "/new")
+
+
 def test_an_address_that_is_none_is_refused(signed_in: Visitor) -> None:
     answer = signed_in.send(CONNECT, {"address": "nobody"})
     assert answer.status_code == 422 and "Enter an email address" in text_of(answer.text)

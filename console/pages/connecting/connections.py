@@ -216,7 +216,7 @@ def _choose_service(visit: Visit) -> PageResponse | None:
 def _account_values(visit: Visit, fields: OpenForm, form: Form) -> dict[str, Any]:
     service = _service_of(visit, fields.stored)
     kind = service_kinds.kind_of(service["extension_id"], service["params"]) if service else None
-    values: dict[str, Any] = {} if fields.id else {"service_id": str(service["id"])}
+    values: dict[str, Any] = {} if fields.id or not service else {"service_id": str(service["id"])}
     if kind is None:
         return values
     params = service_kinds.submitted_params(kind.account, fields.stored.get("params"), form)

@@ -15,6 +15,7 @@ from console.pages.connecting import service_kinds
 from console.pages.connecting.connections import ACCOUNT, NO_REFERRER, SERVICE, service_origin
 from console.pages.mailing.mail_overview import BASE, ENCRYPTIONS, LABELS, tabs
 from server.connections import grants
+from server.digits import is_whole
 from server.errors import HelpdeskError, NotFound
 from server.mail import inboxes
 from server.mailroom import mail_connection, mail_discovery
@@ -33,6 +34,7 @@ NAMES = (
     "smtp_encryption", "smtp_username", "smtp_password", "recipient",
 )  # fmt: skip
 TICKS = ("is_mail_kept", "is_default")
+ACCOUNT_DIGITS = 18  # of an id that every database can hold
 FIELD_LABELS: dict[str, Words] = {
     **LABELS,
     "address": N_("Email address"),
@@ -138,7 +140,7 @@ def _form_of(visit: Visit, address: str, servers: MailServers, account_id: int =
 
 def _servers(visit: Visit, form: Form, servers: MailServers, dialogue: tuple[str, ...] = ()) -> PageResponse:
     """The page with the servers. Its buttons may lead to the consent pages of the connected services."""
-    account_id = int(form.get("account") or "0") if form.get("account").isdigit() else 0
+    account_id = int(form.get("account")) if is_whole(form.get("account"), ACCOUNT_DIGITS) else 0
     services = [] if account_id else _consent_services(visit)
     origins = {origin for each in services if (origin := service_origin(visit, each["id"]))}
     grant = grants.list_grants(visit.ctx).get(account_id)
