@@ -96,9 +96,10 @@ def connect(visit: Visit) -> PageResponse:
         provider = _provider_of(visit, account_id) if account_id else ""
         mailbox = mail_connection.connect_mailbox(visit.ctx, _new_mailbox(form, account_id))
     except ConnectionTestFailed as error:
+        has_one_host = form.get("protocol") == GRAPH_PROTOCOL
         for direction, message in error.problems.items():
-            field = "host" if direction == mail_connection.INCOMING else "smtp_host"
-            form.fail(field, sentence(message))
+            is_at_host = has_one_host or direction == mail_connection.INCOMING
+            form.fail("host" if is_at_host else "smtp_host", sentence(message))
         return _servers(visit, form, MailServers(provider=provider), error.dialogue)
     except HelpdeskError as error:
         return _servers(visit, form.refuse(error, known=NAMES), MailServers(provider=provider))
