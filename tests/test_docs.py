@@ -162,6 +162,12 @@ INTERNAL = {
         store.tables.MAX_NAME_CHARS
         access.codes.MAX_CODE_CHARS access.device_codes.MAX_DEVICE_CODE_CHARS
         access.password_links.MAX_CODE_CHARS access.sessions.MAX_ID_CHARS
+        access.sign_in_providers.MAX_LINK_CHARS access.openid_client.MAX_SUBJECT_CHARS access.openid_client.MAX_KEYS
+        access.openid_client.MAX_TRIED_KEYS access.openid_client.MAX_KEY_REFRESHES access.openid_client.MAX_CALLS
+        people.sign_in_provider_setup.MAX_LABEL_CHARS people.sign_in_provider_setup.MAX_CLIENT_CHARS
+        people.sign_in_provider_setup.MAX_SECRET_CHARS people.sign_in_provider_setup.MAX_TRIAL_CHARS
+        people.claim_rules.MAX_VALUES people.claim_rules.MAX_CLAIM_CHARS people.claim_rules.MAX_SHOWN_CHARS
+        people.claim_rules.MAX_SHOWN_CLAIMS console.pages.provider_sign_in.MAX_SECRET_CHARS
         access.validator.MAX_CLIENT_ID_CHARS automation.commands.pgp.MAX_MESSAGE_CHARS
         console.http.visit.MAX_TOLD_CHARS console.lists.selection.MAX_UNDO_BYTES console.http.visit.MAX_UNDO_CHARS
         console.http.visit.MAX_NEXT_CHARS queries.numbers.MAX_MAGNITUDE

@@ -10,7 +10,7 @@ from console.http.visit import FORM_TOKEN, Visit
 from server.access import second_factor
 from server.access.service_actor import own_context
 from server.errors import Forbidden, HelpdeskError, NotAuthenticated, TooMany
-from server.people import form_drafts, sign_in
+from server.people import form_drafts, provider_sign_in, sign_in
 from server.people.sign_in import NewSession
 from server.translation import N_, Words, _, shown
 from server.web.params import Upload
@@ -46,6 +46,7 @@ def again(visit: Visit, reason: str, form: Form | None = None) -> PageResponse:
         email_field=EMAIL,
         proof_field=PROOF,
         has_code=_has_code(visit),
+        has_providers=bool(provider_sign_in.providers_of_page(visit.service)[0]),
     )
 
 

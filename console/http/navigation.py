@@ -103,6 +103,10 @@ PLACES = (
             "/admin/people/roles", N_("Roles"), N_("privileges permissions"), icon="key",
             about=N_("What workers may do, with a permission check"),
         ),
+        NavigationItem(
+            "/admin/people/sign-in", N_("Sign-in"), N_("sso single sign-on openid oidc google microsoft provider"),
+            icon="key", about=N_("Sign in with Google, Microsoft or another provider"),
+        ),
     ),
     *_group(
         TEAM,

@@ -16,7 +16,15 @@ from console.pages import absences
 from console.pages.login import new_password
 from server.access import totp
 from server.errors import HelpdeskError, Invalid, NotAuthenticated, NotFound, TooMany
-from server.people import login_address, password_change, preferences, profile, security, sign_in
+from server.people import (
+    login_address,
+    password_change,
+    preferences,
+    profile,
+    provider_sign_in,
+    security,
+    sign_in,
+)
 from server.records import notification_mail
 from server.translation import N_, _, ngettext
 
@@ -205,6 +213,7 @@ def show(visit: Visit, **given: Form) -> PageResponse:
         device=sign_in.shown_device,
         devices=own.devices,
         known=own.known,
+        own_accounts=provider_sign_in.own_accounts(visit.ctx),
         has_code=own.has_code,
         codes_left=own.codes_left,
         themes=[("system", N_("Same as system")), ("light", N_("Light")), ("dark", N_("Dark"))],

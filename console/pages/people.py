@@ -27,6 +27,7 @@ TABS = (
     (f"{BASE}/groups", N_("Groups")),
     (f"{BASE}/rosters", N_("Rosters")),
     (f"{BASE}/roles", N_("Roles")),
+    (f"{BASE}/sign-in", N_("Sign-in")),
     ("/admin/targets", N_("Service targets")),
     ("/search/calendar", N_("Calendars")),
 )

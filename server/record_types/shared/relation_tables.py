@@ -129,9 +129,16 @@ CHANGE = Table(
     ],
     is_log=True,
 )
+
+ROLE_GRANT = Table(
+    "role_grant",
+    [Column("role_id"), Column("worker_id")],
+    [Index(("worker_id",), "a worker that goes takes them along")],
+    key=("role_id", "worker_id"),
+)  # members by their account at a sign-in provider, besides those that the query of the role matches
 # event: created, updated or deleted. owner: of a deleted record, if read access depends on it.
 
 SHARED = (
     LINK, ATTACHED, CUSTOM_VALUE, DELETED_FIELD, REMAINS, FIELDSET_USE, REQUESTER, TICKET_TAG, TAG_NAME,
-    TICKET_STATUS_NAME, GROUP_MEMBER, ROLE_WORKER, SNIPPET_USE, CHANGE,
+    TICKET_STATUS_NAME, GROUP_MEMBER, ROLE_WORKER, ROLE_GRANT, SNIPPET_USE, CHANGE,
 )  # fmt: skip
