@@ -351,6 +351,17 @@ def unlink_own(ctx: Context, link_id: int) -> SignInProvider:
     return ctx.service.store.write(write)
 
 
+def accounts_of(ctx: Context, worker_id: int) -> list[tuple[sign_in_providers.LinkedAccount, SignInProvider]]:
+    """Returns the linked accounts of a worker with their providers. Raises AdminOnly."""
+
+    def read(tx: Transaction) -> list[tuple[sign_in_providers.LinkedAccount, SignInProvider]]:
+        providers = {each.id: each for each in sign_in_providers.all_providers(tx)}
+        return [(each, providers[each.provider_id]) for each in sign_in_providers.of_worker(tx, worker_id)]
+
+    ctx.require_admin(sign_in_provider_setup.DOING)
+    return ctx.service.store.read(read)
+
+
 def unlink(ctx: Context, worker_id: int, link_id: int) -> None:
     """Removes a link of a worker, as an administrator. Raises AdminOnly, NotFound."""
 

@@ -252,6 +252,7 @@ ACTS = [
 ELSEWHERE = (
     "/account/sign-in/{id}/unlink",
     "/account/sign-in/{name}/link",
+    "/admin/people/{id}/unlink",
     "/admin/people/sign-in/new",
     "/admin/people/sign-in/only",
     "/admin/people/sign-in/{id}",

@@ -260,8 +260,11 @@ def test_signing_out_at_the_provider_ends_the_sessions_here(
     save(admin, nora, id, ends_at_provider="1")
     visitor, _ = signed_in(server, provider, "milo")
     other, _ = signed_in(server, provider, "milo")
+    twin = Visitor(server.url)  # another desk session in the same session of the provider
+    twin.session.cookies.update({name: text for name, text in visitor.cookies.items() if name.startswith("_")})
+    assert place(sign_in(twin)) == "/inbox"
     left = visitor.send("/sign-out", {}, "/account")
-    assert not visitor.is_in and other.is_in
+    assert not visitor.is_in and other.is_in and twin.is_in
     page = visitor.session.get(target_of(left.text), timeout=60).text
     action, xsrf = re.search(r'action="([^"]+)"', page), re.search(r'name="xsrf" value="([^"]+)"', page)
     assert action is not None and xsrf is not None, page
@@ -269,7 +272,8 @@ def test_signing_out_at_the_provider_ends_the_sessions_here(
     assert confirmed.headers["Location"].startswith(f"{server.url}/sign-in/out")
     assert place(visitor.get("/sign-in/out")) == "/login?out=1"
     save(admin, nora, id)
-    assert other.is_in  # the provider ends one session
+    assert other.is_in and not twin.is_in
+    assert "Acme signed Milo" in log(nora, "worker.provider.signed_out")
 
 
 def test_a_worker_links_and_unlinks_an_account_while_signed_in(
@@ -288,6 +292,9 @@ def test_a_worker_links_and_unlinks_an_account_while_signed_in(
     left = taken.send("/account/sign-in/keycloak/link", {}, "/account")
     taken.get(follow(taken, target_of(left.text)))
     assert "belongs to another worker" in text_of(taken.get("/account").text)
+    page = f"/admin/people/{nora.ids['olga']}"
+    assert "private@home.example" in taken.get(page).text
+    assert taken.send(f"{page}/unlink", {"link": "999", "_sure": "1"}, page).status_code == 404
     unlink = re.search(r'action="(/account/sign-in/\d+/unlink)"', olga.get("/account").text)
     assert unlink is not None
     assert taken.send(unlink[1], {"_sure": "1"}, "/account").status_code == 404
