@@ -304,7 +304,8 @@ def _created(visit: Visit, fields: OpenForm, worker: dict[str, Any]) -> PageResp
     else:
         sentence += " " + _("They are not in any group yet, so they cannot answer tickets.")
     if provider_sign_in.providers_of_page(visit.service)[1]:  # nobody needs a password
-        visit.flash(f"{sentence} {_('They sign in with a provider.')}")
+        note = _("They sign in with a provider.")
+        visit.flash(f"{sentence} {note}")
         return see(_path(worker["id"]))
     return _invited(visit, worker["id"], fields.values.get("invite"), sentence)
 

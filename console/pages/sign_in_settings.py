@@ -73,7 +73,7 @@ PRESETS = {
         (
             N_("In the Microsoft Entra admin center, open App registrations, New registration."),
             N_("Choose accounts in this directory only, and add the redirect address for the platform Web."),
-            N_("Replace the word tenant with its braces in the issuer by the Directory (tenant) ID."),
+            N_("In the issuer, enter the Directory (tenant) ID in place of the braces."),
             N_("Under Certificates & secrets, create a client secret, and copy its value."),
             N_("Under Token configuration, add the optional claims email and xms_edov to the ID token."),
             COPY,

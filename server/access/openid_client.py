@@ -450,7 +450,7 @@ def _verified(
     header = _header(client, token)
     algorithm, kid = header.get("alg"), header.get("kid")
     if not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
-        raise _forged(client, N_("it is not signed by a key of its own"))
+        raise _forged(client, N_("it is not signed with a public key"))
     if "crit" in header or "b64" in header:
         raise _forged(client, N_("it needs an extension that is not known here"))
     for is_refresh in (False, True):

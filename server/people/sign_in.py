@@ -29,7 +29,7 @@ from server.translation import N_
 AUTHENTICATED, FAILED = "worker.authenticated", "worker.authenticate.failed"
 WRONG = "The email address or the password is wrong."
 WRONG_CODE = "The code is wrong. Codes change every 30 seconds, and each works once."
-ONLY_BY_PROVIDER = "Passwords are turned off here. Sign in with a provider."
+ONLY_BY_PROVIDER = N_("Passwords are turned off here. Sign in with a provider.")
 LOCKED = "login.locked"  # the job that notifies the owner of a locked account
 MAX_REASON_CHARS = 200  # characters of an automation's reason for a refusal
 HOUR_SECONDS, DAY_SECONDS = 3600, 86400

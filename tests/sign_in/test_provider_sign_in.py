@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -348,5 +349,7 @@ def test_only_by_the_provider_and_the_way_back(
     assert visitor.get(path).status_code == 404
     assert visitor.send(f"{SETTINGS}/only", {"only": ""}, SETTINGS).status_code == 303
     assert "created a link" in log(nora, "worker.sign_in_link") and "passwords again" in log(nora, "sign_in.only.off")
+    lines = Path(server.log.name).read_text("utf-8")
+    assert "/sign-in/link/***" in lines and path.rpartition("/")[2] not in lines and "code=" not in lines
     refused = command("worker", "sign-in-link", "dora@desk.example", data=server.data)
     assert refused.returncode and b"deactivated" in refused.stderr
