@@ -15,7 +15,6 @@ from server.access import openid_client
 from server.access.openid_client import Metadata
 from server.access.sign_in_providers import ClaimRule, SignInProvider
 from server.dataclass import dataclass
-from server.digits import whole_in
 from server.errors import HelpdeskError, Invalid
 from server.people import claim_rules, provider_sign_in
 from server.people import sign_in_provider_setup as setup
@@ -186,7 +185,7 @@ def create(visit: Visit) -> PageResponse:
 def show(visit: Visit, form: Form | None = None) -> PageResponse:
     """A provider: its settings, its addresses, and the trial sign-in."""
     provider = setup.one(visit.ctx, visit.id)
-    return _form(visit, form or _stored(provider), provider.preset, provider.name, provider)
+    return _form(visit, form or _stored(visit, provider), provider.preset, provider.name, provider)
 
 
 @page("POST", f"{BASE}/{{id}}", "proven admin")
@@ -271,7 +270,7 @@ def _form(visit: Visit, form: Form, key: str, name: str, provider: SignInProvide
         backchannel=setup.backchannel(visit.service, name),
         signed_out=f"{visit.service.base_url}/sign-in/out",
         groups=group_names,
-        targets=[("", _("Nothing")), *targets],
+        targets=targets,
         rows=range(min(rows, MAX_RULES)),
         metadata=metadata,
         problem=problem,
@@ -290,27 +289,27 @@ def _metadata(visit: Visit, provider: SignInProvider | None) -> tuple[Metadata |
         return None, sentence(error.message)
 
 
-def _targets(visit: Visit) -> list[tuple[str, str]]:
-    """The choices of what may follow from a claim."""
+def _targets(visit: Visit) -> dict[str, tuple[str, int]]:
+    """The offered consequences of claims by their labels: target and id. Labels of equal names get their ids."""
     groups, roles = lookup.choices(visit, "group", "sort:name"), lookup.choices(visit, "role", "sort:name")
     named = ((claim_rules.GROUP, groups), (claim_rules.MANAGER, groups), (claim_rules.ROLE, roles))
-    return [
-        (f"{claim_rules.ADMINISTRATOR}:0", _(TARGETS[claim_rules.ADMINISTRATOR])),
-        *((f"{target}:{id}", _(TARGETS[target], name=name)) for target, records in named for id, name in records),
-    ]
+    targets = {_(TARGETS[claim_rules.ADMINISTRATOR]): (claim_rules.ADMINISTRATOR, 0)}
+    for target, choices in named:
+        for id, name in choices:
+            label = _(TARGETS[target], name=name)
+            targets[label if label not in targets else lookup.numbered(id, label)] = (target, int(id))
+    return targets
 
 
-def _stored(provider: SignInProvider) -> Form:
+def _stored(visit: Visit, provider: SignInProvider) -> Form:
     values = {name: getattr(provider, name) for name in ("label", "issuer", "client_id", "scopes")}
     flags = {name: "1" if getattr(provider, name) else "" for name in FLAGS}
     form = Form.from_values(values | flags | {"domains": " ".join(provider.domains)})
     form.several["group_ids"] = [str(id) for id in provider.group_ids]
+    labels = {target: label for label, target in _targets(visit).items()}
     for place, rule in enumerate(provider.mapping):
-        form.values |= {
-            f"claim{place}": rule.claim,
-            f"value{place}": rule.value,
-            f"target{place}": f"{rule.target}:{rule.id}",
-        }
+        label = labels.get((rule.target, rule.id), "")  # "" for a group or role that was deleted
+        form.values |= {f"claim{place}": rule.claim, f"value{place}": rule.value, f"target{place}": label}
     return form
 
 
@@ -325,16 +324,15 @@ def _settings(visit: Visit, form: Form) -> ProviderForm:
     known_groups = dict(lookup.choices(visit, "group"))
     if not {*form.several["group_ids"]} <= {*known_groups}:
         raise Invalid(_("choose one from the list"), field="group_ids")
-    known_targets = dict(_targets(visit))
+    targets = _targets(visit)
     rules = []
     for place in range(MAX_RULES):
         claim, value, target = (form.text(f"{part}{place}") for part in ("claim", "value", "target"))
         if not claim and not value and not target:
             continue
-        if target not in known_targets:
+        if target not in targets:
             raise Invalid(N_("mapping: choose what follows from the claim"), field="mapping")
-        kind, _colon, id = target.rpartition(":")
-        rules.append(ClaimRule(claim, value, kind, whole_in(id, 0, 2**62) or 0))
+        rules.append(ClaimRule(claim, value, *targets[target]))
     return ProviderForm(
         form.get("label"),
         form.get("client_id"),

@@ -408,6 +408,17 @@ def confirm(ctx: Context, session: Session, arrival: Arrival) -> str:
     return ctx.service.store.write(write)
 
 
+def has_asked_for_code(service: Service, session: Session) -> bool:
+    """Whether a session began with a provider that asks for the second factor."""
+
+    def read(tx: Transaction) -> bool:
+        present = sign_in_providers.session_of(tx, session.id)
+        provider = sign_in_providers.one(tx, present.provider_id) if present is not None else None
+        return provider is not None and provider.checks_second_factor
+
+    return service.store.read(read)
+
+
 def confirming(own: OwnAccounts) -> list[SignInProvider]:
     """Returns the providers at which a worker can confirm who they are."""
     return [provider for provider, link in own.accounts if link is not None and provider.is_enabled]

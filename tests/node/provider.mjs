@@ -28,7 +28,7 @@ const configuration = (issuer, algorithm) => ({
   conformIdTokenClaims: state.userinfo,
   features: {
     devInteractions: { enabled: false }, backchannelLogout: { enabled: true }, rpInitiatedLogout: {
-      enabled: true, logoutSource: (ctx, form) => { ctx.body = `<body>${form}<button form="op.logoutForm" name="logout" value="yes">Sign out</button></body>`; },
+      enabled: true, logoutSource: (ctx, form) => { ctx.body = `<body>${form}<button form="op.logoutForm" name="logout" value="yes">Leave the provider</button></body>`; },
     },
   },
   // Its own guard refuses loopback addresses.

@@ -126,7 +126,14 @@ ROLE_WORKER = Table(
     [Index(("worker_id", "part"), "the roles of a worker")],
     key=("role_id", "part", "worker_id"),
     bumps={"access": ()},
-)  # part: member, editor or reader; computed from the role's worker queries
+)  # part: member, editor or reader; computed from the role's worker queries, and ROLE_GRANT for members
+
+ROLE_GRANT = Table(
+    "role_grant",
+    [Column("role_id"), Column("worker_id")],
+    [Index(("worker_id",), "a worker that goes takes them along")],
+    key=("role_id", "worker_id"),
+)  # members by their account at a sign-in provider, besides those that the query of the role matches
 
 SNIPPET_USE = Table(
     "snippet_use",
@@ -147,13 +154,6 @@ CHANGE = Table(
     ],
     is_log=True,
 )
-
-ROLE_GRANT = Table(
-    "role_grant",
-    [Column("role_id"), Column("worker_id")],
-    [Index(("worker_id",), "a worker that goes takes them along")],
-    key=("role_id", "worker_id"),
-)  # members by their account at a sign-in provider, besides those that the query of the role matches
 # event: created, updated or deleted. owner: of a deleted record, if read access depends on it.
 
 SHARED = (
