@@ -34,13 +34,6 @@ def provider(server: Server) -> Iterator[Provider]:
     started.stop()
 
 
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    opened = Browser()
-    yield opened
-    opened.close()
-
-
 def check(page: Page) -> None:
     """Asserts that a page has no barriers, also on a phone."""
     assert violations(page) == []
