@@ -62,6 +62,13 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
             "access.known_devices.MAX_DEVICES", "",
             "known devices of a worker; a new one replaces the one with the oldest sign-in",
         ),
+        ("access.passkeys.MAX_PASSKEYS", "", "passkeys of a worker"),
+        ("access.passkeys.MAX_NAME_CHARS", "characters", "name of a passkey"),
+        (
+            "access.passkeys.MAX_CHALLENGES", "in five minutes",
+            "uses of passkeys that one address begins and does not finish",
+        ),
+        ("people.second_factor_policy.MAX_GRACE_DAYS", "days", "grace before a second factor is required"),
         ("record_types.shared.callbacks.MAX_CALLBACK_CHARS", "characters", "callback URL of an OAuth app"),
         (
             "access.families.MAX_FAMILY_SECONDS", "seconds",

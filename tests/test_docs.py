@@ -159,6 +159,7 @@ INTERNAL = {
         record_types.shared.scope_check.MAX_DOUBTED record_types.shared.scope_check.MAX_MISTAKES
     """,
     "the end of a number's range, or of what the other side of a protocol may send": """
+        access.webauthn.MAX_RESPONSE_CHARS access.webauthn.MAX_KEY_CHARS
         store.tables.MAX_NAME_CHARS
         access.codes.MAX_CODE_CHARS access.device_codes.MAX_DEVICE_CODE_CHARS
         access.password_links.MAX_CODE_CHARS access.sessions.MAX_ID_CHARS

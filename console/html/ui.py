@@ -72,7 +72,7 @@ KEYS = (
 MACROS = {
     "fields": "token hidden summary field time_field zone_field area editor choice chooser ticks tick control_field "
     "field_grid start_from",
-    "buttons": "button undo order_buttons marks asks draft copy",
+    "buttons": "button undo order_buttons marks asks draft copy passkey",
     "texts": "badge state when short_time hint due breakable code_parts copied avatar snippet secret diff",
     "lists": "empty pager tabs findings",
     "charts": "bars columns rows points tiles",

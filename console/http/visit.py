@@ -277,7 +277,7 @@ class Visit:
     def lacks_second_factor(self) -> bool:
         """Whether the worker must set up a second factor and has not done so; not after signing in with a provider that
         asks for one."""
-        is_lacking = security.lacks_second_factor(self.service, self.actor.worker_id)
+        is_lacking = security.lacks_second_factor(self.service, self.actor.worker_id, self.now)
         return is_lacking and not provider_sign_in.has_asked_for_code(self.service, self.who)
 
     # -- the next page ----------------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
-"""In and out: password, code, confirming that it is still you, a forgotten password."""
+"""In and out: password, code, confirming that it is still you, a forgotten password. Passkeys: passkey_login.py."""
 
+from console.html import ui
 from console.html.form import Form
 from console.html.rendering import render
 from console.html.ui import address
@@ -11,7 +12,7 @@ from server.access.service_actor import own_context
 from server.access.sessions import STEP_UP_SECONDS
 from server.errors import Forbidden, Invalid, NotAuthenticated, TooMany
 from server.first_start import setup
-from server.people import password_change, provider_sign_in, security, sign_in
+from server.people import passkey_sign_in, password_change, provider_sign_in, security, sign_in
 from server.translation import _
 
 REFUSED = (NotAuthenticated, TooMany, Forbidden)
@@ -22,7 +23,7 @@ def show_login(visit: Visit) -> PageResponse:
     """The sign-in form, or a redirect if somebody is signed in."""
     if visit.session is not None:
         return see(_code_path(visit) if visit.session.waits_for_code else visit.next)
-    return _login(visit, _next(visit))
+    return login_page(visit, next_form(visit))
 
 
 @page("POST", "/login", "anyone", hashes=True)
@@ -40,21 +41,29 @@ def log_in(visit: Visit) -> PageResponse:
             is_kept,
         )
     except REFUSED as error:
-        return _login(visit, form.refuse(error))
+        return login_page(visit, form.refuse(error))
     visit.begin(session, is_kept)
-    return see(_code_path(visit) if session.waits_for_code else _next_path(visit))
+    if session.waits_for_code:
+        return see(_code_path(visit))
+    due_at = security.second_factor_due(visit.service, visit.actor.worker_id)
+    if due_at > visit.now:
+        moment = ui.moment(visit, due_at)
+        visit.flash(
+            _("Your administrator requires a second factor from {moment}. Set one up under Account.", moment=moment)
+        )
+    return see(next_path(visit))
 
 
 @page("POST", "/login/code", "code")
 def give_code(visit: Visit) -> PageResponse:
     """A full session for a right code."""
-    form = _next(visit)
+    form = next_form(visit)
     try:
         session = sign_in.by_code(visit.ctx, visit.who, visit.form.text("code", ""), visit.peer)
     except REFUSED as error:
         return show_code(visit, form.refuse(error))
     visit.begin(session)
-    return see(_next_path(visit))
+    return see(next_path(visit))
 
 
 @page("POST", "/sign-out", "anyone")
@@ -74,7 +83,7 @@ def log_out(visit: Visit) -> PageResponse:
 @page("POST", "/confirm", hashes=True)
 def confirm(visit: Visit) -> PageResponse:
     """Tokens and secrets may be touched for some minutes; the session gets a new id."""
-    form = _next(visit)
+    form = next_form(visit)
     try:
         id = sign_in.step_up(visit.ctx, visit.who, visit.form.text("password", ""), visit.peer)
     except REFUSED as error:
@@ -129,12 +138,8 @@ def new_password(visit: Visit) -> str:
     return new
 
 
-def show_refusal(visit: Visit, form: Form) -> PageResponse:
-    """The sign-in page after a sign-in with a provider failed. form: the reason, and the page to return to."""
-    return _login(visit, form)
-
-
-def _login(visit: Visit, form: Form) -> PageResponse:
+def login_page(visit: Visit, form: Form) -> PageResponse:
+    """The sign-in form, or the providers if workers sign in with them only."""
     is_set_up = setup.is_set_up(visit.service)
     out = visit.query.text("out", "")
     sentence = _("You are signed out.") if out else ""
@@ -148,13 +153,14 @@ def _login(visit: Visit, form: Form) -> PageResponse:
         form=form,
         is_set_up=is_set_up,
         told=sentence,
+        passkey_origin=passkey_sign_in.origin(visit.service),
         providers=providers,
         is_only=is_only,
         next="" if form.get("next") == "/" else form.get("next"),
     )
 
 
-def _next_path(visit: Visit) -> str:
+def next_path(visit: Visit) -> str:
     """The requested page; without one, the inbox for workers and the start page for administrators."""
     return INBOX.path if visit.next == "/" and not visit.actor.is_admin else visit.next
 
@@ -166,26 +172,35 @@ def _code_path(visit: Visit) -> str:
 @page("GET", "/login/code", "code")
 def show_code(visit: Visit, form: Form | None = None) -> PageResponse:
     """The form for the code of the second factor."""
-    return render(visit, "login_code.html", form=form or _next(visit))
+    worker_id = visit.actor.worker_id
+    return render(
+        visit,
+        "login_code.html",
+        form=form or next_form(visit),
+        has_app=security.has_app(visit.service, worker_id),
+        passkey_origin=passkey_sign_in.origin(visit.service, worker_id),
+    )
 
 
 @page("GET", "/confirm")
 def show_confirm(visit: Visit, form: Form | None = None) -> PageResponse:
     """The form that asks for the password or a code again."""
-    has_code, minutes = security.has_second_factor(visit.ctx), STEP_UP_SECONDS // 60
+    worker_id = visit.actor.worker_id
+    has_code = security.has_app(visit.service, worker_id)
     own = provider_sign_in.own_accounts(visit.ctx)
     return render(
         visit,
         "confirm.html",
-        form=form or _next(visit),
+        form=form or next_form(visit),
         has_code=has_code,
-        minutes=minutes,
+        minutes=STEP_UP_SECONDS // 60,
+        passkey_origin=passkey_sign_in.origin(visit.service, worker_id, is_to_confirm=True),
         providers=provider_sign_in.confirming(own),
         asks_password=has_code or not own.is_only,
     )
 
 
-def _next(visit: Visit) -> Form:
+def next_form(visit: Visit) -> Form:
     """A form with the page after it."""
     return Form.from_values({"next": visit.next})
 

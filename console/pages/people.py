@@ -37,6 +37,7 @@ TABS = (
     (f"{BASE}/rosters", N_("Rosters")),
     (f"{BASE}/roles", N_("Roles")),
     (f"{BASE}/sign-in", N_("Sign-in")),
+    (f"{BASE}/second-factor", N_("Second factor")),
     ("/admin/targets", N_("Service targets")),
     ("/search/calendar", N_("Calendars")),
 )

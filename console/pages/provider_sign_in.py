@@ -126,7 +126,7 @@ def _failed(visit: Visit, back: Returned, error: HelpdeskError) -> PageResponse:
 def _refused(visit: Visit, error: HelpdeskError, next_path: str = "") -> PageResponse:
     """The sign-in page with the reason."""
     form = Form.from_values({"next": next_path or visit.next})
-    return login.show_refusal(visit, form.refuse(error))
+    return login.login_page(visit, form.refuse(error))
 
 
 # -- out ---------------------------------------------------------------------------------------------------------------

@@ -193,9 +193,8 @@ def sign_in_by(ctx: Context, arrival: Arrival, peer: Peer) -> NewSession:
         return worker_id
 
     worker_id = ctx.service.store.write(resolve)
-    session = sign_in.by_provider(
-        ctx, worker_id, peer, arrival.session, provider.label, asks_code=not provider.checks_second_factor
-    )
+    asks_code = not provider.checks_second_factor
+    session = sign_in.by_provider(ctx, worker_id, peer, arrival.session, asks_code=asks_code)
     ctx.service.store.write(lambda tx: _used(tx, provider.id, worker_id, ctx.now))
     return session
 
@@ -309,8 +308,8 @@ def own_accounts(ctx: Context) -> OwnAccounts:
 
 def _has_other_way(ctx: Context, tx: Transaction, links: Mapping[int, object]) -> bool:
     enabled = {each.id for each in sign_in_providers.enabled(tx)}
-    has_password = sign_in.has_password(ctx, tx, ctx.actor.worker_id) and not sign_in_providers.is_only_way(tx)
-    return has_password or len(enabled & set(links)) > 1
+    has_own = sign_in.has_own_way(ctx, tx, ctx.actor.worker_id) and not sign_in_providers.is_only_way(tx)
+    return has_own or len(enabled & set(links)) > 1
 
 
 def link_own(ctx: Context, arrival: Arrival) -> None:
@@ -559,7 +558,7 @@ def sign_in_by_link(ctx: Context, code: str, peer: Peer) -> NewSession:
             raise Forbidden(DISABLED)
         return worker_id
 
-    return sign_in.by_provider(ctx, ctx.service.store.write(use_up), peer, None, "", asks_code=True)
+    return sign_in.by_provider(ctx, ctx.service.store.write(use_up), peer, None, asks_code=True)
 
 
 def providers_of_page(service: Service) -> tuple[list[SignInProvider], bool]:

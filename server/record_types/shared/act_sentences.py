@@ -80,6 +80,16 @@ ROWS = (
     ("worker.disabled", "Worker deactivated", "{{actor}} deactivated the worker {{target}}"),
     ("worker.enabled", "Worker reactivated", "{{actor}} reactivated the worker {{target}}"),
     ("worker.invited", "Worker invited", "{{actor}} invited {{target}} by email to choose a password"),
+    ("worker.passkey.added", "Passkey added", "{{actor}} added the passkey {{passkey}} of {{target}}"),
+    (
+        "worker.passkey.refused", "Passkey refused",
+        "The passkey {{passkey}} of {{target}} was refused, since its counter did not rise; from {{ip}}",
+    ),
+    ("worker.passkey.removed", "Passkey removed", "{{actor}} removed the passkey {{passkey}} of {{target}}"),
+    (
+        "worker.passkey.renamed", "Passkey renamed",
+        "{{actor}} renamed the passkey {{before}} of {{target}} to {{passkey}}",
+    ),
     (
         "worker.password.link", "Password link created",
         "{{actor}} created a link with which {{target}} can choose a password",
