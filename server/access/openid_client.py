@@ -100,7 +100,7 @@ class Metadata:
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class FlowSecrets:
     """The secrets of one sign-in. state and nonce return from the provider; the verifier of PKCE never leaves before
     the code is exchanged."""
 
@@ -155,9 +155,9 @@ class Documents:
 _DOCUMENTS: StoreLocal[dict[str, Documents]] = StoreLocal()
 
 
-def new_proof() -> Proof:
+def new_flow_secrets() -> FlowSecrets:
     """Returns new secrets of 256 random bits each."""
-    return Proof(secrets.token_urlsafe(32), secrets.token_urlsafe(32), secrets.token_urlsafe(32))
+    return FlowSecrets(secrets.token_urlsafe(32), secrets.token_urlsafe(32), secrets.token_urlsafe(32))
 
 
 def issuer_of(service: Service, text: str) -> str:
@@ -221,20 +221,25 @@ def metadata_of(service: Service, issuer: str, now: int) -> Metadata:
 
 
 def authorization_url(
-    service: Service, client: Client, proof: Proof, callback: str, now: int, more: Mapping[str, str] | None = None
+    service: Service,
+    client: Client,
+    flow_secrets: FlowSecrets,
+    callback: str,
+    now: int,
+    more: Mapping[str, str] | None = None,
 ) -> str:
     """Returns the address at the provider that the browser is sent to. more: further parameters, such as `prompt`.
     Raises Invalid, Unavailable."""
     metadata = metadata_of(service, client.issuer, now)
-    challenge = _base64url(hashlib.sha256(proof.verifier.encode()).digest())
+    challenge = _base64url(hashlib.sha256(flow_secrets.verifier.encode()).digest())
     query = urlencode(
         {
             "response_type": "code",
             "client_id": client.client_id,
             "redirect_uri": callback,
             "scope": client.scopes,
-            "state": proof.state,
-            "nonce": proof.nonce,
+            "state": flow_secrets.state,
+            "nonce": flow_secrets.nonce,
             "code_challenge": challenge,
             "code_challenge_method": "S256",
             **(more or {}),
@@ -268,7 +273,9 @@ def denial(client: Client, code: str) -> str:
     return lazy_gettext(DENIALS.get(code, OTHER_DENIAL), provider=client.label, code=plain or "-")
 
 
-def exchange(service: Service, client: Client, proof: Proof, code: str, callback: str, now: int) -> Identity:
+def exchange(
+    service: Service, client: Client, flow_secrets: FlowSecrets, code: str, callback: str, now: int
+) -> Identity:
     """Exchanges a code for a verified identity: one request to the provider, and one more if its keys are not cached.
     Raises NotAuthenticated, Unavailable."""
     metadata = metadata_of(service, client.issuer, now)
@@ -276,7 +283,7 @@ def exchange(service: Service, client: Client, proof: Proof, code: str, callback
         "grant_type": "authorization_code",
         "code": code,
         "redirect_uri": callback,
-        "code_verifier": proof.verifier,
+        "code_verifier": flow_secrets.verifier,
     }
     headers = {"accept": "application/json", "content-type": "application/x-www-form-urlencoded"}
     if client.secret and metadata.client_authentication == "basic":
@@ -302,7 +309,7 @@ def exchange(service: Service, client: Client, proof: Proof, code: str, callback
     if not isinstance(token, str) or not token:
         raise _forged(client, N_("it has no ID token; the scopes must contain openid"))
     header, claims = _verified(service, client, metadata, token, now)
-    _check_id_token(client, claims, proof.nonce, now)
+    _check_id_token(client, claims, flow_secrets.nonce, now)
     access = access_token if isinstance(access_token, str) else ""
     if "at_hash" in claims and claims["at_hash"] != _half_hash(header["alg"], access):
         raise _forged(client, N_("its access token belongs to another ID token"))

@@ -7,7 +7,7 @@ import json
 import secrets
 from typing import Any
 
-from server.access.openid_client import Client, Proof
+from server.access.openid_client import Client, FlowSecrets
 from server.access.sessions import SESSION
 from server.dataclass import dataclass
 from server.record_types.shared.secrets import digest
@@ -273,16 +273,16 @@ def add_link(tx: Transaction, provider_id: int, subject: str, worker_id: int, ac
 # -- started sign-ins --------------------------------------------------------------------------------------------------
 
 
-def start(tx: Transaction, proof: Proof, browser: str, started: StartedSignIn, now: int) -> None:
+def start(tx: Transaction, flow_secrets: FlowSecrets, browser: str, started: StartedSignIn, now: int) -> None:
     """Stores a started sign-in. browser: the secret of the browser's cookie."""
     tx.insert(
         STARTED_SIGN_IN,
         {
-            "hash": digest(proof.state),
+            "hash": digest(flow_secrets.state),
             "browser": digest(browser),
             "provider_id": started.provider_id,
-            "nonce": proof.nonce,
-            "verifier": proof.verifier,
+            "nonce": flow_secrets.nonce,
+            "verifier": flow_secrets.verifier,
             "next": started.next,
             "purpose": started.purpose,
             "worker_id": started.worker_id,

@@ -9,7 +9,7 @@ from typing import Any
 
 from server import log
 from server.access import actor, openid_client, sessions, sign_in_providers
-from server.access.openid_client import Client, Identity, Proof
+from server.access.openid_client import Client, Identity, FlowSecrets
 from server.access.sessions import Session
 from server.access.sign_in_providers import ProviderSession, SignInProvider, StartedSignIn
 from server.context import Context, Service
@@ -90,16 +90,16 @@ def begin(ctx: Context, provider: SignInProvider, browser: str, purpose: str, ne
     its cookie. Raises Unavailable."""
     service = ctx.service
     client = service.store.read(lambda tx: sign_in_providers.client(tx, provider))
-    proof = openid_client.new_proof()
+    flow_secrets = openid_client.new_flow_secrets()
     worker_id = ctx.actor.worker_id if purpose != SIGN_IN else 0
     more = _prompt(provider) if purpose == CONFIRM else {}
     callback = sign_in_provider_setup.callback(service, provider.name)
     try:
-        address = openid_client.authorization_url(service, client, proof, callback, ctx.now, more)
+        address = openid_client.authorization_url(service, client, flow_secrets, callback, ctx.now, more)
     except HelpdeskError as error:
         raise _down(provider, error) from error
-    started = StartedSignIn(provider.id, proof.nonce, proof.verifier, next_path, purpose, worker_id)
-    service.store.write(lambda tx: sign_in_providers.start(tx, proof, browser, started, ctx.now))
+    started = StartedSignIn(provider.id, flow_secrets.nonce, flow_secrets.verifier, next_path, purpose, worker_id)
+    service.store.write(lambda tx: sign_in_providers.start(tx, flow_secrets, browser, started, ctx.now))
     return address
 
 
@@ -150,9 +150,9 @@ def verified(service: Service, back: Returned, response: Mapping[str, str], now:
     provider, client, started = back.provider, back.client, back.started
     try:
         code = openid_client.code_of(service, client, response, now)
-        proof = Proof(response["state"], started.nonce, started.verifier)
+        flow_secrets = FlowSecrets(response["state"], started.nonce, started.verifier)
         callback = sign_in_provider_setup.callback(service, provider.name)
-        identity = openid_client.exchange(service, client, proof, code, callback, now)
+        identity = openid_client.exchange(service, client, flow_secrets, code, callback, now)
         identity = _complete(service, provider, client, identity, now)
     except HelpdeskError as error:
         LOG.info("refused", provider=provider.name, reason=error.message[:300])
@@ -485,7 +485,7 @@ def end_address(service: Service, session: Session, now: int) -> tuple[str, str]
     if parts is None:
         return "", ""
     present, provider, client = parts
-    state = openid_client.new_proof().state
+    state = openid_client.new_flow_secrets().state
     return_to = f"{service.base_url}/sign-in/out"
     try:
         address = openid_client.end_session_url(service, client, present.id_token, return_to, state, now)
