@@ -9,7 +9,7 @@ from typing import Any
 
 from server import log
 from server.access import actor, openid_client, sessions, sign_in_providers
-from server.access.openid_client import Client, Identity, FlowSecrets
+from server.access.openid_client import Client, FlowSecrets, Identity
 from server.access.sessions import Session
 from server.access.sign_in_providers import ProviderSession, SignInProvider, StartedSignIn
 from server.context import Context, Service
