@@ -97,7 +97,7 @@ INTERNAL = {
     """,
     "how much a page of the console shows at once; searching shows the rest": """
         console.html.rail.MAX_SHOWN console.tickets.present.MAX_SENTENCES tickets.conversation.MAX_OPEN
-        console.pages.start.MAX_NEW queries.desk_figures.MAX_OWNERS
+        console.pages.sign_in_settings.MAX_OFFERED console.pages.start.MAX_NEW queries.desk_figures.MAX_OWNERS
         tickets.customer.MAX_TICKETS tickets.customer.MAX_COLLEAGUES tickets.customer.MAX_BLANK
         tickets.list_counts.MAX_GROUPS web.trials.MAX_STEPS automation.uses.MAX_USES
         console.pages.automation.log.MAX_EXPORTED console.pages.automation.events.MAX_AUTOMATIONS

@@ -22,6 +22,7 @@ from server.people.sign_in_provider_setup import FLAGS, MAX_RULES, ProviderForm
 from server.translation import N_, _
 
 BASE = "/admin/people/sign-in"
+MAX_OFFERED = 200  # consequences that a rule offers; the names of others can be typed
 SPARE_RULES = 3  # blank rows below the rules
 FIELDS = ("label", "issuer", "client_id", "client_secret", "scopes", "domains", *FLAGS)
 LABELS = {
@@ -270,7 +271,7 @@ def _form(visit: Visit, form: Form, key: str, name: str, provider: SignInProvide
         backchannel=setup.backchannel(visit.service, name),
         signed_out=f"{visit.service.base_url}/sign-in/out",
         groups=group_names,
-        targets=targets,
+        targets=list(targets)[:MAX_OFFERED],
         rows=range(min(rows, MAX_RULES)),
         metadata=metadata,
         problem=problem,
@@ -292,7 +293,7 @@ def _metadata(visit: Visit, provider: SignInProvider | None) -> tuple[Metadata |
 def _targets(visit: Visit) -> dict[str, tuple[str, int]]:
     """The offered consequences of claims by their labels: target and id. Labels of equal names get their ids."""
     groups, roles = lookup.choices(visit, "group", "sort:name"), lookup.choices(visit, "role", "sort:name")
-    named = ((claim_rules.GROUP, groups), (claim_rules.MANAGER, groups), (claim_rules.ROLE, roles))
+    named = ((claim_rules.ROLE, roles), (claim_rules.GROUP, groups), (claim_rules.MANAGER, groups))
     targets = {_(TARGETS[claim_rules.ADMINISTRATOR]): (claim_rules.ADMINISTRATOR, 0)}
     for target, choices in named:
         for id, name in choices:
