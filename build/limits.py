@@ -248,6 +248,20 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
             "mailroom.mailboxes.due_mailboxes.MAX_WAIT_SECONDS", "seconds",
             "wait before the next check of a failing mailbox",
         ),
+        ("mail.graph_client.MAX_WAIT_SECONDS", "seconds", "wait that Microsoft Graph can ask for"),
+        (
+            "mail.inboxes.graph.MAX_PAGES", "",
+            "responses with up to 200 changes that one check of a folder at Microsoft Graph reads",
+        ),
+        ("mail.inboxes.graph.MAX_FOLDERS", "", "names on the path of a folder at Microsoft Graph"),
+        (
+            "mail.transports.graph.MAX_MIME_BYTES", "bytes",
+            "email that is sent through Microsoft Graph at once; of a larger one, the files are uploaded one by one",
+        ),
+        (
+            "mail.transports.graph.MAX_SECONDS", "seconds",
+            "time for the upload of the files of one email to Microsoft Graph; it is tried again later",
+        ),
         (
             "web.mail_listener.MAX_RECIPIENTS", "",
             "recipients of one email that the mail listener receives; the client sends it again for the rest",
