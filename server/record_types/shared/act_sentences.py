@@ -137,6 +137,7 @@ ROWS = (
     ),
     ("worker.sessions.ended", "Devices signed out", "{{actor}} signed {{target}} out of {{devices}}"),
     ("group.roster.changed", "Roster changed", "{{actor}} changed the members of the group {{target}}: {{changes}}"),
+    ("connected_account.connected", "Account connected", "{{actor}} connected {{target}} as {{email}}"),
     ("token.created", "Token created", "{{actor}} created a token of the app {{app}} for {{target}}: {{scopes}}"),
     ("token.ended", "Token revoked", "{{actor}} revoked {{tokens}} of {{target}}"),
     ("consent.given", "App allowed", "{{actor}} allowed the app {{app}} to act for {{target}}: {{scopes}}"),
