@@ -98,7 +98,7 @@ INTERNAL = {
     """,
     "how much a page of the console shows at once; searching shows the rest": """
         console.html.rail.MAX_SHOWN console.tickets.present.MAX_SENTENCES tickets.conversation.MAX_OPEN
-        console.pages.start.MAX_NEW queries.desk_figures.MAX_OWNERS
+        console.pages.sign_in_settings.MAX_OFFERED console.pages.start.MAX_NEW queries.desk_figures.MAX_OWNERS
         tickets.customer.MAX_TICKETS tickets.customer.MAX_COLLEAGUES tickets.customer.MAX_BLANK
         tickets.list_counts.MAX_GROUPS web.trials.MAX_STEPS automation.uses.MAX_USES
         console.pages.automation.log.MAX_EXPORTED console.pages.automation.events.MAX_AUTOMATIONS
@@ -180,6 +180,12 @@ INTERNAL = {
         mail.autoconfig.MAX_DEPTH mail.autoconfig.MAX_USERNAME_CHARS
         access.codes.MAX_CODE_CHARS access.device_codes.MAX_DEVICE_CODE_CHARS
         access.password_links.MAX_CODE_CHARS access.sessions.MAX_ID_CHARS
+        access.sign_in_providers.MAX_LINK_CHARS access.openid_client.MAX_SUBJECT_CHARS access.openid_client.MAX_KEYS
+        access.openid_client.MAX_TRIED_KEYS access.openid_client.MAX_KEY_REFRESHES access.openid_client.MAX_CALLS
+        people.sign_in_provider_setup.MAX_LABEL_CHARS people.sign_in_provider_setup.MAX_CLIENT_CHARS
+        people.sign_in_provider_setup.MAX_SECRET_CHARS people.sign_in_provider_setup.MAX_TRIAL_CHARS
+        people.claim_rules.MAX_VALUES people.claim_rules.MAX_CLAIM_CHARS people.claim_rules.MAX_SHOWN_CHARS
+        people.claim_rules.MAX_SHOWN_CLAIMS console.pages.provider_sign_in.MAX_SECRET_CHARS
         access.validator.MAX_CLIENT_ID_CHARS automation.commands.pgp.MAX_MESSAGE_CHARS
         console.http.visit.MAX_TOLD_CHARS console.lists.selection.MAX_UNDO_BYTES console.http.visit.MAX_UNDO_CHARS
         console.http.visit.MAX_NEXT_CHARS queries.numbers.MAX_MAGNITUDE

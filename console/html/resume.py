@@ -10,7 +10,7 @@ from console.http.visit import FORM_TOKEN, Visit
 from server.access.service_actor import own_context
 from server.access.sessions import Session
 from server.errors import Forbidden, HelpdeskError, NotAuthenticated, TooMany
-from server.people import form_drafts, passkey_sign_in, security, sign_in
+from server.people import form_drafts, passkey_sign_in, provider_sign_in, security, sign_in
 from server.people.sign_in import NewSession
 from server.translation import N_, Words, _, shown
 from server.web.params import Upload
@@ -47,6 +47,7 @@ def again(visit: Visit, reason: str, form: Form | None = None) -> PageResponse:
         email_field=EMAIL,
         proof_field=PROOF,
         has_code=_has_code(visit),
+        has_providers=bool(provider_sign_in.providers_of_page(visit.service)[0]),
         passkey_origin=_passkey_origin(visit, asks),
         passkey_field=PASSKEY,
     )

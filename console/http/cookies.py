@@ -1,11 +1,11 @@
-"""Cookies of the console: the session, the visit of somebody who is not signed in, a message for the next page, and a
-device that somebody has signed in from.
+"""Cookies of the console: the session, the visit of somebody who is not signed in, a message for the next page, a
+device that somebody has signed in from, and a browser that is signing in at a provider.
 
 Under https their names begin with __Host-, so that no other host of the domain can set them."""
 
 from urllib.parse import quote, unquote
 
-SESSION, VISIT, TOAST, DEVICE = "sid", "visit", "toast", "device"
+SESSION, VISIT, TOAST, DEVICE, SIGN_IN = "sid", "visit", "toast", "device", "signin"
 PANES = "panes"  # "ticket" for a ticket without the list beside it; set by scripts, like RAIL
 RAIL = "rail"  # which groups of the rail are closed, with dots between; scripts set it, so it has one name everywhere
 

@@ -104,6 +104,10 @@ PLACES = (
             about=N_("What workers may do, with a permission check"),
         ),
         NavigationItem(
+            "/admin/people/sign-in", N_("Sign-in"), N_("sso single sign-on openid oidc google microsoft provider"),
+            icon="key", about=N_("Sign in with Google, Microsoft or another provider"),
+        ),
+        NavigationItem(
             "/admin/people/second-factor", N_("Require a second factor"), N_("2fa mfa two-factor passkeys policy"),
             icon="key", about=N_("Who must have one, until when, and who has none yet"),
         ),

@@ -21,7 +21,7 @@ from server.context import Context, Service
 from server.dataclass import dataclass
 from server.errors import NotFound, TooLarge
 from server.first_start import setup
-from server.people import form_drafts, security
+from server.people import form_drafts, provider_sign_in, security
 from server.people.preferences import Preferences
 from server.people.sign_in import NewSession, Peer
 from server.records import catalogs
@@ -275,8 +275,10 @@ class Visit:
         return id if len(id) <= sessions.MAX_ID_CHARS else ""
 
     def lacks_second_factor(self) -> bool:
-        """Whether the worker must set up a second factor and has not done so."""
-        return security.lacks_second_factor(self.service, self.actor.worker_id, self.now)
+        """Whether the worker must set up a second factor and has not done so; not after signing in with a provider that
+        asks for one."""
+        is_lacking = security.lacks_second_factor(self.service, self.actor.worker_id, self.now)
+        return is_lacking and not provider_sign_in.has_asked_for_code(self.service, self.who)
 
     # -- the next page ----------------------------------------------------------------------------------------------
 

@@ -17,7 +17,16 @@ from console.pages.login import new_password
 from server.access import totp, webauthn
 from server.access.passkeys import MAX_NAME_CHARS
 from server.errors import Conflict, HelpdeskError, Invalid, NotAuthenticated, NotFound, TooMany
-from server.people import login_address, passkey_sign_in, password_change, preferences, profile, security, sign_in
+from server.people import (
+    login_address,
+    passkey_sign_in,
+    password_change,
+    preferences,
+    profile,
+    provider_sign_in,
+    security,
+    sign_in,
+)
 from server.records import notification_mail
 from server.translation import N_, _, ngettext
 
@@ -211,6 +220,7 @@ def show(visit: Visit, **given: Form) -> PageResponse:
         device=sign_in.shown_device,
         devices=own.devices,
         known=own.known,
+        own_accounts=provider_sign_in.own_accounts(visit.ctx),
         has_code=own.has_code,
         codes_left=own.codes_left,
         passkeys=own.passkeys,

@@ -12,7 +12,7 @@ from server.access.service_actor import own_context
 from server.access.sessions import STEP_UP_SECONDS
 from server.errors import Forbidden, Invalid, NotAuthenticated, TooMany
 from server.first_start import setup
-from server.people import passkey_sign_in, password_change, security, sign_in
+from server.people import passkey_sign_in, password_change, provider_sign_in, security, sign_in
 from server.translation import _
 
 REFUSED = (NotAuthenticated, TooMany, Forbidden)
@@ -69,10 +69,15 @@ def give_code(visit: Visit) -> PageResponse:
 @page("POST", "/sign-out", "anyone")
 def log_out(visit: Visit) -> PageResponse:
     """End this session."""
+    provider = target = ""
     if visit.session is not None:
+        target, provider = provider_sign_in.end_address(visit.service, visit.session, visit.now)
         sign_in.sign_out(visit.ctx, visit.session, visit.peer)
     visit.drop_session()
-    return see(address("/login", out=1, next="" if visit.next == "/" else visit.next))
+    if target:
+        page = render(visit, "sign_in_leave.html", provider=provider, target=target)
+        return PageResponse(page.html, 200, {"Refresh": f"0;url={target}", "Referrer-Policy": "no-referrer"})
+    return see(address("/login", out=2 if provider else 1, next="" if visit.next == "/" else visit.next))
 
 
 @page("POST", "/confirm", hashes=True)
@@ -99,7 +104,7 @@ def forgotten(visit: Visit) -> PageResponse:
     form = Form.sent(visit.form, ("email",))
     try:
         password_change.ask_for_link(own_context(visit.service), form.text("email"), visit.peer)
-    except TooMany as error:
+    except (TooMany, Forbidden) as error:
         form.refuse(error)
     return show_forgotten(visit, form)
 
@@ -119,7 +124,7 @@ def reset(visit: Visit) -> PageResponse:
     password_change.worker_of_link(visit.service, code, visit.now)
     try:
         password_change.set_by_link(own_context(visit.service), code, new_password(visit))
-    except (Invalid, TooMany) as error:
+    except (Invalid, TooMany, Forbidden) as error:
         return show_reset(visit, Form().refuse(error, ("password", "password_again")))
     visit.drop_session()
     return see("/login?new=1")
@@ -134,12 +139,25 @@ def new_password(visit: Visit) -> str:
 
 
 def login_page(visit: Visit, form: Form) -> PageResponse:
-    """The sign-in form."""
+    """The sign-in form, or the providers if workers sign in with them only."""
     is_set_up = setup.is_set_up(visit.service)
-    sentence = _("You are signed out.") if visit.query.flag("out") else ""
+    out = visit.query.text("out", "")
+    sentence = _("You are signed out.") if out else ""
+    if out == "2":
+        sentence = _("You are signed out here, and still signed in at the provider, which cannot be reached.")
     sentence = _("New password set. Sign in with it.") if visit.query.flag("new") else sentence
-    origin = passkey_sign_in.origin(visit.service)
-    return render(visit, "login.html", form=form, is_set_up=is_set_up, told=sentence, passkey_origin=origin)
+    providers, is_only = provider_sign_in.providers_of_page(visit.service)
+    return render(
+        visit,
+        "login_providers.html" if is_only else "login.html",
+        form=form,
+        is_set_up=is_set_up,
+        told=sentence,
+        passkey_origin=passkey_sign_in.origin(visit.service),
+        providers=providers,
+        is_only=is_only,
+        next="" if form.get("next") == "/" else form.get("next"),
+    )
 
 
 def next_path(visit: Visit) -> str:
@@ -168,13 +186,17 @@ def show_code(visit: Visit, form: Form | None = None) -> PageResponse:
 def show_confirm(visit: Visit, form: Form | None = None) -> PageResponse:
     """The form that asks for the password or a code again."""
     worker_id = visit.actor.worker_id
+    has_code = security.has_app(visit.service, worker_id)
+    own = provider_sign_in.own_accounts(visit.ctx)
     return render(
         visit,
         "confirm.html",
         form=form or next_form(visit),
-        has_code=security.has_app(visit.service, worker_id),
+        has_code=has_code,
         minutes=STEP_UP_SECONDS // 60,
         passkey_origin=passkey_sign_in.origin(visit.service, worker_id, is_to_confirm=True),
+        providers=provider_sign_in.confirming(own),
+        asks_password=has_code or not own.is_only,
     )
 
 

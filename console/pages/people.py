@@ -14,8 +14,17 @@ from console.http.visit import Visit
 from console.lists import lookup
 from console.lists.cells import DrawnColumns
 from console.lists.worklist import Worklist, declare
+from server.digits import MAX_ID, whole_in
 from server.errors import HelpdeskError, Invalid
-from server.people import groups, login_address, nicknames, security, sign_in, sign_in_administration
+from server.people import (
+    groups,
+    login_address,
+    nicknames,
+    provider_sign_in,
+    security,
+    sign_in,
+    sign_in_administration,
+)
 from server.people.sign_in_administration import KEEP, TICKETS, SignInMethods
 from server.records import records
 from server.translation import N_, _, ngettext
@@ -27,6 +36,7 @@ TABS = (
     (f"{BASE}/groups", N_("Groups")),
     (f"{BASE}/rosters", N_("Rosters")),
     (f"{BASE}/roles", N_("Roles")),
+    (f"{BASE}/sign-in", N_("Sign-in")),
     (f"{BASE}/second-factor", N_("Second factor")),
     ("/admin/targets", N_("Service targets")),
     ("/search/calendar", N_("Calendars")),
@@ -121,6 +131,14 @@ def invite(visit: Visit) -> PageResponse:
     except HelpdeskError as error:
         visit.flash(error.message)
         return see(_path(visit.id))
+
+
+@page("POST", f"{BASE}/{{id}}/unlink", "proven admin")
+def unlink(visit: Visit) -> PageResponse:
+    """Removes a worker's account at a sign-in provider. Raises NotFound."""
+    provider_sign_in.unlink(visit.ctx, visit.id, whole_in(visit.form.text("link", ""), 1, MAX_ID) or 0)
+    visit.flash(_("Account unlinked."))
+    return see(_path(visit.id))
 
 
 @page("POST", f"{BASE}/{{id}}/address/again", "proven admin", creates=True)
@@ -250,6 +268,7 @@ def _form(visit: Visit, fields: OpenForm) -> PageResponse:
         change=login_address.waiting(visit.ctx, id),
         state=sign_in_administration.signing_in(visit.ctx, [id]).get(id, SignInMethods()),
         device=sign_in.shown_device,
+        accounts=provider_sign_in.accounts_of(visit.ctx, id),
     )
 
 
@@ -285,6 +304,10 @@ def _created(visit: Visit, fields: OpenForm, worker: dict[str, Any]) -> PageResp
         groups.join(visit.ctx, worker["id"], chosen)
     else:
         sentence += " " + _("They are not in any group yet, so they cannot answer tickets.")
+    if provider_sign_in.providers_of_page(visit.service)[1]:  # nobody needs a password
+        note = _("They sign in with a provider.")
+        visit.flash(f"{sentence} {note}")
+        return see(_path(worker["id"]))
     return _invited(visit, worker["id"], fields.values.get("invite"), sentence)
 
 

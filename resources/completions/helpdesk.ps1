@@ -44,6 +44,7 @@ Register-ArgumentCompleter -Native -CommandName helpdesk -ScriptBlock {
         'helpdesk worker' = [ordered]@{
             'create' = 'Create a worker; prints the id.'
             'recover' = 'Print a link for a worker who cannot sign in.'
+            'sign-in-link' = 'Print a link that signs a worker in once.'
             '-h' = 'show this help message and exit'
             '--help' = 'show this help message and exit'
         }
@@ -63,6 +64,11 @@ Register-ArgumentCompleter -Native -CommandName helpdesk -ScriptBlock {
             '--data' = 'the data folder (helpdesk-data)'
             '--email' = 'the worker''s sign-in address'
             '--admin' = 'make the worker an administrator'
+        }
+        'helpdesk worker sign-in-link' = [ordered]@{
+            '-h' = 'show this help message and exit'
+            '--help' = 'show this help message and exit'
+            '--data' = 'the data folder (helpdesk-data)'
         }
         'helpdesk token' = [ordered]@{
             'create' = 'Create an access token; prints the token and nothing else.'
@@ -260,6 +266,7 @@ Register-ArgumentCompleter -Native -CommandName helpdesk -ScriptBlock {
         'helpdesk worker create --password-file' = @()
         'helpdesk worker recover --data' = @()
         'helpdesk worker recover --email' = @()
+        'helpdesk worker sign-in-link --data' = @()
         'helpdesk token create --data' = @()
         'helpdesk token create --worker' = @()
         'helpdesk token create --app' = @()

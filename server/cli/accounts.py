@@ -10,7 +10,7 @@ from server.cli.arguments import command, group
 from server.cli.opening import with_database, with_service
 from server.context import Context
 from server.first_start import setup
-from server.people import app_tokens, sign_in_administration
+from server.people import app_tokens, provider_sign_in, sign_in_administration
 from server.records import records
 
 
@@ -38,6 +38,15 @@ def declare(commands: Any) -> None:
     )
     recover.add_argument("--email", required=True, metavar="E", help="the worker's sign-in address")
     recover.add_argument("--admin", action="store_true", help="make the worker an administrator")
+    link = command(
+        worker,
+        "sign-in-link",
+        _sign_in_link,
+        "Print a link that signs a worker in once, within 15 minutes: the way back when workers sign in with a "
+        "provider only, and it is down or misconfigured. The code of a second factor is still asked for.",
+        about="Print a link that signs a worker in once.",
+    )
+    link.add_argument("email", metavar="EMAIL", help="the worker's sign-in address")
     token = group(commands, "token", "Access tokens for the REST API.")
     create = command(token, "create", _create_token, about="Create an access token; prints the token and nothing else.")
     create.add_argument("--worker", required=True, metavar="EMAIL", help="the worker that requests act as")
@@ -64,6 +73,14 @@ def _create_worker(options: argparse.Namespace) -> None:
 def _recover_worker(options: argparse.Namespace) -> None:
     def work(ctx: Context) -> str:
         path = sign_in_administration.recover(ctx, app_tokens.worker_with_email(ctx, options.email), options.admin)
+        return (ctx.service.store.read(setup.served_at) or ctx.service.base_url) + path
+
+    print(with_database(options, work))
+
+
+def _sign_in_link(options: argparse.Namespace) -> None:
+    def work(ctx: Context) -> str:
+        path = provider_sign_in.create_link(ctx, app_tokens.worker_with_email(ctx, options.email))
         return (ctx.service.store.read(setup.served_at) or ctx.service.base_url) + path
 
     print(with_database(options, work))

@@ -69,6 +69,7 @@ def origin(service: Service, worker_id: int = 0, is_to_confirm: bool = False) ->
 def by_passkey(ctx: Context, text: str, owner: str, peer: Peer, is_remembered: bool = False) -> NewSession:
     """Starts a session without a password. text: the response of the browser. is_remembered: it does not expire when
     idle. Raises NotAuthenticated, TooMany, Forbidden with the reason if an automation refuses."""
+    sign_in.require_password_way(ctx)
     assertion = webauthn.assertion(text)
     passkey = _owner_of(ctx, assertion)
     worker_id = passkey.worker_id if passkey is not None else 0

@@ -11,7 +11,7 @@ from server.dataclass import dataclass
 from server.errors import Invalid, NotFound
 from server.jobs.job_queue import JobQueue, job
 from server.people import late_links, login_changes
-from server.people.sign_in import WORKER, Peer, attempt_keys, require_password, worker_with
+from server.people.sign_in import WORKER, Peer, attempt_keys, require_password, require_password_way, worker_with
 from server.record_types.record_type import Record
 from server.record_types.shared.sending_addresses import LETTER, TRANSACTIONAL
 from server.records import catalogs
@@ -74,6 +74,7 @@ def ask_for_link(ctx: Context, email: str, peer: Peer) -> None:
     """Mails a password link to a worker. Neither the response nor its time shows whether there is such a worker. Raises
     TooMany."""
     store = ctx.service.store
+    require_password_way(ctx)
     worker_id = store.read(lambda tx: worker_with(ctx, tx, email))
     by_whom = f"{email.strip()} {lockout.address(peer.client)}"  # requests by others must not delay this one
     keys = attempt_keys(ctx, "link", by_whom, worker_id, peer)
@@ -154,7 +155,8 @@ def worker_of_link(service: Service, code: str, now: int) -> int:
 
 
 def set_by_link(ctx: Context, code: str, new: str) -> None:
-    """Sets a password by a link, which is used up, and ends all sessions. Raises NotFound, Invalid."""
+    """Sets a password by a link, which is used up, and ends all sessions. Raises NotFound, Invalid, Forbidden."""
+    require_password_way(ctx)
     fields = _prepared(ctx.service, new)
 
     def write(tx: Transaction) -> None:

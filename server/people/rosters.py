@@ -6,7 +6,7 @@ from typing import Any
 from server.contexts import GROUP
 from server.errors import BadQuery, Invalid
 from server.record_types.parts import Record, Writing
-from server.record_types.shared.relation_tables import GROUP_MEMBER, ROLE_WORKER
+from server.record_types.shared.relation_tables import GROUP_MEMBER, ROLE_GRANT, ROLE_WORKER
 from server.store.tables import table_named
 
 MANAGER, MEMBER, REMOVE = "manager", "member", "remove"
@@ -67,6 +67,7 @@ def forget_worker(writing: Writing, worker_id: int) -> None:
     """Removes a deleted worker from groups and roles."""
     writing.tx.delete(GROUP_MEMBER, worker_id=worker_id)
     writing.tx.delete(ROLE_WORKER, worker_id=worker_id)
+    writing.tx.delete(ROLE_GRANT, worker_id=worker_id)
 
 
 # -- roles -------------------------------------------------------------------------------------------------------------
@@ -98,9 +99,23 @@ def refresh_roles(writing: Writing, mention: str = "", without: int = 0) -> None
             _replace(writing, role["id"], part, worker_ids)
 
 
+def grant_role(writing: Writing, role: Record, worker_id: int, is_granted: bool) -> bool:
+    """Makes a worker a member of a role whatever its query matches, or ends that; returns whether this is a change."""
+    is_present = writing.tx.first(ROLE_GRANT, role_id=role["id"], worker_id=worker_id) is not None
+    if is_present == is_granted:
+        return False
+    if is_granted:
+        writing.tx.put(ROLE_GRANT, {"role_id": role["id"], "worker_id": worker_id})
+    else:
+        writing.tx.delete(ROLE_GRANT, role_id=role["id"], worker_id=worker_id)
+    fill_role(writing, role)
+    return True
+
+
 def forget_role(writing: Writing, role_id: int) -> None:
     """Deletes the workers of a deleted role."""
     writing.tx.delete(ROLE_WORKER, role_id=role_id)
+    writing.tx.delete(ROLE_GRANT, role_id=role_id)
     refresh_roles(writing, "role")
 
 
@@ -119,7 +134,8 @@ def _matching_workers(writing: Writing, query: str) -> list[int]:
 
 def _replace(writing: Writing, role_id: int, part: str, worker_ids: list[int]) -> None:
     """Writes only rows that differ: each written row invalidates all cached actors."""
-    expected = set(worker_ids)
+    granted = writing.tx.find(ROLE_GRANT, role_id=role_id) if part == MEMBER else []
+    expected = set(worker_ids) | {row[ROLE_GRANT.position["worker_id"]] for row in granted}
     place = ROLE_WORKER.position["worker_id"]
     present = {row[place] for row in writing.tx.find(ROLE_WORKER, role_id=role_id, part=part)}
     for worker_id in present - expected:

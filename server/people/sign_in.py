@@ -7,9 +7,10 @@ from contextlib import suppress
 from typing import Any
 
 from server import passwords
-from server.access import known_devices, lockout, passkeys, second_factor, sessions
+from server.access import known_devices, lockout, passkeys, second_factor, sessions, sign_in_providers
 from server.access.logins import WORKER_LOGIN
 from server.access.sessions import Lifetime, Session
+from server.access.sign_in_providers import ProviderSession
 from server.context import Context, Service
 from server.contexts import WORKER
 from server.dataclass import dataclass
@@ -29,6 +30,7 @@ from server.translation import N_
 AUTHENTICATED, FAILED = "worker.authenticated", "worker.authenticate.failed"
 WRONG = "The email address or the password is wrong."
 WRONG_CODE = "The code is wrong. Codes change every 30 seconds, and each works once."
+ONLY_BY_PROVIDER = N_("Passwords are turned off here. Sign in with a provider.")
 LOCKED = "login.locked"  # the job that notifies the owner of a locked account
 MAX_REASON_CHARS = 200  # characters of an automation's reason for a refusal
 HOUR_SECONDS, DAY_SECONDS = 3600, 86400
@@ -69,6 +71,7 @@ def by_password(ctx: Context, email: str, password: str, peer: Peer, is_remember
     Takes as long as hashing a password. Raises NotAuthenticated for a wrong name or password, TooMany, Forbidden with
     the reason if an automation refuses."""
     store = ctx.service.store
+    require_password_way(ctx)
     with passwords.place():  # before the attempt is counted: without a place there was no attempt
         account = store.read(lambda tx: _account(ctx, tx, email))
         keys = attempt_keys(ctx, "password", email, account.known_id, peer)
@@ -95,6 +98,33 @@ def by_password(ctx: Context, email: str, password: str, peer: Peer, is_remember
     return store.write(write)
 
 
+def require_password_way(ctx: Context) -> None:
+    """Raises Forbidden if workers sign in with providers only."""
+    if ctx.service.store.read(sign_in_providers.is_only_way):
+        raise Forbidden(ONLY_BY_PROVIDER)
+
+
+def by_provider(
+    ctx: Context, worker_id: int, peer: Peer, at_provider: ProviderSession | None, *, asks_code: bool
+) -> NewSession:
+    """Starts a session of a worker whom a provider, or a link from the command line, has identified. at_provider: None
+    for a link. Raises Forbidden if an automation refuses."""
+    has_code = asks_code and ctx.service.store.read(lambda tx: second_factor.is_on(tx, worker_id))
+    if not has_code:
+        ask_automations(ctx, worker_id, peer)
+
+    def write(tx: Transaction) -> NewSession:
+        if not has_code:
+            return full_session(ctx, tx, worker_id, peer, False, at_provider)
+        span = lifetime(ctx.service, False)
+        session_id = sessions.create(tx, worker_id, ctx.now, span, peer.device, peer.client, True)
+        if at_provider is not None:
+            sign_in_providers.add_session(tx, session_id, at_provider)
+        return NewSession(session_id, True)
+
+    return ctx.service.store.write(write)
+
+
 def attempt_keys(ctx: Context, kind: str, name: str, worker_id: int, peer: Peer) -> tuple[str, ...]:
     """Returns the keys under which an attempt is counted: the device if it is known for the worker, else the account
     and the address, which others can use up. worker_id: the intended worker, 0 if unknown."""
@@ -117,15 +147,26 @@ def by_code(ctx: Context, session: Session, code: str, peer: Peer) -> NewSession
 def completed(ctx: Context, tx: Transaction, session: Session, peer: Peer) -> NewSession:
     """Replaces a session that waits for the second factor by a full one, in the transaction of the caller."""
     worker_id, is_remembered = session.actor.worker_id, session.idle_seconds >= lifetime(ctx.service, True).idle
+    at_provider = sign_in_providers.session_of(tx, session.id)
     sessions.end(tx, session.id, worker_id)
-    return full_session(ctx, tx, worker_id, peer, is_remembered)
+    return full_session(ctx, tx, worker_id, peer, is_remembered, at_provider)
 
 
-def full_session(ctx: Context, tx: Transaction, worker_id: int, peer: Peer, is_remembered: bool) -> NewSession:
+def full_session(
+    ctx: Context,
+    tx: Transaction,
+    worker_id: int,
+    peer: Peer,
+    is_remembered: bool,
+    at_provider: ProviderSession | None = None,
+) -> NewSession:
     """Starts the session of a worker who has proved who they are, in the transaction of the caller."""
-    _log(ctx, tx, "worker.logged_in", worker_id, peer)
+    provider = sign_in_providers.one(tx, at_provider.provider_id) if at_provider is not None else None
+    _log(ctx, tx, "worker.logged_in", worker_id, peer, provider.label if provider is not None else "")
     span = lifetime(ctx.service, is_remembered)
     session_id = sessions.create(tx, worker_id, ctx.now, span, peer.device, peer.client)
+    if at_provider is not None:
+        sign_in_providers.add_session(tx, session_id, at_provider)
     known = known_devices.keep(tx, worker_id, peer.known, ctx.now, peer.device, peer.client)
     return NewSession(session_id, False, known)
 
@@ -148,6 +189,7 @@ def step_up(ctx: Context, session: Session, entered: str, peer: Peer) -> str:
 def require_password(ctx: Context, worker_id: int, password: str) -> None:
     """Raises NotAuthenticated unless this is the password of the signed-in worker; TooMany after too many wrong
     ones."""
+    require_password_way(ctx)
     keys = keys_in_session("password", worker_id)
     store = ctx.service.store
     with passwords.place():
@@ -280,13 +322,13 @@ def worker_with(ctx: Context, tx: Transaction, email: str) -> int:
 
 @periodic(N_("sessions that are over"), N_("Removes them."), deletes=True)
 def forget_over(service: Service, now: int) -> None:
-    """Removes expired sessions, counts of attempts, known devices and challenges."""
+    """Removes expired sessions, counts of attempts, known devices, challenges, and started sign-ins."""
 
     def write(tx: Transaction) -> None:
         for each in stores:
             each.forget_over(tx, now)
 
-    stores = (sessions, lockout, known_devices, passkeys)
+    stores = (sessions, lockout, known_devices, passkeys, sign_in_providers)
     if service.store.read(lambda tx: any(each.has_over(tx, now) for each in stores)):
         service.store.write(write)
 
@@ -303,6 +345,14 @@ def _account(ctx: Context, tx: Transaction, email: str) -> _Candidate:
 def may_sign_in(worker: Record) -> bool:
     """Returns whether a worker may sign in by password or passkey."""
     return not worker["is_disabled"] and not worker["is_password_disabled"]
+
+
+def has_own_way(ctx: Context, tx: Transaction, worker_id: int) -> bool:
+    """Whether a worker may sign in by a password or a passkey, and has one."""
+    workers = ctx.service.registry.type("worker")
+    row = tx.get(workers.table, worker_id)
+    is_allowed = row is not None and may_sign_in(workers.record(row))
+    return is_allowed and bool(_hash_of(tx, worker_id) or passkeys.has_any(tx, worker_id))
 
 
 def _hash_of(tx: Transaction, worker_id: int) -> str:
@@ -371,9 +421,9 @@ def _notify_locked(writing: RecordWriter, worker_id: int, peer: Peer, kind: str)
         ctx.service.wake_after(tx)
 
 
-def _log(ctx: Context, tx: Transaction, point: str, worker_id: int, peer: Peer) -> None:
+def _log(ctx: Context, tx: Transaction, point: str, worker_id: int, peer: Peer, provider: str = "") -> None:
     writing = RecordWriter(ctx, tx)
-    values = _log_values(writing, worker_id, peer)
+    values = _log_values(writing, worker_id, peer) | ({"provider": provider} if provider else {})
     writing.log(point, WORKER, worker_id, values | {"actor": values["target"]})
 
 

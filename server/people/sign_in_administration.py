@@ -5,7 +5,16 @@ Worker records are changed like all other records; this module changes the data 
 from collections.abc import Iterable
 from typing import Any
 
-from server.access import actor, known_devices, lockout, passkeys, password_links, second_factor, sessions
+from server.access import (
+    actor,
+    known_devices,
+    lockout,
+    passkeys,
+    password_links,
+    second_factor,
+    sessions,
+    sign_in_providers,
+)
 from server.access.actor import WORKER, Actor
 from server.access.logins import WORKER_LOGIN
 from server.context import Context
@@ -126,7 +135,8 @@ def turn_off_second_factor(ctx: Context, worker_id: int) -> None:
 
 
 def recover(ctx: Context, worker_id: int, is_admin: bool = False) -> str:
-    """Restores the access of a worker who can no longer sign in; returns the path at which they choose a password.
+    """Restores the access of a worker who can no longer sign in; returns the path at which they choose a password,
+    or at which they are signed in if passwords are off.
 
     They may sign in again without the second factor, and failed attempts are forgiven. The path works as long as that
     of an invitation. is_admin: whether they become an administrator. Raises AdminOnly, NotFound."""
@@ -147,6 +157,9 @@ def recover(ctx: Context, worker_id: int, is_admin: bool = False) -> str:
         names = [("password", address["email"])] if address else []
         keys = [lockout.account(*each) for each in [*names, ("code", str(worker_id))]]
         lockout.forgive(tx, keys, ctx.now)
+        if sign_in_providers.is_only_way(tx):
+            _log(writing, "worker.sign_in_link", worker_id)
+            return f"/sign-in/link/{sign_in_providers.create_link(tx, worker_id, ctx.now)}"
         _log(writing, "worker.password.link", worker_id)
         return f"/reset/{password_links.create(tx, worker_id, ctx.now, INVITATION_SECONDS)}"
 
@@ -214,6 +227,8 @@ def _invited(writing: RecordWriter, worker_id: int) -> Record:
     worker = writing.record("worker", worker_id)
     if worker is None:
         raise NotFound(f"there is no worker {worker_id}")
+    if sign_in_providers.is_only_way(writing.tx):
+        raise Conflict(N_("workers sign in with a provider only, so nobody needs a password"))
     if worker["is_disabled"] or worker["is_password_disabled"]:
         raise Conflict(N_("this worker is not allowed to sign in by password; allow it first"))
     return worker

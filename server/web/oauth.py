@@ -62,7 +62,7 @@ DESCRIPTIONS: list[dict[str, Any]] = [
         ("response_type", True, "Must be code."),
         ("client_id", True, "The id of the app."),
         ("redirect_uri", False, "One of the callback URLs of the app; required if it has several."),
-        ("scope", True, "Scopes of the app, separated by spaces."),
+        ("scope", False, "Scopes of the app, separated by spaces; its default scope when omitted."),
         ("state", False, "Returned to the callback URL unchanged."),
         ("code_challenge", False, "The SHA-256 of the code_verifier, in base64url; required for public apps."),
         ("code_challenge_method", False, "Must be S256."),

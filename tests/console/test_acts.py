@@ -257,8 +257,21 @@ ACTS = [
 ]  # fmt: skip
 # Tested where more than an administrator's form is needed: the tests below, test_backups.py,
 # access/test_login_address.py, access/test_passkeys.py, access/test_second_factor_policy.py, test_first_start.py,
-# records/test_dkim.py, imports/test_importing.py.
+# records/test_dkim.py, sign_in/, imports/test_importing.py.
 ELSEWHERE = (
+    "/account/sign-in/{id}/unlink",
+    "/account/sign-in/{name}/link",
+    "/admin/people/{id}/unlink",
+    "/admin/people/sign-in/new",
+    "/admin/people/sign-in/only",
+    "/admin/people/sign-in/{id}",
+    "/admin/people/sign-in/{id}/delete",
+    "/admin/people/sign-in/{id}/disable",
+    "/admin/people/sign-in/{id}/enable",
+    "/admin/people/sign-in/{id}/order",
+    "/admin/people/sign-in/{id}/try",
+    "/sign-in/backchannel/{name}",
+    "/sign-in/link/{code}",
     "/admin/connections/new",  # these in test_connections.py
     "/admin/connections/{id}",
     "/admin/connections/{id}/delete",

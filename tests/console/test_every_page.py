@@ -32,8 +32,9 @@ WITHOUT_REQUESTS = (
     "/-/", "/login", "/confirm", "/forgotten", "/account/second-factor", "/account/apps", "/account/address",
     "/account/passkeys", "/admin/people/second-factor",
     "/admin/backups", "/oauth/", "/api", "/help", "/admin/jobs", "/jump", "/admin/mail/listener",
-    "/admin/packages/done", "/admin/packages/imported", "/setup", "/admin/system/checkup", "/admin/system/log",
-    "/admin/system/settings", "/settings", "/admin/tokens/revoke", "/admin/mail/failed/", "/workspaces/add",
+    "/admin/packages/done", "/admin/packages/imported", "/admin/people/sign-in", "/setup", "/admin/system/checkup",
+    "/admin/system/log", "/admin/system/settings", "/settings", "/admin/tokens/revoke", "/admin/mail/failed/",
+    "/workspaces/add",
 )  # fmt: skip
 DRAWER = '<details class="drawer"><summary>API</summary>'
 SAMPLE = re.compile(r"<h3><code>([A-Z]+) ([^<]*)</code></h3>")

@@ -101,6 +101,40 @@ ROWS = (
     ),
     ("worker.second_factor.off", "Second factor off", "{{actor}} turned off the second factor of {{target}}"),
     ("worker.second_factor.on", "Second factor on", "{{actor}} turned on the second factor of {{target}}"),
+    (
+        "sign_in_provider.created", "Sign-in provider added",
+        "{{actor}} added the sign-in provider {{target}} at {{issuer}}",
+    ),
+    (
+        "sign_in_provider.changed", "Sign-in provider changed",
+        "{{actor}} changed the sign-in provider {{target}}: {{changes}}",
+    ),
+    ("sign_in_provider.deleted", "Sign-in provider deleted", "{{actor}} deleted the sign-in provider {{target}}"),
+    ("sign_in_provider.disabled", "Sign-in provider off", "{{actor}} turned off the sign-in provider {{target}}"),
+    ("sign_in_provider.enabled", "Sign-in provider on", "{{actor}} turned on the sign-in provider {{target}}"),
+    ("sign_in_provider.tried", "Sign-in provider tried", "{{actor}} tried the sign-in provider {{target}}"),
+    ("sign_in.only.off", "Passwords allowed", "{{actor}} allowed passwords again for signing in"),
+    ("sign_in.only.on", "Passwords off", "{{actor}} allowed signing in with a provider only"),
+    (
+        "worker.linked", "Account linked",
+        "{{actor}} linked {{target}} to the account {{account}} at {{provider}}",
+    ),
+    (
+        "worker.unlinked", "Account unlinked",
+        "{{actor}} unlinked {{target}} from the account {{account}} at {{provider}}",
+    ),
+    (
+        "worker.provisioned", "Worker created at sign-in",
+        "{{target}} signed in at {{provider}} for the first time and became a worker",
+    ),
+    (
+        "worker.provider.signed_out", "Signed out by the provider",
+        "{{provider}} signed {{target}} out of {{devices}}",
+    ),
+    (
+        "worker.sign_in_link", "Sign-in link created",
+        "{{actor}} created a link with which {{target}} can sign in once",
+    ),
     ("worker.sessions.ended", "Devices signed out", "{{actor}} signed {{target}} out of {{devices}}"),
     ("group.roster.changed", "Roster changed", "{{actor}} changed the members of the group {{target}}: {{changes}}"),
     ("connected_account.connected", "Account connected", "{{actor}} connected {{target}} as {{email}}"),

@@ -58,6 +58,10 @@ WITH = {
         "Ticket {{target}} went back to its group: {{before}} is not available",
     ),
     "{{actor}} unassigned the ticket": ("before", "Went back to the group: {{before}} is not available"),
+    "{{actor}} signed in from {{ip}} with {{user_agent}}": (
+        "provider",
+        "{{actor}} signed in with {{provider}} from {{ip}} with {{user_agent}}",
+    ),
 }
 # {activity point: sentence on the page of its ticket}
 ON_TICKET = {

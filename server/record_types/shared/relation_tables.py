@@ -126,7 +126,14 @@ ROLE_WORKER = Table(
     [Index(("worker_id", "part"), "the roles of a worker")],
     key=("role_id", "part", "worker_id"),
     bumps={"access": ()},
-)  # part: member, editor or reader; computed from the role's worker queries
+)  # part: member, editor or reader; computed from the role's worker queries, and ROLE_GRANT for members
+
+ROLE_GRANT = Table(
+    "role_grant",
+    [Column("role_id"), Column("worker_id")],
+    [Index(("worker_id",), "a worker that goes takes them along")],
+    key=("role_id", "worker_id"),
+)  # members by their account at a sign-in provider, besides those that the query of the role matches
 
 SNIPPET_USE = Table(
     "snippet_use",
@@ -151,5 +158,5 @@ CHANGE = Table(
 
 SHARED = (
     LINK, ATTACHED, CUSTOM_VALUE, DELETED_FIELD, REMAINS, FIELDSET_USE, REQUESTER, *TAGGED, TAG_NAME,
-    TICKET_STATUS_NAME, GROUP_MEMBER, ROLE_WORKER, SNIPPET_USE, CHANGE,
+    TICKET_STATUS_NAME, GROUP_MEMBER, ROLE_WORKER, ROLE_GRANT, SNIPPET_USE, CHANGE,
 )  # fmt: skip
