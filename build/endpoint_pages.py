@@ -231,6 +231,7 @@ ANCHORS = {
     "contexts": "contexts-activity-links",
     "data": "data-queries",
     "groups": "workers-and-groups",
+    "invitations": "workers-and-groups",
     "merging": "records",
     "notifications": "notifications",
     "oauth": "tokens",

@@ -57,6 +57,8 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
             "access.lockout.MAX_WRONG_OF_ACCOUNT", "in ten minutes",
             "wrong passwords, or wrong codes, for one account; then it is locked, except on its known devices",
         ),
+        ("people.invitations.MAX_INVITED", "", "addresses invited at once"),
+        ("people.invitations.MAX_REMARK_CHARS", "characters", "personal line of an invitation"),
         ("access.lockout.MAX_WRONG_OF_ADDRESS", "in ten minutes", "wrong passwords and codes from one address"),
         (
             "access.known_devices.MAX_DEVICES", "",

@@ -127,7 +127,7 @@ INTERNAL = {
         console.pages.upkeep.system.MAX_EVENTS console.pages.upkeep.system.MAX_LINES
         console.pages.upkeep.system.MAX_TROUBLES
         mailroom.mail_setup.MAX_SENDERS mailroom.mail_dns.MAX_DOMAINS mailroom.mail_dns.MAX_SHOWN_CHARS
-        people.token_lists.MAX_LISTED
+        people.token_lists.MAX_LISTED people.invitations.MAX_LISTED
         console.pages.asides.MAX_ZONES upkeep.backup_plan.MAX_TIMES console.pages.automation.jobs.MAX_LINES
         automation.recurrence_words.MAX_TIMES mailroom.routing.MAX_ROUTES
         people.groups.MAX_NAMED console.pages.groups.MAX_COLUMNS console.pages.packages.MAX_FOUND
@@ -161,7 +161,7 @@ INTERNAL = {
     "the end of a number's range, or of what the other side of a protocol may send": """
         store.tables.MAX_NAME_CHARS
         access.codes.MAX_CODE_CHARS access.device_codes.MAX_DEVICE_CODE_CHARS
-        access.password_links.MAX_CODE_CHARS access.sessions.MAX_ID_CHARS
+        access.password_links.MAX_CODE_CHARS people.invitation_links.MAX_CODE_CHARS access.sessions.MAX_ID_CHARS
         access.validator.MAX_CLIENT_ID_CHARS automation.commands.pgp.MAX_MESSAGE_CHARS
         console.http.visit.MAX_TOLD_CHARS console.lists.selection.MAX_UNDO_BYTES console.http.visit.MAX_UNDO_CHARS
         console.http.visit.MAX_NEXT_CHARS queries.numbers.MAX_MAGNITUDE
@@ -176,6 +176,7 @@ INTERNAL = {
         markup.quoted.MAX_DEVICE_CHARS tickets.customer.MAX_ADDRESSES tickets.customer.MAX_READ
         tickets.reply_html.MAX_BYTES
         tickets.reply_html.MAX_CACHED
+        people.invitations.MAX_LISTED_TEXT
         people.presence.MAX_TICKETS markup.quoted.MAX_HEAD_LINES markup.quoted.MAX_HEAD_CHARS
         access.rules.MAX_DEPTH access.tokens.MAX_TOKEN_CHARS console.site.MAX_FORM_BYTES
         export.exporting.MAX_SECONDS

@@ -21,7 +21,7 @@ REFUSED = (NotAuthenticated, TooMany, Forbidden)
 def show_login(visit: Visit) -> PageResponse:
     """The sign-in form, or a redirect if somebody is signed in."""
     if visit.session is not None:
-        return see(_code_path(visit) if visit.session.waits_for_code else visit.next)
+        return see(code_path(visit) if visit.session.waits_for_code else visit.next)
     return _login(visit, _next(visit))
 
 
@@ -42,7 +42,7 @@ def log_in(visit: Visit) -> PageResponse:
     except REFUSED as error:
         return _login(visit, form.refuse(error))
     visit.begin(session, is_kept)
-    return see(_code_path(visit) if session.waits_for_code else _next_path(visit))
+    return see(code_path(visit) if session.waits_for_code else next_path(visit))
 
 
 @page("POST", "/login/code", "code")
@@ -54,7 +54,7 @@ def give_code(visit: Visit) -> PageResponse:
     except REFUSED as error:
         return show_code(visit, form.refuse(error))
     visit.begin(session)
-    return see(_next_path(visit))
+    return see(next_path(visit))
 
 
 @page("POST", "/sign-out", "anyone")
@@ -131,12 +131,12 @@ def _login(visit: Visit, form: Form) -> PageResponse:
     return render(visit, "login.html", form=form, is_set_up=is_set_up, told=sentence)
 
 
-def _next_path(visit: Visit) -> str:
+def next_path(visit: Visit) -> str:
     """The requested page; without one, the inbox for workers and the start page for administrators."""
     return INBOX.path if visit.next == "/" and not visit.actor.is_admin else visit.next
 
 
-def _code_path(visit: Visit) -> str:
+def code_path(visit: Visit) -> str:
     return address("/login/code", next=visit.next)
 
 

@@ -24,6 +24,7 @@ URI = "worker"
 BASE = "/admin/people"
 TABS = (
     (BASE, N_("Workers")),
+    (f"{BASE}/invitations", N_("Invitations")),
     (f"{BASE}/groups", N_("Groups")),
     (f"{BASE}/rosters", N_("Rosters")),
     (f"{BASE}/roles", N_("Roles")),
@@ -106,7 +107,7 @@ LIST = declare(Worklist(
         (N_("Deactivated"), "isDisabled:yes"),
     ),
     none=N_("No matches."), empty=N_("No workers yet. Invite somebody to reply to tickets with you."),
-    new=(f"{BASE}/new", N_("New worker")),
+    new=(f"{BASE}/invite", N_("Invite")),
     tabs=TABS, tabs_label=N_("People"), changes="proven admin",
 ))  # fmt: skip
 

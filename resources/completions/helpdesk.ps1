@@ -44,6 +44,7 @@ Register-ArgumentCompleter -Native -CommandName helpdesk -ScriptBlock {
         'helpdesk worker' = [ordered]@{
             'create' = 'Create a worker; prints the id.'
             'recover' = 'Print a link for a worker who cannot sign in.'
+            'invite' = 'Print a link that invites a new worker.'
             '-h' = 'show this help message and exit'
             '--help' = 'show this help message and exit'
         }
@@ -63,6 +64,15 @@ Register-ArgumentCompleter -Native -CommandName helpdesk -ScriptBlock {
             '--data' = 'the data folder (helpdesk-data)'
             '--email' = 'the worker''s sign-in address'
             '--admin' = 'make the worker an administrator'
+        }
+        'helpdesk worker invite' = [ordered]@{
+            '-h' = 'show this help message and exit'
+            '--help' = 'show this help message and exit'
+            '--data' = 'the data folder (helpdesk-data)'
+            '--email' = 'the address that they will sign in with'
+            '--admin' = 'they become an administrator'
+            '--group' = 'group to join; may be repeated'
+            '--language' = 'locale of their account (en_US)'
         }
         'helpdesk token' = [ordered]@{
             'create' = 'Create an access token; prints the token and nothing else.'
@@ -260,6 +270,10 @@ Register-ArgumentCompleter -Native -CommandName helpdesk -ScriptBlock {
         'helpdesk worker create --password-file' = @()
         'helpdesk worker recover --data' = @()
         'helpdesk worker recover --email' = @()
+        'helpdesk worker invite --data' = @()
+        'helpdesk worker invite --email' = @()
+        'helpdesk worker invite --group' = @()
+        'helpdesk worker invite --language' = @()
         'helpdesk token create --data' = @()
         'helpdesk token create --worker' = @()
         'helpdesk token create --app' = @()

@@ -80,6 +80,11 @@ ROWS = (
     ("worker.disabled", "Worker deactivated", "{{actor}} deactivated the worker {{target}}"),
     ("worker.enabled", "Worker reactivated", "{{actor}} reactivated the worker {{target}}"),
     ("worker.invited", "Worker invited", "{{actor}} invited {{target}} by email to choose a password"),
+    ("worker.invited.again", "Invitation sent again", "{{actor}} sent the invitation of {{target}} again"),
+    ("worker.invitation.link", "Invitation link created",
+     "{{actor}} created a link with which {{target}} can accept an invitation"),
+    ("worker.invitation.withdrawn", "Invitation withdrawn", "{{actor}} withdrew the invitation of {{target}}"),
+    ("worker.joined", "Invitation accepted", "{{actor}} accepted the invitation of {{inviter}}"),
     (
         "worker.password.link", "Password link created",
         "{{actor}} created a link with which {{target}} can choose a password",
