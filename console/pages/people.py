@@ -25,6 +25,7 @@ BASE = "/admin/people"
 TABS = (
     (BASE, N_("Workers")),
     (f"{BASE}/invitations", N_("Invitations")),
+    (f"{BASE}/provisioning", N_("Provisioning")),
     (f"{BASE}/groups", N_("Groups")),
     (f"{BASE}/rosters", N_("Rosters")),
     (f"{BASE}/roles", N_("Roles")),

@@ -100,6 +100,12 @@ ROWS = (
     ("group.roster.changed", "Roster changed", "{{actor}} changed the members of the group {{target}}: {{changes}}"),
     ("token.created", "Token created", "{{actor}} created a token of the app {{app}} for {{target}}: {{scopes}}"),
     ("token.ended", "Token revoked", "{{actor}} revoked {{tokens}} of {{target}}"),
+    ("provisioning.token.created", "Provisioning token created", "{{actor}} created the provisioning token {{target}}"),
+    ("provisioning.token.revoked", "Provisioning token revoked", "{{actor}} revoked the provisioning token {{target}}"),
+    ("provisioning.group.released", "Group no longer provisioned",
+     "{{actor}} removed all members of the group {{target}} and no longer fills it"),
+    ("provisioning.worker.released", "Worker no longer provisioned",
+     "{{actor}} deactivated {{target}} and no longer knows them"),
     ("consent.given", "App allowed", "{{actor}} allowed the app {{app}} to act for {{target}}: {{scopes}}"),
     ("consent.taken_back", "App no longer allowed", "{{actor}} no longer allows the app {{app}} to act for {{target}}"),
     (
