@@ -161,7 +161,8 @@ INTERNAL = {
     "the end of a number's range, or of what the other side of a protocol may send": """
         store.tables.MAX_NAME_CHARS
         access.codes.MAX_CODE_CHARS access.device_codes.MAX_DEVICE_CODE_CHARS
-        access.password_links.MAX_CODE_CHARS people.invitation_links.MAX_CODE_CHARS access.sessions.MAX_ID_CHARS
+        access.password_links.MAX_CODE_CHARS people.invitation_links.MAX_CODE_CHARS
+        people.provisioning_tokens.MAX_TOKEN_CHARS access.sessions.MAX_ID_CHARS
         access.validator.MAX_CLIENT_ID_CHARS automation.commands.pgp.MAX_MESSAGE_CHARS
         console.http.visit.MAX_TOLD_CHARS console.lists.selection.MAX_UNDO_BYTES console.http.visit.MAX_UNDO_CHARS
         console.http.visit.MAX_NEXT_CHARS queries.numbers.MAX_MAGNITUDE

@@ -9,7 +9,7 @@ from typing import Any
 
 from server.dataclass import dataclass
 from server.web.scim import filters
-from server.web.scim.filters import Comparison, NotSupported, Path
+from server.web.scim.filters import AttributeComparison, AttributePath, NotSupported
 from server.web.scim.schemas import IGNORED, Attribute, ResourceType
 from server.web.scim.scim_errors import ScimInvalid
 
@@ -42,7 +42,7 @@ class Operation:
     absent."""
 
     op: str
-    path: Path | None
+    path: AttributePath | None
     value: Any
 
 
@@ -110,7 +110,7 @@ def _require_values(value: Mapping[str, Any], of: ResourceType) -> None:
             raise ScimInvalid("invalidValue", f"{attribute.name} must be a list, [] to empty it")
 
 
-def _target_value(path: Path, value: Any) -> Any:
+def _target_value(path: AttributePath, value: Any) -> Any:
     """The canonical value for the target of an operation."""
     attribute, sub = path.name.attribute, path.name.sub
     if sub is not None:
@@ -121,7 +121,7 @@ def _target_value(path: Path, value: Any) -> Any:
     return _value(attribute, value)
 
 
-def _path_of(name: str, of: ResourceType) -> Path | None:
+def _path_of(name: str, of: ResourceType) -> AttributePath | None:
     """The path that a key of a resource names; None for one that is ignored, such as schemas and extensions."""
     if name.lower() in ("schemas", *IGNORED):
         return None
@@ -191,7 +191,7 @@ def _set(resource: Resource, attribute: Attribute, value: Any, *, adds: bool) ->
         resource[name] = value
 
 
-def _set_at(resource: Resource, path: Path, value: Any, *, adds: bool) -> None:
+def _set_at(resource: Resource, path: AttributePath, value: Any, *, adds: bool) -> None:
     attribute, sub = path.name.attribute, path.name.sub
     if sub is None and path.selected is None:
         _set(resource, attribute, value, adds=adds)
@@ -211,20 +211,20 @@ def _set_at(resource: Resource, path: Path, value: Any, *, adds: bool) -> None:
     _keep_one_primary(values, [change])
 
 
-def _new_value(path: Path) -> dict[str, Any]:
+def _new_value(path: AttributePath) -> dict[str, Any]:
     """The value that emails[type eq "work"].value adds where there is none yet. Raises ScimInvalid with noTarget for a
     filter that does not describe one."""
     each = path.selected
     if each is None:
         return {}
-    is_plain = isinstance(each, Comparison) and each.operator == "eq" and path.name.attribute.name != "members"
+    is_plain = isinstance(each, AttributeComparison) and each.operator == "eq" and path.name.attribute.name != "members"
     if not is_plain or path.name.sub is None:
         raise ScimInvalid("noTarget", f"no value of {path.name.attribute.name} fulfills the filter")
-    assert isinstance(each, Comparison)
+    assert isinstance(each, AttributeComparison)
     return {each.name.attribute.name: each.value}
 
 
-def _remove(resource: Resource, path: Path, value: Any) -> None:
+def _remove(resource: Resource, path: AttributePath, value: Any) -> None:
     attribute, sub = path.name.attribute, path.name.sub
     if not attribute.is_list:
         if sub is None:
@@ -245,7 +245,7 @@ def _remove(resource: Resource, path: Path, value: Any) -> None:
     resource[attribute.name] = [each for each in values if not any(each is target for target in targets)]
 
 
-def _selected(values: list[dict[str, Any]], path: Path) -> list[dict[str, Any]]:
+def _selected(values: list[dict[str, Any]], path: AttributePath) -> list[dict[str, Any]]:
     selected = path.selected
     if selected is None:
         return list(values)

@@ -32,7 +32,7 @@ class AttributeName:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class AttributeComparison:
     """A comparison of an attribute with a value. operator: one of COMPARISONS, or pr for "is present"."""
 
     name: AttributeName
@@ -56,11 +56,11 @@ class ValueFilter:
     inner: "Filter"
 
 
-Filter = Comparison | Combination | ValueFilter
+Filter = AttributeComparison | Combination | ValueFilter
 
 
 @dataclass(frozen=True, slots=True)
-class Path:
+class AttributePath:
     """The target of an operation of PATCH. selected: of the values of a multi-valued attribute."""
 
     name: AttributeName
@@ -78,7 +78,7 @@ def parse_filter(text: str, of: ResourceType) -> Filter:
     return parsed
 
 
-def parse_path(text: str, of: ResourceType) -> Path:
+def parse_path(text: str, of: ResourceType) -> AttributePath:
     """Parses the path of an operation. Raises ScimInvalid with invalidPath, NotSupported."""
     parser = _Parser(text, of.by_name, of.schema, "invalidPath")
     path = parser.path()
@@ -106,7 +106,7 @@ def matches(each: Filter, resource: dict[str, Any]) -> bool:
 
 def equalities(each: Filter) -> dict[str, str]:
     """Returns {"attribute.sub": value} of the comparisons with eq that every match fulfills, for a lookup by index."""
-    if isinstance(each, Comparison) and each.operator == "eq" and isinstance(each.value, str):
+    if isinstance(each, AttributeComparison) and each.operator == "eq" and isinstance(each.value, str):
         sub = f".{each.name.sub.name}" if each.name.sub else ""
         return {each.name.attribute.name + sub: each.value}
     if isinstance(each, Combination) and each.operator == "and":
@@ -126,13 +126,13 @@ def _values(resource: dict[str, Any], name: AttributeName) -> list[Any]:
     return [each[sub] for each in value or [] if each.get(sub) is not None]
 
 
-def _equals(value: Any, each: Comparison) -> bool:
+def _equals(value: Any, each: AttributeComparison) -> bool:
     if isinstance(value, bool) or isinstance(each.value, bool):
         return value is each.value
     return _folded(value, each) == _folded(each.value, each)
 
 
-def _compares(value: Any, each: Comparison) -> bool:
+def _compares(value: Any, each: AttributeComparison) -> bool:
     if each.operator == "eq":
         return _equals(value, each)
     if isinstance(value, bool) or not isinstance(value, str) or not isinstance(each.value, str):
@@ -149,7 +149,7 @@ def _compares(value: Any, each: Comparison) -> bool:
     }[each.operator]
 
 
-def _folded(value: Any, each: Comparison) -> Any:
+def _folded(value: Any, each: AttributeComparison) -> Any:
     is_exact = (each.name.sub or each.name.attribute).is_case_exact
     return value.casefold() if isinstance(value, str) and not is_exact else value
 
@@ -228,13 +228,13 @@ class _Parser:
             selected = Combination("and", (selected, behind))
         return ValueFilter(name.attribute, selected)
 
-    def _comparison(self, name: AttributeName) -> Comparison:
+    def _comparison(self, name: AttributeName) -> AttributeComparison:
         operator = self.next().lower()
         if operator == "pr":
-            return Comparison(name, operator)
+            return AttributeComparison(name, operator)
         if operator not in COMPARISONS:
             raise self.wrong(f"'{operator[:20]}' is not an operator; use one of {', '.join(COMPARISONS)}, pr")
-        return Comparison(name, operator, self._value(self.next(), name))
+        return AttributeComparison(name, operator, self._value(self.next(), name))
 
     def _value(self, token: str, name: AttributeName) -> Any:
         try:
@@ -286,18 +286,18 @@ class _Parser:
             return NotSupported(name)
         return self.wrong(f"there is no attribute '{name[:60]}'")
 
-    def path(self) -> Path:
+    def path(self) -> AttributePath:
         name = self.name(self.next())
         if self.peek() != "[":
-            return Path(name)
+            return AttributePath(name)
         selected = self._selection(name, 1)
         rest = self.peek()
         if not rest:
-            return Path(name, selected)
+            return AttributePath(name, selected)
         if not rest.startswith("."):
             raise self.wrong(f"'{rest[:40]}' is unexpected")
         self.at += 1
-        return Path(AttributeName(name.attribute, self._below(name.attribute, rest[1:])), selected)
+        return AttributePath(AttributeName(name.attribute, self._below(name.attribute, rest[1:])), selected)
 
 
 _SCHEMAS = frozenset(each.schema.lower() for each in TYPES)
