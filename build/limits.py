@@ -94,7 +94,10 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
             "users up to which a SCIM filter may compare other attributes than id, userName, externalId and emails",
         ),
         ("people.provisioned_users.MAX_EMAILS", "", "emails of a SCIM user"),
-        ("people.provisioned_users.MAX_EXTERNAL_ID_CHARS", "characters", "userName or externalId of a SCIM user"),
+        (
+            "people.provisioned_users.MAX_TEXT_CHARS", "characters",
+            "userName, externalId or displayName of a SCIM user",
+        ),
         ("people.provisioned_groups.MAX_EXTERNAL_ID_CHARS", "characters", "externalId of a SCIM group"),
     ),
     "Search": (

@@ -197,6 +197,7 @@ INTERNAL = {
         web.rate.MAX_TOLD
     """,
     "what is only shown shorter": """
+        people.provisioned_users.MAX_KIND_CHARS
         tickets.conversation.MAX_WORDS_CHARS tickets.customer.MAX_NOTE_CHARS
         console.pages.automation.automations.MAX_SHOWN_CHARS web.trials.MAX_CONTINUATION_CHARS
         automation.examples.MAX_OUTCOME_CHARS console.pages.explorer.MAX_SHOWN_CHARS

@@ -38,7 +38,8 @@ from server.store.transaction import Transaction
 WORKER = "worker"
 SCHEMA = "urn:ietf:params:scim:schemas:core:2.0:User"
 MAX_EMAILS = 10
-MAX_EXTERNAL_ID_CHARS = 255
+MAX_TEXT_CHARS = 255  # userName, externalId, displayName
+MAX_KIND_CHARS = 40  # of an address
 MAX_SCANNED = 5000  # users that a filter without an index compares
 LANGUAGE, ZONE = "en_US", "UTC"  # of a new worker, unless the provider says otherwise
 PHONES = {"work": "phone", "mobile": "mobile"}  # {type of a phone number: field of a worker}
@@ -159,8 +160,9 @@ class _Wanted:
         if not self.user_name:
             raise Invalid("userName must not be empty", field="userName")
         self.external_id = _text(user, "externalId")
-        if len(self.external_id) > MAX_EXTERNAL_ID_CHARS or len(self.user_name) > MAX_EXTERNAL_ID_CHARS:
-            raise Invalid(f"userName and externalId have at most {MAX_EXTERNAL_ID_CHARS} characters")
+        self.display_name = _text(user, "displayName")
+        if max(map(len, (self.user_name, self.external_id, self.display_name))) > MAX_TEXT_CHARS:
+            raise Invalid(f"userName, externalId and displayName have at most {MAX_TEXT_CHARS} characters")
         self.emails = _emails(user.get("emails", []))
         name_address = addresses.the_one(self.user_name) if addresses.valid(self.user_name) else None
         self.address = name_address or _main(self.emails)
@@ -169,7 +171,6 @@ class _Wanted:
         self.stored_name = "" if name_address else self.user_name
         name = user.get("name", {})
         self.given, self.family = _text(name, "givenName"), _text(name, "familyName")
-        self.display_name = _text(user, "displayName")
         if not self.given and not self.family:
             self.given, _, self.family = (self.display_name or self.address.partition("@")[0]).partition(" ")
         self.given = self.given or self.family or self.address.partition("@")[0]
@@ -207,7 +208,7 @@ def _emails(listed: list[dict[str, Any]]) -> list[dict[str, Any]]:
         address = addresses.the_one(text)
         if address is None:
             raise Invalid(f"emails: '{text[:80]}' is not an email address")
-        kind = str(each.get("type") or "work")
+        kind = str(each.get("type") or "work")[:MAX_KIND_CHARS]
         emails[address] = {"value": text, "type": kind, "primary": bool(each.get("primary"))}
     return list(emails.values())
 

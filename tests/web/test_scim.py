@@ -277,6 +277,7 @@ def test_a_malformed_patch_changes_nothing(entra: Provider, body: dict[str, Any]
      "invalidValue"),
     ("POST", "/Users", {"userName": "a@x.example", "name": {"givenName": "x" * 200}}, 400, "invalidValue"),
     ("POST", "/Users", {"userName": "a@x.example", "name": "Ana"}, 400, "invalidValue"),
+    ("POST", "/Users", {"userName": "a@x.example", "displayName": "x" * 256}, 400, "invalidValue"),
     ("POST", "/Users", b"{", 400, "invalidSyntax"),
     ("POST", "/Users", b"[]", 400, "invalidSyntax"),
     ("POST", "/Users", b"", 400, "invalidSyntax"),
