@@ -183,8 +183,8 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("record_types.shared.scopes.MAX_SCOPES", "", "scopes of an OAuth app"),
         ("record_types.shared.scopes.MAX_ENDPOINTS", "", "endpoints of a scope"),
         ("tickets.types.ticket_parts.participants.MAX_PARTICIPANTS", "", "participants in one change of a ticket"),
-        ("tickets.types.ticket_parts.tags.MAX_TAGS", "", "tags in one change of a ticket"),
-        ("tickets.types.ticket_parts.tags.MAX_CHARS", "characters", "in the name of a tag"),
+        ("record_types.shared.tags.MAX_TAGS", "", "tags in one change of a record"),
+        ("record_types.shared.tags.MAX_CHARS", "characters", "in the name of a tag"),
         ("tickets.types.ticket_parts.status_names.MAX_CHARS", "characters", "in the name of a ticket status"),
         (
             "tickets.types.ticket_parts.ticket_expands.MAX_MESSAGES", "",

@@ -136,9 +136,9 @@ def name(text: str) -> Markup:
     return Markup(f'<bdi dir="auto">{escape(text)}</bdi>') if text else Markup()
 
 
-def tagged_path(name: str) -> str:
-    """The list of the tickets of a tag."""
-    return address("/search/ticket", q=f'tag:"{name}"')
+def tagged_path(name: str, uri: str = "ticket") -> str:
+    """The list of the records of a type that have a tag."""
+    return address(f"/search/{uri}", q=f'tag:"{name}"')
 
 
 def status_path(name: str) -> str:
@@ -146,9 +146,10 @@ def status_path(name: str) -> str:
     return address("/search/ticket", q=f'status:"{name}"')
 
 
-def tag(name_of_tag: str, color: str, is_link: bool = False) -> Markup:
-    """A tag or the name of a status as a chip, with a dot of its color."""
-    shown_name = link(tagged_path(name_of_tag), name_of_tag) if is_link else name(name_of_tag)
+def tag(name_of_tag: str, color: str, linked_uri: str = "") -> Markup:
+    """A tag or the name of a status as a chip, with a dot of its color. linked_uri: the type of the records to which a
+    tag links, "" for no link."""
+    shown_name = link(tagged_path(name_of_tag, linked_uri), name_of_tag) if linked_uri else name(name_of_tag)
     return Markup('<span class="badge tag" data-color="{}">{}</span>').format(color, shown_name)
 
 

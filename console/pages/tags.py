@@ -16,9 +16,10 @@ from console.lists.worklist_columns import ListColumn
 from server.errors import HelpdeskError
 from server.records import records
 from server.tickets import tag_merge
-from server.translation import N_, _, shown
+from server.translation import N_, Words, _, shown
 
 URI, BASE = "tag", "/admin/tags"
+NUMBERS = ("num_tickets", "num_contacts", "num_orgs")
 COLORS = {
     "gray": N_("gray"),
     "red": N_("red"),
@@ -29,8 +30,13 @@ COLORS = {
 }
 
 
-def _tickets(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
-    return ui.link(ui.tagged_path(row["name"]), ui.number(visit, row["num_tickets"]))
+def _number(key: str, label: Words, uri: str) -> ListColumn:
+    """The column with the number of records of a type that have the tag."""
+
+    def cell(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
+        return ui.link(ui.tagged_path(row["name"], uri), ui.number(visit, row[key])) if row[key] else ""
+
+    return ListColumn(key, label, cell, kind="number", expand=key)
 
 
 def _color(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
@@ -42,14 +48,19 @@ LIST = declare(
         URI,
         BASE,
         N_("Tags"),
-        ("_label", "color", "num_tickets"),
+        ("_label", "color", *NUMBERS),
         sort="name",
         none=N_("No tag matches."),
         own=(
             ListColumn("color", N_("Color"), _color),
-            ListColumn("num_tickets", N_("Tickets"), _tickets, kind="number", expand="num_tickets"),
+            _number("num_tickets", N_("Tickets"), "ticket"),
+            _number("num_contacts", N_("Contacts"), "contact"),
+            _number("num_orgs", N_("Organizations"), "org"),
         ),
-        empty=N_("Tags are words on tickets, such as billing. Workers add them on a ticket or in the inbox."),
+        empty=N_(
+            "Tags are words on tickets, contacts and organizations, such as billing or VIP. Workers add them on a "
+            "ticket or in the inbox."
+        ),
         new=(f"{BASE}/new", N_("New tag")),
         row=f"{BASE}/{{id}}",
     )
@@ -64,9 +75,10 @@ FORM = RecordForm(
 
 
 def _show(visit: Visit, fields: OpenForm) -> PageResponse:
-    count = records.retrieve(visit.ctx, URI, fields.id, "num_tickets")["num_tickets"] if fields.id else 0
+    keys = records.retrieve(visit.ctx, URI, fields.id, ",".join(NUMBERS)) if fields.id else dict.fromkeys(NUMBERS, 0)
+    uses = sum(keys[each] for each in NUMBERS)
     others = lookup.choosable(visit, URI, f"id:!{fields.id}") if fields.id else None
-    return fields.render("tag.html", tickets=count, others=others)
+    return fields.render("tag.html", tickets=keys["num_tickets"], uses=uses, others=others)
 
 
 PAGES = declare_pages(RecordPages(BASE, FORM, _show, LIST))

@@ -9,7 +9,7 @@ from console.html.rendering import render
 from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit, own_path
-from console.lists import lookup
+from console.lists import lookup, tagged
 from console.tickets import came_from, inbox, present, reply_form
 from console.tickets.show import TICKET, Ticket, ticket_of_mask
 from server import tickets
@@ -27,7 +27,6 @@ from server.tickets import (
     reply_drafts,
     requester,
     ticket_statuses,
-    ticket_tags,
     undo,
     unmerge,
 )
@@ -271,8 +270,7 @@ def watch(visit: Visit) -> PageResponse:
 def change_tags(visit: Visit) -> PageResponse:
     """Adds and removes tags by name. Raises Invalid, Forbidden."""
     ticket = ticket_of_mask(visit)
-    before = ticket_tags.change(visit.ctx, ticket["id"], visit.form.text("tags", ""))
-    visit.flash(ngettext(*inbox.SAYS["tag"], 1), visit.path, back=visit.form.text("back", ""), tags=before["tag_names"])
+    tagged.change(visit, TICKET, ticket["id"])
     return back_to(visit, ticket)
 
 

@@ -1,4 +1,5 @@
-"""Changes the customer of a ticket from its page: properties of the contact, a new contact, a note about them. Each is
+"""Changes the customer of a ticket from its page: properties and tags of the contact, a new
+contact, a note about them. Each is
 a form that returns to the page."""
 
 from typing import Any
@@ -6,7 +7,7 @@ from typing import Any
 from console.http.page_response import PageResponse
 from console.http.routes import page
 from console.http.visit import Visit
-from console.lists import lookup
+from console.lists import lookup, tagged
 from console.tickets.acts import back_to
 from console.tickets.customer_card import CONTACT
 from console.tickets.show import Ticket, ticket_of_mask
@@ -92,6 +93,18 @@ def create_contact(visit: Visit) -> PageResponse:
         visit.flash(error.message)
         return back_to(visit, ticket)
     visit.flash(_("{label} created.", label=contact[LABEL]))
+    return back_to(visit, ticket)
+
+
+@page("POST", "/tickets/{mask}/customer/tags")
+def change_tags(visit: Visit) -> PageResponse:
+    """Adds and removes tags of a requester's contact by name. Raises Invalid, Forbidden."""
+    ticket = ticket_of_mask(visit)
+    contact_id = _require_requester(ticket, "contact_id", visit.form.id("record", required=True))
+    try:
+        tagged.change(visit, CONTACT, contact_id)
+    except Invalid as error:
+        visit.flash(error.message)
     return back_to(visit, ticket)
 
 

@@ -7,6 +7,7 @@ from markupsafe import Markup
 from console.html import ui
 from console.html.ui import ChooserOptions
 from console.http.visit import Visit
+from console.lists.tagged import Tagged, tagged
 from console.tickets import field_rows
 from server import locales, times
 from server.dataclass import dataclass
@@ -29,7 +30,7 @@ class CustomerCard:
     path, id: the contact, or the address if it has no contact. picture: the path of the contact's picture, "" for none.
     local_time: "" if the time zone is unknown. all_tickets, all_people: paths of lists. may_change: whether the caller
     may change the contact, or create it for the address. new_name: the suggested first and last name of a new contact.
-    controls: the custom fields that the caller may change. org: the organization of the contact."""
+    controls: the custom fields that the caller may change. org: the organization of the contact. tagged: its tags."""
 
     customer: Customer
     name: str
@@ -44,6 +45,7 @@ class CustomerCard:
     new_name: tuple[str, str]
     controls: dict[str, Markup]
     org: ChooserOptions
+    tagged: Tagged | None
 
 
 def customer_card(visit: Visit, ticket: Sheet) -> CustomerCard | None:
@@ -70,6 +72,9 @@ def customer_card(visit: Visit, ticket: Sheet) -> CustomerCard | None:
         new_name=first_and_last(found.name) if found.name and not contact else ("", ""),
         controls=_controls(visit, found) if contact and may_change else {},
         org=ChooserOptions("org", None, own_org["name"] if own_org else ""),
+        tagged=tagged(visit, CONTACT, contact["id"], f"{paths.ticket(ticket.keys['mask'])}/customer/tags")
+        if contact
+        else None,
     )
 
 

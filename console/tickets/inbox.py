@@ -12,7 +12,7 @@ from console.html.ui import Option
 from console.http import ticket_lists
 from console.http.ticket_lists import TicketList
 from console.http.visit import Visit
-from console.lists import lookup
+from console.lists import lookup, tagged
 from console.lists.worklist import BulkAction, Worklist, declare
 from console.lists.worklist_columns import ListColumn
 from console.tickets import list_place, present
@@ -21,7 +21,7 @@ from server.automation import macros
 from server.automation.macros.running import UNDONE
 from server.digits import is_whole
 from server.record_types.shared import paths
-from server.records import records
+from server.records import record_tags, records
 from server.search.query_texts import sorted_query
 from server.tickets import (
     assignment,
@@ -30,7 +30,6 @@ from server.tickets import (
     properties,
     reply_drafts,
     ticket_statuses,
-    ticket_tags,
     undo,
 )
 from server.tickets.latest_words import LatestWords
@@ -87,9 +86,9 @@ class TicketRows:
         return latest_words.read(self._visit.ctx, [row["latest_message_id"] for row in self._rows])
 
     @cached_property
-    def tags(self) -> ticket_tags.Shown:
+    def tags(self) -> record_tags.Shown:
         """Name and color of the tags of each ticket by id."""
-        return ticket_tags.of_tickets(self._visit.ctx, [row["id"] for row in self._rows])
+        return record_tags.tags_of(self._visit.ctx, URI, [row["id"] for row in self._rows])
 
     @cached_property
     def status_colors(self) -> dict[int, str]:
@@ -223,7 +222,7 @@ SAYS = {
     "unassign": N_ngettext("Unassigned.", "{count} tickets unassigned."),
     "next": N_ngettext("Ticket goes to whoever is next.", "{count} tickets go to whoever is next."),
     "move": N_ngettext("Moved to {value}.", "{count} tickets moved to {value}."),
-    "tag": N_ngettext("Tags changed.", "Tags of {count} tickets changed."),
+    "tag": tagged.CHANGED,
     "spam": N_ngettext("Marked as spam and deleted.", "{count} tickets marked as spam and deleted."),
     "delete": N_ngettext("Ticket deleted.", "{count} tickets deleted."),
 }
@@ -253,8 +252,8 @@ ACTIONS = (
                change=lambda visit, id, value: properties.move(visit.ctx, id, value), is_rare=True,
                says=SAYS["move"]),
     BulkAction("tag", N_("Tag"), {}, key="t", restores=("tag_names",), field="tag_names", hint=N_("billing, -vip"),
-               suggest="/-/choose/tag", change=lambda visit, id, value: ticket_tags.change(visit.ctx, id, value),
-               says=SAYS["tag"]),
+               suggest="/-/choose/tag", says=SAYS["tag"],
+               change=lambda visit, id, value: record_tags.change_tags(visit.ctx, URI, id, value)),
     BulkAction("set", N_("Set a field"), {}, key="f", page=f"/records/{URI}/set", is_rare=True),
     BulkAction("note", N_("Note"), {}, key="n", page=f"{PATH}/note", is_rare=True),
     BulkAction("merge", N_("Merge"), {}, key="M", page=f"{PATH}/merge", is_rare=True),

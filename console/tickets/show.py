@@ -14,6 +14,7 @@ from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import lookup
 from console.lists.link_types import linkable
+from console.lists.tagged import tagged
 from console.tickets import came_from, clocks, customer_card, inbox, present, reply_choices, reply_form, reply_samples
 from console.tickets.field_rows import field_controls
 from console.tickets.reply_choices import ReplyChoices
@@ -26,7 +27,7 @@ from server.people import presence, profile
 from server.record_types.shared import paths
 from server.records import records, sheet
 from server.records.sheet import Sheet
-from server.tickets import answered, conversation, following, masks, ticket_statuses, ticket_tags, unmerge, unseen
+from server.tickets import answered, conversation, following, masks, ticket_statuses, unmerge, unseen
 from server.tickets.conversation import Conversation
 from server.tickets.types.ticket_parts.status import WORDS
 from server.tickets.unseen import Mark
@@ -104,7 +105,7 @@ def render_ticket(visit: Visit, ticket: Sheet, form: ReplyForm | None = None) ->
         owner_away=_owner_away(visit, keys["owner_id"]),
         org=lookup.choosable(visit, "org", "", str(keys["org_id"] or "")),
         card=customer_card.customer_card(visit, ticket),
-        tags=ticket_tags.of_tickets(visit.ctx, [ticket.id]).get(ticket.id, ()),
+        tagged=tagged(visit, TICKET, ticket.id, f"{paths.ticket(keys['mask'])}/tags", key="t"),
         badges=inbox.STATUS_BADGES,
         buckets=reply_choices.buckets(visit),
     )

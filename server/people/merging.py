@@ -50,9 +50,9 @@ class ShownPreview:
 def merge(
     ctx: Context, uri: str, target_id: int, source_ids: Sequence[int], fields: Mapping[str, Any] | None = None
 ) -> None:
-    """Moves addresses, tickets, comments, files, links and custom values of records to one of their type, and deletes
-    them. Empty fields of the target are filled from the first source that has a value. fields: further values of the
-    target, as sent. All or nothing.
+    """Moves addresses, tickets, comments, files, links, tags and custom values of records to one of their type, and
+    deletes them. Empty fields of the target are filled from the first source that has a value. fields: further values
+    of the target, as sent. All or nothing.
 
     Raises NotOffered for other types, Invalid for too many or identical records, NotFound, Forbidden, AdminOnly,
     TooLarge."""
@@ -122,6 +122,7 @@ def _merge(
         merging_records.redirect_references(writing, record_type, source["id"], target_id)
         merging_records.move_data(writing, record_type, source["id"], target_id)
         merging_records.move_custom_values(writing, record_type, source["id"], target_id)
+        merging_records.move_tags(writing.tx, record_type, source["id"], target_id)
     names = [writing.label(record_type.uri, id) for id in ids]
     for id in ids:
         writing.delete(record_type.uri, id)

@@ -144,7 +144,8 @@ def _kind_of_text(declared: Text) -> str:
         return "choice"
     if isinstance(declared, Url):
         return "url"
-    return _TEXT_FORMS.get(declared.form) or ("area" if declared.max > LINE_CHARS and not declared.one_line else "line")
+    is_long = declared.max > LINE_CHARS and not declared.one_line and not declared.takes_lists
+    return _TEXT_FORMS.get(declared.form) or ("area" if is_long else "line")
 
 
 def _target(registry: Registry, declared: Field) -> str:

@@ -1,14 +1,15 @@
-"""Moves the data of a record to another one when the two are merged: comments, files, links, watchers, custom values
-and references to the record. Access is checked by the caller."""
+"""Moves the data of a record to another one when the two are merged: comments, files, links, watchers, tags, custom
+values and references to the record. Access is checked by the caller."""
 
 import json
 from typing import Any
 
 from server.fields import Id
 from server.record_types.record_type import Record, RecordType
-from server.record_types.shared import custom
+from server.record_types.shared import custom, tags
 from server.record_types.shared.dangling_references import redirect
 from server.record_types.shared.relation_tables import ATTACHED, CUSTOM_VALUE, FIELDSET_USE, LINK
+from server.record_types.traits import Tags
 from server.record_types.traits.links import note_linked
 from server.records.reading import RecordReader
 from server.records.writing import RecordWriter
@@ -45,6 +46,13 @@ def move_custom_values(writing: RecordWriter, record_type: RecordType, old: int,
             tx.delete(CUSTOM_VALUE, field_id=field.id, record_id=old)
     for row in tx.find(FIELDSET_USE, context=context, record_id=old):
         tx.add(FIELDSET_USE, {**dict(zip(FIELDSET_USE.names, row, strict=True)), "record_id": new})
+
+
+def move_tags(tx: Transaction, record_type: RecordType, old: int, new: int) -> None:
+    """Moves the tags of one record to another record of its type."""
+    for trait in record_type.traits:
+        if isinstance(trait, Tags):
+            tags.move(tx, trait.table, old, new)
 
 
 def referencing_columns(record_type: RecordType, reading: RecordReader) -> list[tuple[str, str]]:

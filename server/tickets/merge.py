@@ -8,14 +8,14 @@ from server.context import Context
 from server.contexts import TICKET
 from server.errors import Forbidden, Invalid, NotFound
 from server.record_types.record_type import Record
+from server.record_types.shared import tags
 from server.record_types.shared.dangling_references import redirect
-from server.record_types.shared.relation_tables import REQUESTER
+from server.record_types.shared.relation_tables import REQUESTER, TICKET_TAG
 from server.records import event_publishing, merging_records
 from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
 from server.tickets import requesters, unmerge
 from server.tickets.types.message_parts import counters
-from server.tickets.types.ticket_parts import tags
 from server.tickets.types.ticket_parts.status import DELETED, OPEN
 from server.translation import about_field, lazy_gettext
 
@@ -102,5 +102,5 @@ def _move(writing: RecordWriter, old: int, new: int) -> None:
     redirect(writing, "ticket", "merged_into", old, new)
     requesters.add(writing, new, requesters.ids_of(tx, old))
     tx.delete(REQUESTER, ticket_id=old)
-    tags.move(tx, old, new)
+    tags.move(tx, TICKET_TAG, old, new)
     merging_records.move_data(writing, writing.registry.type("ticket"), old, new)

@@ -1,4 +1,4 @@
-"""Merges two tags, and undoes that for a day. Tickets are changed a few at a time, so that other writes run in between;
+"""Merges two tags, and undoes that for a day. Records are changed a few at a time, so that other writes run in between;
 an interrupted merge leaves both tags, and is repeated."""
 
 import json
@@ -8,16 +8,19 @@ from typing import Any
 import peewee
 
 from server.context import Context, Service
+from server.dataclass import dataclass
 from server.errors import Conflict, Invalid
 from server.jobs.scheduler import periodic
-from server.record_types.shared.relation_tables import TAG_NAME, TICKET_TAG
+from server.record_types.shared import tags
+from server.record_types.shared.relation_tables import CONTACT_TAG, ORG_TAG, TAG_NAME, TICKET_TAG
+from server.record_types.shared.tags import record_id
 from server.records.writing import RecordWriter
 from server.store.statements import in_list, slot
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
 from server.translation import N_, lazy_gettext
 
-BATCH = 500  # tickets in one transaction
+BATCH = 500  # records in one transaction
 RETAINED_SECONDS = 86400
 
 TAG_MERGE = Table(
@@ -31,30 +34,49 @@ TAG_MERGE = Table(
     ],
     [Index(("into_id", "merged_at"), "merges into a tag"), Index(("merged_at",), "merges that are too old")],
 )  # name, color: of the tag that is gone. names: JSON, the keys by which it was found; "" until the merge is complete
-TAG_MERGE_TICKET = Table(
-    "tag_merge_ticket",
-    [Column("merge_id", references="tag_merge(id)"), Column("ticket_id"), Column("had_both")],
-    key=("merge_id", "ticket_id"),
-)
+
+
+@dataclass(frozen=True)
+class _Tagged:
+    """The tags of a record type, and the records that a merge moved. Both tables have the same column for the id of the
+    record. had_both: whether the record had both tags before."""
+
+    tags: Table
+    merged: Table
+
+
+def _tagged(tags: Table, name: str) -> _Tagged:
+    record_id = tags.names[0]
+    columns = [Column("merge_id", references="tag_merge(id)"), Column(record_id), Column("had_both")]
+    return _Tagged(tags, Table(name, columns, key=("merge_id", record_id)))
+
+
+TICKETS = _tagged(TICKET_TAG, "tag_merge_ticket")
+CONTACTS = _tagged(CONTACT_TAG, "tag_merge_contact")
+ORGS = _tagged(ORG_TAG, "tag_merge_org")
+TAG_MERGE_TICKET, TAG_MERGE_CONTACT, TAG_MERGE_ORG = TICKETS.merged, CONTACTS.merged, ORGS.merged
+TAGGED = (TICKETS, CONTACTS, ORGS)
 
 
 def merge(ctx: Context, old: int, new: int) -> str:
-    """Puts a tag on the tickets of another one, which is deleted; its names then find this one. Returns the name of the
+    """Puts a tag on the records of another one, which is deleted; its names then find this one. Returns the name of the
     remaining tag. Raises NotFound, Forbidden, Invalid."""
     write = ctx.service.store.write
     merge_id = write(lambda tx: _begin(RecordWriter(ctx, tx), old, new))
-    while write(partial(_move, merge_id, old, new)):
-        pass
+    for tagged in TAGGED:
+        while write(partial(_move, tagged, merge_id, old, new)):
+            pass
     return write(lambda tx: _end(RecordWriter(ctx, tx), merge_id, old, new))
 
 
 def undo(ctx: Context, into: int) -> tuple[int, str]:
-    """Brings the tag back that was merged into this one last, and returns its id and name. Tickets that lost the other
+    """Brings the tag back that was merged into this one last, and returns its id and name. Records that lost the other
     tag since stay as they are. Raises NotFound, Forbidden, Conflict if there is no merge of the last day."""
     write = ctx.service.store.write
     merge_id, name, restored = write(lambda tx: _restore(RecordWriter(ctx, tx), into))
-    while write(partial(_move_back, merge_id, into, restored)):
-        pass
+    for tagged in TAGGED:
+        while write(partial(_move_back, tagged, merge_id, into, restored)):
+            pass
     write(lambda tx: tx.delete(TAG_MERGE, id=merge_id))
     return restored, name
 
@@ -70,15 +92,15 @@ def _begin(writing: RecordWriter, old: int, new: int) -> int:
     return writing.tx.insert(TAG_MERGE, values)
 
 
-def _move(merge_id: int, old: int, new: int, tx: Transaction) -> bool:
-    """Replaces a tag on some tickets; returns whether there are more."""
-    ids = [row[0] for row in tx.some(TICKET_TAG, BATCH, tag_id=old)]
-    both = _with_tag(tx, ids, new)
+def _move(tagged: _Tagged, merge_id: int, old: int, new: int, tx: Transaction) -> bool:
+    """Replaces a tag on some records; returns whether there are more."""
+    ids = [row[0] for row in tx.some(tagged.tags, BATCH, tag_id=old)]
+    both = _with_tag(tx, tagged.tags, ids, new)
     rows = [(merge_id, id, int(id in both)) for id in ids]
     if rows:
-        tx.put_many(TAG_MERGE_TICKET, TAG_MERGE_TICKET.names, rows)
-    _untag(tx, both, old)
-    _retag(tx, [id for id in ids if id not in both], old, new)
+        tx.put_many(tagged.merged, tagged.merged.names, rows)
+    _untag(tx, tagged.tags, both, old)
+    _retag(tx, tagged.tags, [id for id in ids if id not in both], old, new)
     return len(ids) == BATCH
 
 
@@ -86,8 +108,9 @@ def _end(writing: RecordWriter, merge_id: int, old: int, new: int) -> str:
     """Deletes the merged tag, and logs the merge. Returns the name of the other."""
     tx, tag = writing.tx, writing.registry.type("tag")
     source, target = writing.retrieve("tag", old), writing.retrieve("tag", new)
-    while _move(merge_id, old, new, tx):
-        pass
+    for tagged in TAGGED:
+        while _move(tagged, merge_id, old, new, tx):
+            pass
     keys = [row[TAG_NAME.position["name_key"]] for row in tx.find(TAG_NAME, tag_id=old)]
     _rename(tx, keys, new)
     writing.delete("tag", old)
@@ -120,50 +143,51 @@ def _restore(writing: RecordWriter, into: int) -> tuple[int, str, int]:
     return merge_id, name, restored
 
 
-def _move_back(merge_id: int, into: int, restored: int, tx: Transaction) -> bool:
-    """Gives some tickets their tag back; returns whether there are more."""
-    rows = tx.some(TAG_MERGE_TICKET, BATCH, merge_id=merge_id)
+def _move_back(tagged: _Tagged, merge_id: int, into: int, restored: int, tx: Transaction) -> bool:
+    """Gives some records their tag back; returns whether there are more."""
+    rows = tx.some(tagged.merged, BATCH, merge_id=merge_id)
     ids = [row[1] for row in rows]
-    tagged = _with_tag(tx, ids, into)
-    both = {row[1] for row in rows if row[2]} & tagged
-    _retag(tx, [id for id in ids if id in tagged - both], into, restored)
+    has_tag = _with_tag(tx, tagged.tags, ids, into)
+    both = {row[1] for row in rows if row[2]} & has_tag
+    _retag(tx, tagged.tags, [id for id in ids if id in has_tag - both], into, restored)
     for id in sorted(both):
-        tx.add(TICKET_TAG, {"ticket_id": id, "tag_id": restored})
-    _forget(tx, merge_id, ids)
+        tags.add(tx, tagged.tags, id, [restored])
+    _forget(tx, tagged, merge_id, ids)
     return len(rows) == BATCH
 
 
-def _forget(tx: Transaction, merge_id: int, ids: list[int]) -> None:
-    moved: Any = TAG_MERGE_TICKET.sql
+def _forget(tx: Transaction, tagged: _Tagged, merge_id: int, ids: list[int]) -> None:
+    moved, name = tagged.merged, tagged.tags.names[0]
+
+    def build() -> Any:
+        rows = moved.sql
+        return rows.delete().where(rows.merge_id == slot(0), in_list(getattr(rows, name), slot(1)))
+
+    tx.run(build, (merge_id, json.dumps(ids)))
+
+
+def _with_tag(tx: Transaction, table: Table, ids: list[int], tag_id: int) -> set[int]:
+    def build() -> Any:
+        id = record_id(table)
+        return table.sql.select(id).where(in_list(id, slot(0)), table.sql.tag_id == slot(1))
+
+    return {row[0] for row in tx.rows(build, (json.dumps(ids), tag_id))}
+
+
+def _untag(tx: Transaction, table: Table, ids: set[int], tag_id: int) -> None:
     tx.run(
-        lambda: moved.delete().where(moved.merge_id == slot(0), in_list(moved.ticket_id, slot(1))),
-        (merge_id, json.dumps(ids)),
-    )
-
-
-def _with_tag(tx: Transaction, ids: list[int], tag_id: int) -> set[int]:
-    pair: Any = TICKET_TAG.sql
-    rows = tx.rows(
-        lambda: pair.select(pair.ticket_id).where(in_list(pair.ticket_id, slot(0)), pair.tag_id == slot(1)),
-        (json.dumps(ids), tag_id),
-    )
-    return {row[0] for row in rows}
-
-
-def _untag(tx: Transaction, ids: set[int], tag_id: int) -> None:
-    pair: Any = TICKET_TAG.sql
-    tx.run(
-        lambda: pair.delete().where(in_list(pair.ticket_id, slot(0)), pair.tag_id == slot(1)),
+        lambda: table.sql.delete().where(in_list(record_id(table), slot(0)), table.sql.tag_id == slot(1)),
         (json.dumps(sorted(ids)), tag_id),
     )
 
 
-def _retag(tx: Transaction, ids: list[int], old: int, new: int) -> None:
-    pair: Any = TICKET_TAG.sql
-    tx.run(
-        lambda: pair.update({pair.tag_id: slot(0)}).where(in_list(pair.ticket_id, slot(1)), pair.tag_id == slot(2)),
-        (new, json.dumps(ids), old),
-    )
+def _retag(tx: Transaction, table: Table, ids: list[int], old: int, new: int) -> None:
+    def build() -> Any:
+        pair = table.sql
+        query = pair.update({pair.tag_id: slot(0)})
+        return query.where(in_list(record_id(table), slot(1)), pair.tag_id == slot(2))
+
+    tx.run(build, (new, json.dumps(ids), old))
 
 
 def _rename(tx: Transaction, keys: list[str], tag_id: int) -> None:
@@ -185,9 +209,11 @@ def forget_old(service: Service, now: int) -> int | None:
 
 
 def _forget_some(merge_id: int, tx: Transaction) -> bool:
-    """Removes some tickets of a merge; returns whether there are more."""
-    ids = [row[1] for row in tx.some(TAG_MERGE_TICKET, BATCH, merge_id=merge_id)]
-    _forget(tx, merge_id, ids)
-    if len(ids) < BATCH:
-        tx.delete(TAG_MERGE, id=merge_id)
-    return len(ids) == BATCH
+    """Removes some records of a merge; returns whether there are more."""
+    for tagged in TAGGED:
+        ids = [row[1] for row in tx.some(tagged.merged, BATCH, merge_id=merge_id)]
+        _forget(tx, tagged, merge_id, ids)
+        if len(ids) == BATCH:
+            return True
+    tx.delete(TAG_MERGE, id=merge_id)
+    return False

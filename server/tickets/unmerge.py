@@ -13,6 +13,7 @@ from server.errors import Conflict, NotFound
 from server.jobs.expiry import expire
 from server.mail.headers import ids_in
 from server.record_types.record_type import Record
+from server.record_types.shared import tags
 from server.record_types.shared.dangling_references import ids_pointing
 from server.record_types.shared.relation_tables import REQUESTER, TICKET_TAG
 from server.records import merging_records
@@ -22,7 +23,6 @@ from server.store.tables import Column, Index, Table, table_named
 from server.store.transaction import Transaction
 from server.tickets import requesters
 from server.tickets.types.message_parts import counters, stored_headers
-from server.tickets.types.ticket_parts import tags
 from server.tickets.types.ticket_parts.before import KINDS
 from server.tickets.types.ticket_parts.status import OPEN
 from server.translation import N_
@@ -55,7 +55,7 @@ def part_of(writing: RecordWriter, ticket: Record) -> dict[str, Any]:
         "id": id,
         "status": {name: ticket[name] for name in STATUS},
         "requesters": requesters.ids_of(tx, id),
-        "tags": tags.ids_of(tx, id),
+        "tags": tags.ids_of(tx, TICKET_TAG, id),
         "merged": ids_pointing(tx, "ticket", "merged_into", id),
         "moved": {uri: ids_pointing(tx, uri, "ticket_id", id) for uri in MOVED},
         "hung": merging_records.attached_data(tx, contexts.TICKET, id),
@@ -152,7 +152,7 @@ def _give_back(writing: RecordWriter, kept_id: int, other: dict[str, Any], arriv
     _point(writing, "ticket", "merged_into", other["merged"], kept_id, id)
     for address_id in other["requesters"]:
         tx.add(REQUESTER, {"ticket_id": id, "address_id": address_id})
-    tags.add(tx, id, other.get("tags", []))
+    tags.add(tx, TICKET_TAG, id, other.get("tags", []))
     merging_records.move_back(writing, writing.registry.type("ticket"), kept_id, id, other["hung"])
     writing.update("ticket", id, {"merged_into": 0, "status_id": other["status"]["status_id"]})
     writing.set("ticket", id, other["status"])

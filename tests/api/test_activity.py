@@ -174,6 +174,7 @@ ELSEWHERE = {
     "ticket.macro", "ticket.message.relay", "ticket.message.held", "ticket.answer.refused",
     "ticket.target.due", "ticket.target.missed",
     "ticket.split.from", "ticket.unmerge", "ticket.status.named", "record.merge",
+    "record.tag.added", "record.tag.removed",
     "automation.rule.off",
     "group.acknowledgement.error",
     "transport.delivery.error", "mailbox.check.error", "outgoing_webhook.switched_off",

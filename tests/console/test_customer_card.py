@@ -74,6 +74,21 @@ def test_the_customer_is_beside_the_ticket(signed_in: Visitor, nora: Api, ida: d
     assert f'href="https://{word}.example" rel="noopener noreferrer">Website ↗</a>' in html
 
 
+def test_tags_of_the_customer_are_changed_on_the_card_and_on_their_page(
+    signed_in: Visitor, nora: Api, ida: dict[str, Any], word: str
+) -> None:
+    record, page = str(ida["contact"]), f"/records/contact/{ida['contact']}"
+    tags = f"{ida['page']}/customer/tags"
+    signed_in.send(tags, {"record": record, "tags": f"{word}, {word} vip"}, page=ida["page"])
+    assert f'href="/search/contact?q=tag%3A%22{word}+vip%22"' in panel(signed_in, ida["page"])
+    signed_in.send(f"{page}/tags", {"tags": f"-{word}"}, page=page)
+    assert nora.record("contact", ida["contact"], "tags").ok()["tags"] == [f"{word} vip"]
+    undo(signed_in, page)
+    assert nora.record("contact", ida["contact"], "tags").ok()["tags"] == [word, f"{word} vip"]
+    assert nora.found("ticket", f'participant:(contact:(tag:"{word} vip"))') == [ida["id"]]
+    assert nora.record("ticket", ida["id"], "tags").ok()["tags"] == []
+
+
 def test_custom_fields_are_on_the_card_and_web_addresses_lead_elsewhere(
     signed_in: Visitor, nora: Api, ida: dict[str, Any], word: str
 ) -> None:

@@ -52,7 +52,7 @@ def test_tags_that_are_entered_before_the_completions_arrive_are_added(
     page.route("**/-/choose/tag?*", lambda route: held.append(route))
     page.goto(ticket["page"])
     page.keyboard.press("t")
-    expect(page.locator("#tags")).to_be_focused()
+    expect(page.locator("#ticket-tags")).to_be_focused()
     page.keyboard.type(f"{word}, {word} x")
     page.keyboard.press("Enter")
     page.unroute("**/-/choose/tag?*")

@@ -10,8 +10,8 @@ TYPES = registry.load()
 @pytest.mark.parametrize(
     ("uri", "names"),
     [
-        ("contact", ["first_name", "last_name", "title", "email_id", "gender", "username", "phone"]),
-        ("org", ["name", "email_id", "website", "phone", "street", "postal", "city", "province", "country"]),
+        ("contact", ["first_name", "last_name", "title", "email_id", "gender", "username", "tags"]),
+        ("org", ["name", "email_id", "website", "tags", "phone", "street", "postal", "city", "province"]),
         ("calendar_event", ["name", "calendar_id", "is_available", "date_start", "date_end"]),
         ("task", ["title", "status_id", "owner_id", "completed", "due", "reopen", "importance"]),
         ("html_template", ["name", "signature_id", "content", "owner"]),

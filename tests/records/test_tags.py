@@ -4,10 +4,12 @@ import pytest
 
 from server import tickets
 from server.errors import Conflict, Forbidden, Invalid
+from server.people import merging
+from server.record_types.shared import entries
 from server.record_types.shared.relation_tables import TICKET_TAG
-from server.records import records
+from server.records import record_tags, records
 from server.records.writing import RecordWriter
-from server.tickets import tag_merge, ticket_tags, unmerge
+from server.tickets import tag_merge, unmerge
 from tests.records.desk import NOW
 
 
@@ -159,5 +161,30 @@ def test_a_custom_field_may_be_called_tags_and_tags_have_another_name(desk, tick
     desk.update("ticket", ticket, tags=["a", "b"], tag_names="billing")
     record = desk.record("ticket", ticket, expand="tags,custom_")
     assert (record["custom"][str(field)], record["tags"]) == (["a", "b"], ["billing"])
-    assert ticket_tags.change(desk.context(), ticket, "-billing, vip") == {"tag_names": "-vip, billing"}
+    assert record_tags.change_tags(desk.context(), "ticket", ticket, "-billing, vip") == {"tag_names": "-vip, billing"}
     assert tags_of(desk, ticket) == ["vip"]
+
+
+@pytest.mark.parametrize(("uri", "name"), [("contact", {"first_name": "Ada"}), ("org", {"name": "Ada"})])
+def test_tags_of_contacts_and_organizations_follow_merges(desk, ids, uri, name):
+    nora = desk.context(ids["nora"])
+    one, other = (desk.create(uri, **name, tags=tags)["id"] for tags in ("vip, Late", "bills"))
+    for change in ("new", "-late"):
+        desk.update(uri, one, tags=change)
+    said = [(each["activity_point"], entries.plain_text(each["params"])) for each in desk.log()[-2:]]
+    thing = desk.registry.type(uri).label_names[0].lower()
+    assert said == [
+        ("record.tag.added", f"Helpdesk tagged {thing} Ada new"),
+        ("record.tag.removed", f"Helpdesk removed the tag Late from {thing} Ada"),
+    ]
+    desk.update(uri, one, tags="-new")
+    assert desk.found(uri, "tag:vip") == [one] and desk.found(uri, "tag:none") == []
+    tag_merge.merge(nora, tag_id(desk, "bills"), tag_id(desk, "vip"))
+    assert desk.found(uri, "tag:bills sort:id") == [one, other]
+    assert desk.record("tag", tag_id(desk, "vip"), expand=f"num_{uri}s")[f"num_{uri}s"] == 2
+    restored, _name = tag_merge.undo(nora, tag_id(desk, "vip"))
+    assert desk.found(uri, "tag:bills") == [other]
+    merging.merge(nora, uri, one, [other])
+    assert desk.record(uri, one, expand="tags")["tags"] == ["bills", "vip"]
+    desk.delete("tag", restored)
+    assert desk.record(uri, one, expand="tags")["tags"] == ["vip"]

@@ -10,6 +10,7 @@ from console.html.rendering import render
 from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
+from console.lists import tagged
 from console.lists.link_types import linkable
 from console.pages.record.head import TASK, head
 from server.dataclass import dataclass
@@ -65,6 +66,17 @@ def write_comment(visit: Visit) -> PageResponse:
     return see(paths.within(paths.record(record_type.uri, visit.id), COMMENT, id))
 
 
+@page("POST", "/records/{type}/{id}/tags")
+def change_tags(visit: Visit) -> PageResponse:
+    """Add and remove tags of a record by name. Raises NotFound, Forbidden."""
+    uri = visit.service.registry.type(visit.arguments["type"]).uri
+    try:
+        tagged.change(visit, uri, visit.id)
+    except Invalid as error:
+        visit.flash(error.message)
+    return see(paths.record(uri, visit.id))
+
+
 @page("POST", "/records/task/{id}/done")
 def finish_task(visit: Visit) -> PageResponse:
     """Close a task, or open it again. Raises NotFound, Forbidden."""
@@ -107,6 +119,9 @@ def _record(visit: Visit, record_type: RecordType, form: Form) -> PageResponse:
         waiting=delivery.of_record(visit.ctx, record_type.uri, details.keys),
         most=MAX_TEXT_CHARS,
         tickets=_tickets(visit, details),
+        tagged=tagged.tagged(visit, record_type.uri, visit.id, f"{paths.record(record_type.uri, visit.id)}/tags")
+        if record_type.has(traits.Tags)
+        else None,
         takes_comments=record_type.has(traits.Comments),
         relation_form=Form.from_values({"to": "ticket"}),
         linkable=linkable(visit) if record_type.has(traits.Links) else [],

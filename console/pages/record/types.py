@@ -43,7 +43,7 @@ TYPES: dict[Words, dict[str, Words]] = {
     },
     PRODUCTIVITY: {
         "snippet": N_("Texts to insert into replies"),
-        "tag": N_("Words on tickets, such as billing"),
+        "tag": N_("Words on tickets and customers, such as billing"),
         "ticket_status": N_("Names of statuses, such as Waiting for supplier"),
         "kb_article": N_("Help articles"),
         "kb_category": N_("Categories of help articles"),

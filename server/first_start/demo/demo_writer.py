@@ -34,6 +34,8 @@ from server.people import nicknames
 from server.people.next_owner import ROUND_ROBIN
 from server.record_types.kb.categories import PLACED
 from server.record_types.record_type import Record
+from server.record_types.shared import tags
+from server.record_types.shared.relation_tables import CONTACT_TAG, ORG_TAG, TICKET_TAG
 from server.record_types.shared.triggers import MACRO, RULE
 from server.record_types.task import STATUSES as TASK_STATUSES
 from server.records import changes, service_settings
@@ -44,7 +46,7 @@ from server.tickets import due_times, letter, requesters
 from server.tickets.letter import Recipients
 from server.tickets.types.snippet import SNIPPET_USE
 from server.tickets.types.ticket import STATUSES
-from server.tickets.types.ticket_parts import status_names, tags
+from server.tickets.types.ticket_parts import status_names
 from server.tickets.types.ticket_parts.spam_verdict import SPAM
 from server.tickets.types.ticket_parts.status import DELETED
 
@@ -236,11 +238,17 @@ class _Desk:
             )
             for each in desk.content()["org"]
         }
+        tags_of_org = {
+            org: [self.tags[each["name"]] for each in desk.content()["tag"] if org in each.get("orgs", ())]
+            for org in orgs
+        }
+        for name, id in orgs.items():
+            tags.add(writing.tx, ORG_TAG, id, tags_of_org[name])
         for kind, people in desk.customers().items():
             for each in people:
                 address = self._address(writing, each, orgs.get(each.org, 0))
                 if kind != "spam" and not address["contact_id"]:
-                    self._make(
+                    id = self._make(
                         writing,
                         "contact",
                         {
@@ -251,6 +259,7 @@ class _Desk:
                             "org_id": orgs.get(each.org, 0),
                         },
                     )
+                    tags.add(writing.tx, CONTACT_TAG, id, tags_of_org.get(each.org, []))
 
     def remember(self, writing: RecordWriter) -> None:
         """Stores the ids of all created records."""
@@ -327,7 +336,7 @@ class _Desk:
             place = {"bucket_id": self.buckets[planned.story.group, planned.story.bucket]}
             ticket = self.tickets[planned.number] = storing.new_ticket(by, mail, place, sender["org_id"], sender["id"])
             requesters.add(by, ticket["id"], [sender["id"]], is_new_ticket=True)
-            tags.add(by.tx, ticket["id"], [self.tags[each] for each in planned.tags])
+            tags.add(by.tx, TICKET_TAG, ticket["id"], [self.tags[each] for each in planned.tags])
             values = {
                 f"custom_{self.fields[name]}": each for name, each in planned.fields.items() if name in self.fields
             }

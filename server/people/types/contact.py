@@ -22,7 +22,8 @@ from server.record_types.shared.collections import ids_text
 from server.record_types.shared.comment_text import comment_words
 from server.record_types.shared.dangling_references import redirect
 from server.record_types.shared.named_records import address_of, org_named, reindex
-from server.record_types.traits import Avatars, Comments, CustomFields, Links, Search, Watchers
+from server.record_types.shared.relation_tables import CONTACT_TAG
+from server.record_types.traits import Avatars, Comments, CustomFields, Links, Search, Tags, Watchers
 from server.search.filters import ChoiceFilter, DateFilter, TextFilter, WordsFilter
 from server.store.fulltext import TextIndex as TextIndex
 from server.store.statements import in_list, slot
@@ -60,7 +61,7 @@ class Contact(RecordType):
 
     uri = "contact"
     aliases = ("contacts", "person", "people")
-    traits = (Comments(), CustomFields(), Links(), Watchers(), Avatars(), Search())
+    traits = (Comments(), CustomFields(), Links(), Watchers(), Tags(CONTACT_TAG), Avatars(), Search())
     access = Access(read="any worker", write=("privilege",))
     fields = {
         "dob": Text("Birthday as YYYY-MM-DD.", form="date", filter=None),
@@ -107,6 +108,7 @@ class Contact(RecordType):
         Index(("last_name", "first_name"), "contacts in alphabetical order"),
         Index(("updated_at",), "contacts by their last change"),
     )
+    yielding = frozenset({"tags"})
     text = CONTACT_TEXT
     keys = (
         Key("name", "text", "First and last name.", column="full_name"),
@@ -125,7 +127,7 @@ class Contact(RecordType):
         DateFilter("updated", "Last change.", "updated_at"),
     )
     subtotals = Subtotals(
-        search=("fieldset", "gender", "lang", "links", "org.id", "timezone", "watchers"),
+        search=("fieldset", "gender", "lang", "links", "org.id", "tag", "timezone", "watchers"),
         aliases={"email": "email.id", "language": "lang", "org": "org.id", "tz": "timezone"},
     )
     label_column = "full_name"

@@ -7,7 +7,8 @@ from server.record_types.record_type import Access, Change, Record, RecordType, 
 from server.record_types.shared.comment_text import comment_words
 from server.record_types.shared.dangling_references import redirect
 from server.record_types.shared.named_records import reindex
-from server.record_types.traits import Avatars, Comments, CustomFields, Links, Search, Watchers
+from server.record_types.shared.relation_tables import ORG_TAG
+from server.record_types.traits import Avatars, Comments, CustomFields, Links, Search, Tags, Watchers
 from server.search.filters import ByIdFilter, DeepFilter, HasMany, TextFilter, WordsFilter
 from server.store.fulltext import TextIndex as TextIndex
 from server.store.tables import Index
@@ -24,7 +25,7 @@ class Org(RecordType):
     uri = "org"
     aliases = ("organization", "organizations", "orgs", "company", "companies")
     label_names = ("Organization", "Organizations")
-    traits = (Comments(), CustomFields(), Links(), Watchers(), Avatars(), Search())
+    traits = (Comments(), CustomFields(), Links(), Watchers(), Tags(ORG_TAG), Avatars(), Search())
     access = Access(read="any worker", write=("privilege",))
     fields = {
         "city": Text("City."),
@@ -47,6 +48,7 @@ class Org(RecordType):
         Index(("created",), "the newest organizations"),
         Index(("updated",), "organizations by their last change"),
     )
+    yielding = frozenset({"tags"})
     text = ORG_TEXT
     expands = newest_messages.expands("org", "the organization", lambda own, address: address.c.org_id == own.c.id)
     filters = (
@@ -58,7 +60,7 @@ class Org(RecordType):
         ByIdFilter("ticket.id", "Organization of these tickets.", "ticket", TICKETS),
     )
     subtotals = Subtotals(
-        search=("country", "fieldset", "links", "postal", "state", "watchers"),
+        search=("country", "fieldset", "links", "postal", "state", "tag", "watchers"),
         aliases={"province": "state"},
     )
 

@@ -276,6 +276,8 @@ WORK = _points(
         "{{actor}} deleted {{record_type}} {{record_label}} (number {{record_id}})",
     ),
     ("record.merge", "Records merged", "{{actor}} merged {{context_label}} {{source}} into {{target}}"),
+    ("record.tag.added", "Tag added", "{{actor}} tagged {{target_object}} {{target}} {{tags}}"),
+    ("record.tag.removed", "Tag removed", "{{actor}} removed the tag {{tags}} from {{target_object}} {{target}}"),
     ("task.created", "Task created", "{{actor}} created task {{target}}"),
     ("task.status.completed", "Task completed", "{{actor}} completed task {{target}}"),
     ("task.status.open", "Task reopened", "{{actor}} reopened task {{target}}"),

@@ -80,6 +80,24 @@ TICKET_TAG = Table(
     summary=("tag_id",),
 )
 
+CONTACT_TAG = Table(
+    "contact_tag",
+    [Column("contact_id"), Column("tag_id")],
+    [Index(("tag_id", "contact_id"), "the contacts of a tag")],
+    key=("contact_id", "tag_id"),
+    summary=("tag_id",),
+)
+
+ORG_TAG = Table(
+    "org_tag",
+    [Column("org_id"), Column("tag_id")],
+    [Index(("tag_id", "org_id"), "the organizations of a tag")],
+    key=("org_id", "tag_id"),
+    summary=("tag_id",),
+)
+
+TAGGED = (TICKET_TAG, CONTACT_TAG, ORG_TAG)
+
 TAG_NAME = Table(
     "tag_name",
     [Column("name_key", "TEXT"), Column("tag_id")],
@@ -132,6 +150,6 @@ CHANGE = Table(
 # event: created, updated or deleted. owner: of a deleted record, if read access depends on it.
 
 SHARED = (
-    LINK, ATTACHED, CUSTOM_VALUE, DELETED_FIELD, REMAINS, FIELDSET_USE, REQUESTER, TICKET_TAG, TAG_NAME,
+    LINK, ATTACHED, CUSTOM_VALUE, DELETED_FIELD, REMAINS, FIELDSET_USE, REQUESTER, *TAGGED, TAG_NAME,
     TICKET_STATUS_NAME, GROUP_MEMBER, ROLE_WORKER, SNIPPET_USE, CHANGE,
 )  # fmt: skip

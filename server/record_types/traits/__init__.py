@@ -5,11 +5,12 @@ from server.record_types.traits.avatars import Avatars
 from server.record_types.traits.comment_trait import Comments
 from server.record_types.traits.custom_field_trait import CustomFields
 from server.record_types.traits.links import Links, Watchers
+from server.record_types.traits.tagging import Tags
 from server.record_types.traits.trait import Exported, Search, Trait, together
 
 __all__ = [
-    "ALL", "Attachments", "Avatars", "Comments", "CustomFields", "Exported", "Links", "Owner", "Search", "Trait",
-    "Watchers", "named", "together",
+    "ALL", "ORDER", "Attachments", "Avatars", "Comments", "CustomFields", "Exported", "Links", "Owner", "Search",
+    "Tags", "Trait", "Watchers", "named", "together",
 ]  # fmt: skip
 
 
@@ -21,7 +22,8 @@ class Owner(Trait):
 
 # Types declare traits in this order, which filters and expand names follow. Forms and reference pages list fields in
 # reverse.
-ALL = (Comments(), CustomFields(), Links(), Watchers(), Attachments(), Avatars(), Owner(), Search())
+ORDER = (Comments, CustomFields, Links, Watchers, Attachments, Tags, Avatars, Owner, Search)
+ALL = (Comments(), CustomFields(), Links(), Watchers(), Attachments(), Avatars(), Owner(), Search())  # without a table
 
 
 def named(names: frozenset[str]) -> tuple[Trait, ...]:

@@ -41,8 +41,9 @@ from server.record_types.shared import paths
 from server.record_types.shared.dangling_references import redirect
 from server.record_types.shared.named_records import org_named
 from server.record_types.shared.points import NAMED
-from server.record_types.shared.relation_tables import REQUESTER, TAG_NAME, TICKET_TAG
-from server.record_types.traits import Attachments, Comments, CustomFields, Exported, Links, Search, Watchers
+from server.record_types.shared.relation_tables import REQUESTER, TICKET_TAG
+from server.record_types.traits import Attachments, Comments, CustomFields, Exported, Links, Search, Tags, Watchers
+from server.record_types.traits.tagging import CHANGED as TAGS_CHANGED
 from server.records import event_publishing
 from server.search.filters import (
     BelongsTo,
@@ -57,7 +58,6 @@ from server.search.filters import (
     HasManyThrough,
     HasOne,
     NamedChoiceFilter,
-    NamedFilter,
     NumberFilter,
     WorkerFilter,
 )
@@ -65,7 +65,7 @@ from server.store.statements import slot
 from server.store.tables import Column, Index, table_named
 from server.store.transaction import Transaction
 from server.tickets import assignment, due_times, rule_events
-from server.tickets.types.ticket_parts import before, participants, place, spam_verdict, status, status_names, tags
+from server.tickets.types.ticket_parts import before, participants, place, spam_verdict, status, status_names
 from server.tickets.types.ticket_parts.bare_words import TICKET_TEXT, MaskFilter, TicketWords
 from server.tickets.types.ticket_parts.ticket_expands import EXPANDS
 from server.tickets.types.ticket_parts.ticket_filters import InGroupsFilter, ResponsibilityFilter, WatcherCountFilter
@@ -76,7 +76,6 @@ MAX_DRAWS = 100  # attempts to find an unused mask
 ON_TICKET = (("target__context", CONTEXT),)
 BY_WORKER = (("target__context", CONTEXT), ("author__context", contexts.WORKER))
 REQUESTERS = HasManyThrough("requester", "ticket_id", "address_id")
-TAGS = HasManyThrough("ticket_tag", "ticket_id", "tag_id")
 STATUSES = {word: number for number, word in enumerate(status.WORDS)}
 _LINE_ENDS = re.compile(r"[\r\n]+")
 
@@ -89,7 +88,15 @@ class Ticket(RecordType):
     uri = "ticket"
     aliases = ("tickets", "mail", "conversation", "conversations", "convo", "convos")
     lookup = "mask"
-    traits = (Comments(), CustomFields(), Links(), Watchers(), Attachments(), Search())
+    traits = (
+        Comments(),
+        CustomFields(),
+        Links(),
+        Watchers(),
+        Attachments(),
+        Tags(TICKET_TAG, "ticket.tag"),
+        Search(),
+    )
     operations = {"retrieve": True, "search": True, "create": True, "update": True, "delete": "soft"}
     access = Access(
         read="group", write=("group members",), create=("privilege",), delete=("privilege", "group members")
@@ -234,14 +241,6 @@ class Ticket(RecordType):
             origin="ours",
         ),
         "subject": Name("Subject line; also part of the label. Line breaks become spaces."),
-        "tags": Listed(
-            "Names of tags to add, as a list or separated by commas; a leading `-` removes. Unknown ones are created.",
-            65535,
-            stored=False,
-            shown=False,
-            origin="ours",
-            alternatives=("tag_names",),
-        ),
         "updated": Timestamp(
             "Last activity: creating the ticket and new messages update it, changes of other fields do not.",
             auto="now",
@@ -249,7 +248,6 @@ class Ticket(RecordType):
         ),
     }
     changed_column = "changed_at"
-    state = ("tags",)
     yielding = frozenset({"assign", "status_name", "tags"})
     columns = (
         Column("num_messages"),
@@ -318,7 +316,7 @@ class Ticket(RecordType):
     )
     reopening = Reopening("status_id", (status.WAITING, status.CLOSED), status.OPEN, "reopen_date")
     takes_along = (("message", "ticket_id"),)
-    exported_tables = (REQUESTER, TICKET_TAG)
+    exported_tables = (REQUESTER,)
     summary = ("group_id", "bucket_id", "owner_id", "status_id", "status_name_id")
     summary_index = ("owner_id", "status_id")
     days = ("created", "status_id", "group_id")
@@ -475,14 +473,6 @@ class Ticket(RecordType):
             named_column="status_name_id",
             find=status_names.found,
         ),
-        NamedFilter(
-            "tag",
-            "One of its tags by name or former name; any, none, or a query.",
-            "tag",
-            TAGS,
-            names=TAG_NAME,
-            key=tags.name_key,
-        ),
         ChooserFilter("target.id", "Service target, by id; null without one.", "target_id", target="service_target"),
         WatcherCountFilter("watchers.count", "Number of watchers."),
         WorkerFilter(
@@ -582,19 +572,17 @@ class Ticket(RecordType):
         spam_verdict.train(change)
         assignment.apply(change, writing)
         participants.read(change, writing)
-        if "tags" in change.extras:
-            tags.read(change)
         if change.is_create and not new.get("mask"):
             new["mask"] = _draw_mask(writing)
 
     def after_write(self, change: Change, writing: Writing) -> None:
         """Writes requesters and the sender's spam counters; for an update, logs the changes."""
         participants.write(change, writing)
-        if tags.WANTED in change.extras:
-            tags.write(change, writing)
         spam_verdict.count(change, writing)
         before.store(change, writing)
         rule_events.record_change(change, writing)
+        if change.extras.get(TAGS_CHANGED) and not change.is_create:
+            rule_events.record(writing, change.id, rule_events.CHANGED, ["tags"])
         assignment.follow(change, writing)
         target = self.label({"mask": change.value("mask"), "subject": change.value("subject")})
         if change.is_create:
@@ -621,12 +609,11 @@ class Ticket(RecordType):
             return
         tx = writing.tx
         tx.delete(REQUESTER, ticket_id=record["id"])
-        tx.delete(TICKET_TAG, ticket_id=record["id"])
         redirect(writing, "draft", "ticket_id", record["id"])
         _forget_merged(tx, record["id"])
 
     def export(self, tx: "Transaction", records: list[Record]) -> Exported:
-        return [*participants.exported(tx, records), *tags.exported(tx, records)]
+        return participants.exported(tx, records)
 
     def named_in_links(self, record: Record, label: str) -> str:
         """Returns the label without #."""

@@ -19,12 +19,12 @@ from server.record_types.record_type import (
 )
 from server.record_types.shared.collections import ids_text
 from server.record_types.shared.relation_tables import TICKET_STATUS_NAME
+from server.record_types.tag import COLORS
 from server.record_types.traits import Search
 from server.search.filters import ChoiceFilter
 from server.store.statements import in_list, slot
 from server.store.tables import table_named
 from server.tickets import due_times
-from server.tickets.types.tag import COLORS
 from server.tickets.types.ticket_parts import status, status_names
 from server.translation import N_, about_field, lazy_gettext
 

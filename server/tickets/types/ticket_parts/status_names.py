@@ -11,11 +11,11 @@ from server.dataclass import dataclass
 from server.errors import Invalid, nearest
 from server.record_types.parts import Change, Reading, Record, Writing
 from server.record_types.shared.relation_tables import TICKET_STATUS_NAME
+from server.record_types.shared.tags import name_key
 from server.store.store_local import VersionedLocal
 from server.store.tables import table_named
 from server.store.transaction import Transaction
 from server.tickets.types.ticket_parts import status
-from server.tickets.types.ticket_parts.tags import name_key
 from server.translation import about_field, lazy_gettext
 
 VERSION = "ticket_statuses"

@@ -16,7 +16,6 @@ from server.record_types.shared.points import PLACEHOLDER
 from server.record_types.shared.relation_tables import REQUESTER
 from server.store.statements import in_list, slot
 from server.store.tables import table_named
-from server.tickets.types.ticket_parts import tags
 
 MAX_MESSAGES = 250  # newest messages shown per ticket
 _TEXTS = (str, int, float)
@@ -52,14 +51,6 @@ def participants(view: DictionaryContext, records: list[Record], form: str) -> L
         if row[1] in by_id:
             by_ticket[row[0]].append(by_id[row[1]])
     return {own: {"participants": each} for own, each in by_ticket.items()}
-
-
-def tag_names(view: DictionaryContext, records: list[Record], form: str) -> Loaded:
-    """Loads `tags`: the names of the tags, in alphabetical order."""
-    names: dict[int, list[str]] = {record["id"]: [] for record in records}
-    for ticket_id, name, _ in tags.rows_of(view.tx, records):
-        names[ticket_id].append(name)
-    return {own: {"tags": each} for own, each in names.items()}
 
 
 def messages(view: DictionaryContext, records: list[Record], form: str) -> Loaded:
@@ -210,7 +201,6 @@ EXPANDS = (
            requester_emails, reads="address"),
     Expand("participants", "records", "The requesters as address dictionaries with their contacts.", participants,
            "address"),
-    Expand("tags", "array", "Names of its tags, in alphabetical order.", tag_names, reads="tag", origin="ours"),
     Expand("signature", "text", "Signature of the bucket or group for a reply by the calling worker.", signature),
     Expand("signature_html", "text", "The same as HTML.", signature_html),
     Expand("_messages", "records", f"Messages by id; for long tickets, the newest {MAX_MESSAGES}.", messages,

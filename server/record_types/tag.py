@@ -1,4 +1,5 @@
-"""Tags: words on tickets. A former name of a tag still finds it, so that saved searches and macros outlive a rename."""
+"""Tags: words on tickets, contacts and organizations. A former name of a tag still finds it, so that saved searches and
+macros outlive a rename."""
 
 from typing import Any
 
@@ -10,35 +11,44 @@ from server.record_types.record_type import (
     DictionaryContext,
     Event,
     Expand,
+    Loader,
     Record,
     RecordType,
     Subtotals,
     Writing,
 )
+from server.record_types.shared import tags
 from server.record_types.shared.collections import ids_text
-from server.record_types.shared.relation_tables import TAG_NAME, TICKET_TAG
+from server.record_types.shared.relation_tables import CONTACT_TAG, ORG_TAG, TAG_NAME, TAGGED, TICKET_TAG
 from server.record_types.traits import Exported, Search, together
 from server.store.statements import in_list, slot
-from server.store.tables import Index
+from server.store.tables import Index, Table
 from server.store.transaction import Transaction
-from server.tickets.types.ticket_parts import tags
 from server.translation import about_field, lazy_gettext
 
 COLORS = ("gray", "red", "orange", "green", "blue", "purple")
 
 
-def num_tickets(view: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
-    """Loads `num_tickets`, which triggers count."""
-    count = TICKET_TAG.summary_table.sql
-    rows = view.tx.rows(
-        lambda: count.select(count.tag_id, count.n).where(in_list(count.tag_id, slot(0))), (ids_text(records),)
-    )
-    counts: dict[int, int] = dict(rows)
-    return {record["id"]: {"num_tickets": counts.get(record["id"], 0)} for record in records}
+def _load_number(key: str, table: Table) -> Loader:
+    """Loads the number of records of a type that have a tag, which triggers count."""
+
+    def load(view: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
+        count = table.summary_table.sql
+        rows = view.tx.rows(
+            lambda: count.select(count.tag_id, count.n).where(in_list(count.tag_id, slot(0))), (ids_text(records),)
+        )
+        counts: dict[int, int] = dict(rows)
+        return {record["id"]: {key: counts.get(record["id"], 0)} for record in records}
+
+    return load
+
+
+def _number(key: str, table: Table, plural: str, reads: str) -> Expand:
+    return Expand(key, "number", f"Number of {plural} that have it.", _load_number(key, table), reads=reads)
 
 
 class Tag(RecordType):
-    """A word that workers put on tickets. A ticket with an unknown tag creates it."""
+    """A word that workers put on tickets, contacts and organizations. A record with an unknown tag creates it."""
 
     uri = "tag"
     tier = 2
@@ -57,7 +67,11 @@ class Tag(RecordType):
     events = (Event("tag.merged", "another tag was merged into it"), Event("tag.renamed", "its name changed"))
     indexes = (Index(("name",), "tags by name"),)
     subtotals = Subtotals(search=("color",))
-    expands = (Expand("num_tickets", "number", "Number of tickets that have it.", num_tickets, reads="ticket"),)
+    expands = (
+        _number("num_contacts", CONTACT_TAG, "contacts", "contact"),
+        _number("num_orgs", ORG_TAG, "organizations", "org"),
+        _number("num_tickets", TICKET_TAG, "tickets", "ticket"),
+    )
     exported_tables = (TAG_NAME,)
 
     def prepare(self, change: Change, writing: Writing) -> None:
@@ -84,5 +98,6 @@ class Tag(RecordType):
         return together("found_by", tags.names_of(tx, records))
 
     def after_delete(self, record: Record, writing: Writing) -> None:
-        writing.tx.delete(TICKET_TAG, tag_id=record["id"])
+        for table in TAGGED:
+            writing.tx.delete(table, tag_id=record["id"])
         writing.tx.delete(TAG_NAME, tag_id=record["id"])
