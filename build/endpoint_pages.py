@@ -188,6 +188,7 @@ SAMPLES = {
     "content": "content=It is on its way.",
     "attachments/upload: content": "content@plan.pdf",
     "email": "email=ana@example.com",
+    "emails": "emails=ines@example.com, kai@example.com",
     "fields[]": "fields[name]=Acme",
     "file_name": "file_name=plan.pdf",
     "group_id": "group_id=1",
