@@ -41,7 +41,7 @@ messages: $(VENV)/.for-dev  ## collect what people are shown, for translators (r
 	$(BIN)/python build/messages.py
 
 screenshots: $(VENV)/.for-dev .work/samples .work/browser  ## take the pictures of README.md anew
-	HELPDESK_SCREENSHOTS=yes $(BIN)/python -m pytest -q -n 0 tests/console/test_journeys.py -k pictures
+	HELPDESK_SCREENSHOTS=yes $(BIN)/python -m pytest -q tests/console/test_journeys.py -k pictures
 
 dist: $(VENV)/.for-dev  ## build the one-file executable dist/helpdesk (ARGS=--twice compares two builds)
 	$(BIN)/python build/make_exe.py $(ARGS)

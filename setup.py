@@ -79,7 +79,6 @@ setup(
         "test": [
             POSTGRESQL,
             "pytest>=9,<10",
-            "pytest-xdist>=3.8,<4",
             "jsonschema-rs>=0.60,<1",
             "openapi-spec-validator>=0.9,<0.10",
             "schemathesis>=4.32,<5",

@@ -1,4 +1,4 @@
-"""Which files pytest reads in search of tests. Each process of a run reads all of them.
+"""Which files pytest reads in search of tests.
 
 A module without an example in a docstring has no tests of its own, and modules that are marked as exhaustive are not
 imported only to be left out."""

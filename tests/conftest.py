@@ -21,7 +21,6 @@ from tests.collecting import Collecting
 from tests.composed_anew import composed_anew
 from tests.in_memory import use_memory
 from tests.records.desk import Desk
-from tests.scheduling import FileByFile
 from tests.service import Api, Server, people
 
 # Tests start hundreds of processes. Containers often disable the bytecode cache; each process would then compile the
@@ -64,15 +63,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Starts the database that all processes of a run share, in the first process."""
+    """Starts the database that all processes of a run share."""
     config.addinivalue_line("markers", "exhaustive(reason): of everything of a kind; `make test-all` runs it")
     config.addinivalue_line("markers", "sqlite(reason): of a file, or the same with any store; not for PostgreSQL")
     config.pluginmanager.register(Collecting(config))
     config.stash[LEFT_OUT] = Counter()
     if config.getoption("store") == "postgresql":
-        if not hasattr(config, "workerinput"):
-            config.stash[RUNNING] = databases.start()
-        if config.args_source is not pytest.Config.ArgsSource.ARGS:  # inherited by each process of xdist
+        config.stash[RUNNING] = databases.start()
+        if config.args_source is not pytest.Config.ArgsSource.ARGS:
             config.args = [str(Path(__file__).parent / name) for name in KEEPING]
         config.pluginmanager.register(Scopes())
         schema.opened = databases.opened_in_place(schema.opened)
@@ -98,18 +96,6 @@ def _reason_not_to(item: pytest.Item) -> str:
     if mark is not None:
         return str(mark.args[0])
     return BROWSER if "chromium" in getattr(item, "fixturenames", ()) else ""
-
-
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    output = getattr(session.config, "workeroutput", None)
-    if output is not None:
-        output["left_out"] = dict(session.config.stash[LEFT_OUT])
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_testnodedown(node: Any) -> None:
-    """Reads the counts of deselected tests: all processes have collected the same tests."""
-    node.config.stash[LEFT_OUT] = Counter(getattr(node, "workeroutput", {}).get("left_out", {}))
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
@@ -138,14 +124,9 @@ def _end_logs() -> None:
     root.handlers[:] = [each for each in root.handlers if not isinstance(each, log.LineHandler)]
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FileByFile:
-    return FileByFile(config, log)
-
-
 def pytest_collection_finish() -> None:
     """Freezes the modules and the 19,000 collected tests: they live until the end, and the garbage collector would
-    spend an eighth of the run on them."""
+    spend an eighth of the run on them, and copy them in each forked process."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(*GC_THRESHOLDS)

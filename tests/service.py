@@ -115,15 +115,15 @@ class Server:
         with requests.Session() as browser:
             answer = browser.post(self.setup_link, data=form, timeout=60)
             assert answer.status_code == 200 and answer.url.endswith("/setup/address"), answer.text
-            return Api(self.url, self._token(browser))
+            return Api(self.url, self._token(browser, answer.text))
 
-    def _token(self, browser: requests.Session) -> str:
-        """A token from the form of the console: a command would start one more process per server."""
-        address = f"{self.url}/admin/tokens/new"
+    def _token(self, browser: requests.Session, page: str) -> str:
+        """A token from the form of the console: a command would start one more process per server. page: any page of
+        the session, whose forms all have the same guard."""
         form = {"worker_id": "1", "expires": "1 day", "scopes[]": "api", "label": "Tests"}
-        guard = re.search(r'name="_xsrf" value="([0-9a-f]+)"', browser.get(address, timeout=60).text)
+        guard = re.search(r'name="_xsrf" value="([0-9a-f]+)"', page)
         assert guard is not None
-        made = browser.post(address, data={**form, "_xsrf": guard[1]}, timeout=60)
+        made = browser.post(f"{self.url}/admin/tokens/new", data={**form, "_xsrf": guard[1]}, timeout=60)
         shown = re.search(r"svc_at_[A-Za-z0-9_-]{43}", made.text)
         assert shown is not None, made.text
         return shown[0]

@@ -226,11 +226,14 @@ ATTRIBUTES = {
 OF_LOOPS = {"add_signal_handler", "create_unix_server", "create_unix_connection"}  # not in the loop of Windows
 NAMES = OF_LOOPS.union(*ATTRIBUTES.values())
 MISSING = "except (NotImplementedError|ImportError):"
+WORDS = re.compile(rf"\b({'|'.join([*OF_ONE_SYSTEM, *NAMES])})\b|/proc|/dev/")  # of sources that are worth parsing
 GUARDS = ("os.name", "sys.platform", "hasattr(", "_is_unix(", "IS_WINDOWS")
 
 
 def unguarded(source: str) -> list[str]:
     """Uses of system-specific features without a check for them and without a fallback."""
+    if not WORDS.search(source):
+        return []
     tree = ast.parse(source)
     found = [(node, name) for node in ast.walk(tree) if (name := _of_one(node))]
     above = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)} if found else {}

@@ -250,7 +250,7 @@ def _is_first(writing: RecordWriter, incoming: IncomingMail, ticket_id: int) -> 
     return writing.tx.add(WORKER_ANSWER, {"digest": digest, "ticket_id": ticket_id, "came_at": writing.now})
 
 
-@periodic(N_("answers of workers"), N_("Forgets email replies that are too old to arrive twice."), deletes=True)
+@periodic(N_("email replies of workers"), N_("Forgets email replies that are too old to arrive twice."), deletes=True)
 def forget_old(service: Service, now: int) -> None:
     """Deletes digests older than the period in which a repetition is recognized."""
     table, before = WORKER_ANSWER.sql, now - REMEMBERED_DAYS * DAY_SECONDS

@@ -87,7 +87,7 @@ def _without(recipients: Recipients, emails: Iterable[str], notes: list[str]) ->
     )
 
 
-@periodic(N_("automatic answers"), N_("Forgets automatic replies sent more than an hour ago."), deletes=True)
+@periodic(N_("automatic replies"), N_("Forgets automatic replies sent more than an hour ago."), deletes=True)
 def forget_expired(service: Service, now: int) -> None:
     """Deletes rows that are an hour old."""
     table: Any = AUTOMATIC_ANSWER.sql

@@ -1,8 +1,9 @@
 """Record types that administrators create: at once they support everything that built-in types do, and they are
 deleted completely."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -154,9 +155,17 @@ OWNED = [
 ]
 
 
+@pytest.fixture(scope="module")
+def type_of_owners(nora: Api) -> Callable[[tuple[str, ...]], str]:
+    """Returns the URI of a type whose records these kinds may own."""
+    return cache(lambda kinds: new_type(nora, params={"owners": {"contexts": list(kinds)}})["uri"])
+
+
 @pytest.mark.parametrize(("kinds", "owner", "status"), OWNED)
-def test_the_setting_determines_possible_owners(kinds: list[str], owner: Options, status: int, nora: Api) -> None:
-    uri = new_type(nora, params={"owners": {"contexts": kinds}})["uri"]
+def test_the_setting_determines_possible_owners(
+    kinds: list[str], owner: Options, status: int, nora: Api, type_of_owners: Callable[[tuple[str, ...]], str]
+) -> None:
+    uri = type_of_owners(tuple(kinds))
     owner = {name: str(value).format(**nora.ids) for name, value in owner.items()}
     assert nora.create(uri, name="One", **owner).status == status
 
