@@ -22,7 +22,7 @@ test-all: .work/for-tests  ## run the exhaustive tests as well (ARGS="-m exhaust
 	$(BIN)/python -m tests --all -n $(WORKERS) $(ARGS)
 
 .PHONY: .work/for-tests
-.work/for-tests: $(VENV)/.for-dev .work/samples .work/node .work/browser $(if $(findstring postgresql,$(ARGS)),.work/postgresql)
+.work/for-tests: $(VENV)/.for-dev .work/samples .work/node .work/browser .work/dovecot $(if $(findstring postgresql,$(ARGS)),.work/postgresql)
 
 lint: $(VENV)/.for-dev  ## ruff, mypy, and the patterns of STYLE.md
 	$(BIN)/ruff check .
@@ -113,6 +113,19 @@ pin = echo setuptools | .work/lock/bin/uv pip compile --quiet --upgrade --univer
 			|| echo "create_main_cluster = false" > /etc/postgresql-common/createcluster.conf; } \
 		&& apt-get update -qq && apt-get install -y -qq --no-install-recommends postgresql >/dev/null \
 		|| { echo "install postgresql, so that its programs are on PATH" >&2; exit 1; }; \
+	fi
+	@touch $@
+
+# An IMAP server that signs in by OAuth 2, from Debian's packages; the tests start one of their own, Debian's is masked. Where it
+# cannot be installed, its tests are skipped.
+.work/dovecot:
+	@mkdir -p .work
+	@if ! command -v dovecot >/dev/null && ! test -x /usr/sbin/dovecot; then \
+		echo "installing dovecot for the tests"; \
+		{ mkdir -p /etc/systemd/system && { test -e /etc/systemd/system/dovecot.service \
+			|| ln -s /dev/null /etc/systemd/system/dovecot.service; } \
+		&& apt-get update -qq && apt-get install -y -qq --no-install-recommends dovecot-imapd >/dev/null; } \
+		|| echo "without dovecot, the tests of an IMAP server with OAuth 2 are skipped"; \
 	fi
 	@touch $@
 

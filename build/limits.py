@@ -62,6 +62,13 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
             "access.known_devices.MAX_DEVICES", "",
             "known devices of a worker; a new one replaces the one with the oldest sign-in",
         ),
+        ("access.passkeys.MAX_PASSKEYS", "", "passkeys of a worker"),
+        ("access.passkeys.MAX_NAME_CHARS", "characters", "name of a passkey"),
+        (
+            "access.passkeys.MAX_CHALLENGES", "in five minutes",
+            "uses of passkeys that one address begins and does not finish",
+        ),
+        ("people.second_factor_policy.MAX_GRACE_DAYS", "days", "grace before a second factor is required"),
         ("record_types.shared.callbacks.MAX_CALLBACK_CHARS", "characters", "callback URL of an OAuth app"),
         (
             "access.families.MAX_FAMILY_SECONDS", "seconds",
@@ -251,6 +258,20 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         (
             "mailroom.mailboxes.due_mailboxes.MAX_WAIT_SECONDS", "seconds",
             "wait before the next check of a failing mailbox",
+        ),
+        ("mail.graph_client.MAX_WAIT_SECONDS", "seconds", "wait that Microsoft Graph can ask for"),
+        (
+            "mail.inboxes.graph.MAX_PAGES", "",
+            "responses with up to 200 changes that one check of a folder at Microsoft Graph reads",
+        ),
+        ("mail.inboxes.graph.MAX_FOLDERS", "", "names on the path of a folder at Microsoft Graph"),
+        (
+            "mail.transports.graph.MAX_MIME_BYTES", "bytes",
+            "email that is sent through Microsoft Graph at once; of a larger one, the files are uploaded one by one",
+        ),
+        (
+            "mail.transports.graph.MAX_SECONDS", "seconds",
+            "time for the upload of the files of one email to Microsoft Graph; it is tried again later",
         ),
         (
             "web.mail_listener.MAX_RECIPIENTS", "",

@@ -27,7 +27,7 @@ from server.web.streams import Follower, wants_events
 
 THREADS = 8  # separate threads: hashing passwords must not delay the API
 MAX_FORM_BYTES = routes.SMALL_FORM_BYTES
-SECOND_FACTOR = "/account/second-factor"
+SECOND_FACTOR, PASSKEYS = "/account/second-factor", "/account/passkeys"
 CONFIRM, LOGIN = "/confirm", "/login"
 LOG = log.get("console")
 
@@ -205,7 +205,7 @@ class Console(Site):
         if other is not None:
             return other
         if visit.is_post and page.checks_form and not visit.has_form_token():
-            if visit.path == LOGIN and visit.session is not None:
+            if visit.path.startswith(LOGIN) and visit.session is not None:
                 return see(LOGIN)  # another tab has signed in
             return resume.again(visit, resume.OLDER)
         if visit.is_post and confirmation.is_open(visit):
@@ -238,7 +238,8 @@ class Console(Site):
 
     def _must_enrol(self, visit: Visit) -> bool:
         """Whether the worker must set up a second factor before anything else."""
-        return not visit.path.startswith((SECOND_FACTOR, CONFIRM, "/sign-out")) and visit.lacks_second_factor()
+        is_on_the_way = visit.path.startswith((SECOND_FACTOR, PASSKEYS, CONFIRM, "/sign-out"))
+        return not is_on_the_way and visit.lacks_second_factor()
 
     def _require_same_origin(self, visit: Visit) -> None:
         """Raises Forbidden for a form from another site."""

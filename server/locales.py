@@ -51,7 +51,7 @@ class Locale:
         >>> of("en_US").moment(at), of("de_DE").moment(at), of("ja_JP").moment(at)
         ('Mon, Nov 23, 2026, 2:05 PM', 'Mon 23 Nov 2026 14:05', 'Mon 2026-11-23 14:05')
         """
-        clock = self._clock(at)
+        clock = self.clock(at)
         if self.order == "mdy":
             return f"{at:%a, %b} {at.day}, {at.year}, {clock}"
         weekday = shown(WEEKDAYS[at.weekday()])
@@ -73,7 +73,7 @@ class Locale:
         >>> of("de_DE").soon(datetime(2026, 11, 27, 9), now)
         'Fri 27 Nov 2026 09:00'
         """
-        clock = self._clock(at).removeprefix("0")
+        clock = self.clock(at).removeprefix("0")
         if at.date() == now.date():
             return clock
         is_near = abs((at.date() - now.date()).days) < 7
@@ -107,8 +107,15 @@ class Locale:
         month = shown(MONTHS[at.month - 1])
         return f"{month} {at.day}" if self.order == "mdy" else _("{day} {month}", day=at.day, month=month)
 
-    def _clock(self, at: datetime) -> str:
-        return f"{at.hour % 12 or 12}:{at:%M} {'AM' if at.hour < 12 else 'PM'}" if self.has_noon else f"{at:%H:%M}"
+    def clock(self, at: datetime, has_noon: bool | None = None) -> str:
+        """A time of day. has_noon: whether in twelve hours; None for the habit of the language.
+
+        >>> at = datetime(2026, 11, 23, 14, 5)
+        >>> of("en_US").clock(at), of("de_DE").clock(at), of("de_DE").clock(at, True)
+        ('2:05 PM', '14:05', '2:05 PM')
+        """
+        is_in_halves = self.has_noon if has_noon is None else has_noon
+        return f"{at.hour % 12 or 12}:{at:%M} {'AM' if at.hour < 12 else 'PM'}" if is_in_halves else f"{at:%H:%M}"
 
 
 def of(language: str) -> Locale:

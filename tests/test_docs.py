@@ -88,6 +88,7 @@ INTERNAL = {
         tickets.list_counts.MAX_CHANGES
         mailroom.mail_import.MAX_WAITING mailroom.mail_import.MAX_WAITING_BYTES mailroom.mailboxes.checking.MAX_MAILS
         mailroom.mailboxes.checking.MAX_IN_A_ROW mailroom.mailboxes.fetch_state.MAX_RETRY_SECONDS
+        mailroom.mailboxes.fetch_state.MAX_SINGLE_READS
         notifying.notification_mails.MAX_AT_ONCE people.sign_in_administration.MAX_HANDED_OVER people.unread.MAX_AT_ONCE
         people.due_reminders.MAX_BATCHES tickets.target_alerts.MAX_BATCHES tickets.assign_queue.MAX_BATCHES
         tickets.assign_queue.MAX_ADDED console.pages.groups.MAX_CANDIDATES
@@ -114,12 +115,20 @@ INTERNAL = {
         console.pages.automation.webhooks.MAX_SHOWN_CHARS automation.webhooks.response_preview.MAX_SHOWN_INPUTS
         console.pages.automation.webhooks.MAX_SHOWN_ENTRIES
         console.pages.explorer.MAX_FOUND
-        console.pages.workspaces.board.MAX_CARDS console.pages.workspaces.board.MAX_COLUMNS
+        console.html.charts.MAX_DOTTED console.html.charts.MAX_LABEL_CHARS console.html.maps.MAX_LINES
+        console.html.maps.MAX_NAMED console.html.maps.MAX_NAME_CHARS console.pages.workspaces.board.MAX_CARDS
+        console.pages.workspaces.board.MAX_COLUMNS console.pages.workspaces.build.MAX_CALENDARS
+        console.pages.workspaces.chart_widgets.MAX_AFFIX_CHARS console.pages.workspaces.chart_widgets.MAX_BARS
+        console.pages.workspaces.chart_widgets.MAX_DATASETS console.pages.workspaces.chart_widgets.MAX_MARK_CHARS
+        console.pages.workspaces.chart_widgets.MAX_TILES console.pages.workspaces.drawing.MAX_NAMES
+        console.pages.workspaces.drawing.MAX_TEMPLATE_BYTES console.pages.workspaces.drawing.MAX_TEMPLATE_SECONDS
+        console.pages.workspaces.drawing.MAX_TEMPLATE_STEPS console.pages.workspaces.list_widgets.MAX_COLUMNS
+        console.pages.workspaces.list_widgets.MAX_ROWS console.pages.workspaces.list_widgets.MAX_SUBTOTALS
+        console.pages.workspaces.map_widgets.MAX_POINTS console.pages.workspaces.map_widgets.MAX_SERIES
         console.pages.workspaces.query_table.MAX_COLUMNS console.pages.workspaces.query_table.MAX_ROWS
-        console.pages.workspaces.widgets.MAX_BARS
-        console.pages.workspaces.widgets.MAX_DATASETS console.pages.workspaces.widgets.MAX_LIST_COLUMNS
-        console.pages.workspaces.widgets.MAX_LIST_ROWS console.pages.workspaces.widgets.MAX_MARK_CHARS
-        console.pages.workspaces.widgets.MAX_SERIES console.pages.workspaces.widgets.MAX_TILES
+        console.pages.workspaces.record_widgets.MAX_FIELDS console.pages.workspaces.tab_filters.MAX_FILTERS
+        console.pages.workspaces.tab_filters.MAX_OPTIONS console.pages.workspaces.tab_filters.MAX_TEXT_CHARS
+        console.pages.workspaces.time_widgets.MAX_RECORDS console.pages.workspaces.time_widgets.MAX_SHOWN
         people.workspace_pages.MAX_OFFERED people.workspace_pages.MAX_PLACE people.workspace_pages.MAX_READ
         people.workspace_pages.MAX_TABS_READ
         mailroom.mailboxes.failed_mails.MAX_SHOWN_BYTES mail.dialogue.MAX_LINES mail.dialogue.MAX_LINE_CHARACTERS
@@ -159,6 +168,11 @@ INTERNAL = {
         record_types.shared.scope_check.MAX_DOUBTED record_types.shared.scope_check.MAX_MISTAKES
     """,
     "the end of a number's range, or of what the other side of a protocol may send": """
+        mail.graph_client.MAX_ERROR_BYTES mail.graph_client.MAX_ID_CHARS mail.graph_client.MAX_JSON_BYTES
+        mail.graph_client.MAX_LINK_CHARS mail.transports.graph.MAX_ADDRESSES mail.transports.graph.MAX_COPIES
+        mail.transports.graph.MAX_POSTED_FILE_BYTES mail.transports.graph.MAX_TIMEOUT_SECONDS
+        mail.transports.graph.MAX_TRIES
+        access.webauthn.MAX_RESPONSE_CHARS access.webauthn.MAX_KEY_CHARS
         store.tables.MAX_NAME_CHARS
         access.codes.MAX_CODE_CHARS access.device_codes.MAX_DEVICE_CODE_CHARS
         access.password_links.MAX_CODE_CHARS people.invitation_links.MAX_CODE_CHARS

@@ -7,16 +7,16 @@ from console.html.rendering import render
 from console.http.page_response import INVALID, PageResponse
 from console.http.routes import Page
 from console.http.visit import FORM_TOKEN, Visit
-from server.access import second_factor
 from server.access.service_actor import own_context
+from server.access.sessions import Session
 from server.errors import Forbidden, HelpdeskError, NotAuthenticated, TooMany
-from server.people import form_drafts, sign_in
+from server.people import form_drafts, passkey_sign_in, security, sign_in
 from server.people.sign_in import NewSession
 from server.translation import N_, Words, _, shown
 from server.web.params import Upload
 
 # Fields that the page adds to the form. Other forms of ours have none that begin with an underscore, but the token.
-EMAIL, PROOF = "_email", "_proof"
+EMAIL, PROOF, PASSKEY = "_email", "_proof", "_passkey"
 REFUSED = (NotAuthenticated, TooMany, Forbidden)
 OLDER = N_("This form is older than your session.")
 SIGNED_OUT = N_("You were signed out before you sent this.")
@@ -33,6 +33,7 @@ def again(visit: Visit, reason: str, form: Form | None = None) -> PageResponse:
         raise Forbidden(_("This form does not belong to your session. Open its page again, and send it from there."))
     form = form or Form()
     fields, secrets, uploads = _fields_by_kind(visit)
+    asks = _asks(visit, reason)
     return render(
         visit,
         "again.html",
@@ -42,10 +43,12 @@ def again(visit: Visit, reason: str, form: Form | None = None) -> PageResponse:
         fields=fields,
         secrets=secrets,
         uploads=uploads,
-        asks=_asks(visit, reason),
+        asks=asks,
         email_field=EMAIL,
         proof_field=PROOF,
         has_code=_has_code(visit),
+        passkey_origin=_passkey_origin(visit, asks),
+        passkey_field=PASSKEY,
     )
 
 
@@ -77,22 +80,42 @@ def prove(visit: Visit, page: Page) -> PageResponse | None:
     the same page if they are refused or a code is still missing."""
     if PROOF not in visit.form or page.access in ("anyone", "code") or not visit.has_form_token():
         return None
-    proof, form = visit.form.text(PROOF, ""), Form.from_values({EMAIL: visit.form.text(EMAIL, "")})
+    form = Form.from_values({EMAIL: visit.form.text(EMAIL, "")})
     try:
         session = visit.session
         if session is None:
-            new_session = sign_in.by_password(own_context(visit.service), form.text(EMAIL), proof, visit.peer)
+            new_session = _signed_in(visit, form.text(EMAIL))
             visit.begin(new_session, is_kept=False)
             return again(visit, _("Also enter the code of your second factor.")) if new_session.waits_for_code else None
         if session.waits_for_code:
-            visit.begin(sign_in.by_code(visit.ctx, session, proof, visit.peer))
+            visit.begin(_completed(visit, session))
         elif page.access.startswith("proven") and not session.is_stepped_up(visit.now):
-            renewed = sign_in.step_up(visit.ctx, session, proof, visit.peer)
-            visit.begin(NewSession(renewed, waits_for_code=False))
+            visit.begin(NewSession(_stepped_up(visit, session), waits_for_code=False))
     except REFUSED as error:
         reason = SIGNED_OUT if visit.session is None else CONFIRM
         return again(visit, reason, form.refuse(_at_proof(error)))
     return None
+
+
+def _signed_in(visit: Visit, email: str) -> NewSession:
+    ctx, response = own_context(visit.service), visit.form.text(PASSKEY, "")
+    if response:
+        return passkey_sign_in.by_passkey(ctx, response, visit.secret, visit.peer)
+    return sign_in.by_password(ctx, email, visit.form.text(PROOF, ""), visit.peer)
+
+
+def _completed(visit: Visit, session: Session) -> NewSession:
+    response = visit.form.text(PASSKEY, "")
+    if response:
+        return passkey_sign_in.as_second_factor(visit.ctx, session, response, visit.secret, visit.peer)
+    return sign_in.by_code(visit.ctx, session, visit.form.text(PROOF, ""), visit.peer)
+
+
+def _stepped_up(visit: Visit, session: Session) -> str:
+    response = visit.form.text(PASSKEY, "")
+    if response:
+        return passkey_sign_in.step_up(visit.ctx, session, response, visit.secret, visit.peer)
+    return sign_in.step_up(visit.ctx, session, visit.form.text(PROOF, ""), visit.peer)
 
 
 def _at_proof(error: HelpdeskError) -> HelpdeskError:
@@ -111,13 +134,19 @@ def _asks(visit: Visit, reason: str) -> str:
 
 
 def _has_code(visit: Visit) -> bool:
-    session = visit.session
-    return session is not None and visit.service.store.read(lambda tx: second_factor.is_on(tx, session.actor.worker_id))
+    return visit.session is not None and security.has_app(visit.service, visit.actor.worker_id)
+
+
+def _passkey_origin(visit: Visit, asks: str) -> str:
+    """The origin at which a passkey can be the proof; "" if none can."""
+    if not asks or visit.session is None:
+        return passkey_sign_in.origin(visit.service) if asks else ""
+    return passkey_sign_in.origin(visit.service, visit.actor.worker_id, is_to_confirm=asks == "password")
 
 
 def _sent(visit: Visit) -> list[tuple[str, str | Upload]]:
     """The submitted fields without those of these pages."""
-    return [(name, value) for name, value in visit.form.fields() if name not in (FORM_TOKEN, EMAIL, PROOF)]
+    return [(name, value) for name, value in visit.form.fields() if name not in (FORM_TOKEN, EMAIL, PROOF, PASSKEY)]
 
 
 def _fields_by_kind(visit: Visit) -> tuple[list[tuple[str, str]], list[str], list[str]]:

@@ -72,10 +72,10 @@ KEYS = (
 MACROS = {
     "fields": "token hidden summary field time_field zone_field area editor choice chooser ticks tick control_field "
     "field_grid start_from",
-    "buttons": "button undo order_buttons marks asks draft copy",
+    "buttons": "button undo order_buttons marks asks draft copy passkey",
     "texts": "badge state when short_time hint due breakable code_parts copied avatar snippet secret diff",
     "lists": "empty pager tabs findings",
-    "charts": "bars columns rows points tiles",
+    "charts": "bars columns rows pie points map tiles",
     "records": "fact files delivery folded hidden_address",
     "steps": "steps",
     "panel": "set_form add_form remove_button",

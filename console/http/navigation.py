@@ -109,6 +109,10 @@ PLACES = (
             "/admin/people/roles", N_("Roles"), N_("privileges permissions"), icon="key",
             about=N_("What workers may do, with a permission check"),
         ),
+        NavigationItem(
+            "/admin/people/second-factor", N_("Require a second factor"), N_("2fa mfa two-factor passkeys policy"),
+            icon="key", about=N_("Who must have one, until when, and who has none yet"),
+        ),
     ),
     *_group(
         TEAM,
@@ -257,6 +261,10 @@ PLACES = (
         NavigationItem(
             "/account/second-factor", N_("Second factor"), N_("totp authenticator 2fa two-factor"), icon="key",
             about=N_("Protect your account with codes from your phone"),
+        ),
+        NavigationItem(
+            "/account#passkeys", N_("Passkeys"), N_("webauthn fido passwordless finger face"), icon="key",
+            about=N_("Sign in with a finger, a face or a PIN"),
         ),
     ),
     *_group(

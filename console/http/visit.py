@@ -276,7 +276,7 @@ class Visit:
 
     def lacks_second_factor(self) -> bool:
         """Whether the worker must set up a second factor and has not done so."""
-        return security.lacks_second_factor(self.service, self.actor.worker_id)
+        return security.lacks_second_factor(self.service, self.actor.worker_id, self.now)
 
     # -- the next page ----------------------------------------------------------------------------------------------
 

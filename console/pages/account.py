@@ -14,9 +14,10 @@ from console.http.routes import page
 from console.http.visit import Visit
 from console.pages import absences
 from console.pages.login import new_password
-from server.access import totp
-from server.errors import HelpdeskError, Invalid, NotAuthenticated, NotFound, TooMany
-from server.people import login_address, password_change, preferences, profile, security, sign_in
+from server.access import totp, webauthn
+from server.access.passkeys import MAX_NAME_CHARS
+from server.errors import Conflict, HelpdeskError, Invalid, NotAuthenticated, NotFound, TooMany
+from server.people import login_address, passkey_sign_in, password_change, preferences, profile, security, sign_in
 from server.records import notification_mail
 from server.translation import N_, _, ngettext
 
@@ -174,8 +175,13 @@ def renew_codes(visit: Visit) -> PageResponse:
 @page("POST", "/account/second-factor/off", "proven worker")
 def turn_off(visit: Visit) -> PageResponse:
     """Sign in by password alone from now on."""
-    sign_in.turn_off_code(visit.ctx)
-    visit.flash(_("You now sign in with your password only."))
+    try:
+        sign_in.turn_off_code(visit.ctx)
+    except Conflict as error:
+        visit.flash(error.message)
+        return see("/account#second-factor")
+    has_other = security.has_second_factor(visit.ctx)
+    visit.flash(_("App removed.") if has_other else _("You now sign in with your password only."))
     return see("/account#second-factor")
 
 
@@ -207,6 +213,11 @@ def show(visit: Visit, **given: Form) -> PageResponse:
         known=own.known,
         has_code=own.has_code,
         codes_left=own.codes_left,
+        passkeys=own.passkeys,
+        passkey_name_chars=MAX_NAME_CHARS,
+        factor_due=security.second_factor_due(visit.service, worker_id),
+        passkey_obstacle=webauthn.obstacle(visit.service.base_url),
+        rp_id=webauthn.relying_party(visit.service.base_url).id,
         themes=[("system", N_("Same as system")), ("light", N_("Light")), ("dark", N_("Dark"))],
         destinations=[
             ("next", N_("Open the next ticket of the list")),
@@ -238,7 +249,8 @@ def show_second_factor(visit: Visit, form: Form | None = None, secret: str = "")
         visit,
         "second_factor.html",
         form=form or Form(),
-        is_on=security.has_second_factor(visit.ctx),
+        is_on=security.has_app(visit.service, visit.actor.worker_id),
+        has_passkeys=bool(passkey_sign_in.origin(visit.service)),
         qr=Markup(svg),
         secret=secret,
         key=" ".join(secret[place : place + 4] for place in range(0, len(secret), 4)),

@@ -7,7 +7,7 @@ from console.http.page_response import INVALID, PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import lookup
-from console.pages.login import REFUSED, code_path, new_password, next_path
+from console.pages.login import REFUSED, new_password, page_after_password
 from console.pages.people import BASE, TABS
 from server.access.service_actor import own_context
 from server.digits import id_in
@@ -145,7 +145,7 @@ def join(visit: Visit) -> PageResponse:
     except REFUSED:  # such as by an automation, which says so when they sign in
         return see("/login?new=1")
     visit.begin(session)
-    return see(code_path(visit) if session.waits_for_code else next_path(visit))
+    return page_after_password(visit, session)
 
 
 def _form(visit: Visit, form: Form, wrong: list[AddressProblem] | None = None, rest: int = 0) -> PageResponse:

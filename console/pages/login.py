@@ -1,5 +1,6 @@
-"""In and out: password, code, confirming that it is still you, a forgotten password."""
+"""In and out: password, code, confirming that it is still you, a forgotten password. Passkeys: passkey_login.py."""
 
+from console.html import ui
 from console.html.form import Form
 from console.html.rendering import render
 from console.html.ui import address
@@ -11,7 +12,8 @@ from server.access.service_actor import own_context
 from server.access.sessions import STEP_UP_SECONDS
 from server.errors import Forbidden, Invalid, NotAuthenticated, TooMany
 from server.first_start import setup
-from server.people import password_change, security, sign_in
+from server.people import passkey_sign_in, password_change, security, sign_in
+from server.people.sign_in import NewSession
 from server.translation import _
 
 REFUSED = (NotAuthenticated, TooMany, Forbidden)
@@ -21,8 +23,8 @@ REFUSED = (NotAuthenticated, TooMany, Forbidden)
 def show_login(visit: Visit) -> PageResponse:
     """The sign-in form, or a redirect if somebody is signed in."""
     if visit.session is not None:
-        return see(code_path(visit) if visit.session.waits_for_code else visit.next)
-    return _login(visit, _next(visit))
+        return see(_code_path(visit) if visit.session.waits_for_code else visit.next)
+    return login_page(visit, next_form(visit))
 
 
 @page("POST", "/login", "anyone", hashes=True)
@@ -40,15 +42,29 @@ def log_in(visit: Visit) -> PageResponse:
             is_kept,
         )
     except REFUSED as error:
-        return _login(visit, form.refuse(error))
+        return login_page(visit, form.refuse(error))
     visit.begin(session, is_kept)
-    return see(code_path(visit) if session.waits_for_code else next_path(visit))
+    return page_after_password(visit, session)
+
+
+def page_after_password(visit: Visit, session: NewSession) -> PageResponse:
+    """The page that follows a password: the one for the code, or the requested one with a notice of a second factor
+    that is due later."""
+    if session.waits_for_code:
+        return see(_code_path(visit))
+    due_at = security.second_factor_due(visit.service, visit.actor.worker_id)
+    if due_at > visit.now:
+        moment = ui.moment(visit, due_at)
+        visit.flash(
+            _("Your administrator requires a second factor from {moment}. Set one up under Account.", moment=moment)
+        )
+    return see(next_path(visit))
 
 
 @page("POST", "/login/code", "code")
 def give_code(visit: Visit) -> PageResponse:
     """A full session for a right code."""
-    form = _next(visit)
+    form = next_form(visit)
     try:
         session = sign_in.by_code(visit.ctx, visit.who, visit.form.text("code", ""), visit.peer)
     except REFUSED as error:
@@ -69,7 +85,7 @@ def log_out(visit: Visit) -> PageResponse:
 @page("POST", "/confirm", hashes=True)
 def confirm(visit: Visit) -> PageResponse:
     """Tokens and secrets may be touched for some minutes; the session gets a new id."""
-    form = _next(visit)
+    form = next_form(visit)
     try:
         id = sign_in.step_up(visit.ctx, visit.who, visit.form.text("password", ""), visit.peer)
     except REFUSED as error:
@@ -124,11 +140,13 @@ def new_password(visit: Visit) -> str:
     return new
 
 
-def _login(visit: Visit, form: Form) -> PageResponse:
+def login_page(visit: Visit, form: Form) -> PageResponse:
+    """The sign-in form."""
     is_set_up = setup.is_set_up(visit.service)
     sentence = _("You are signed out.") if visit.query.flag("out") else ""
     sentence = _("New password set. Sign in with it.") if visit.query.flag("new") else sentence
-    return render(visit, "login.html", form=form, is_set_up=is_set_up, told=sentence)
+    origin = passkey_sign_in.origin(visit.service)
+    return render(visit, "login.html", form=form, is_set_up=is_set_up, told=sentence, passkey_origin=origin)
 
 
 def next_path(visit: Visit) -> str:
@@ -136,24 +154,38 @@ def next_path(visit: Visit) -> str:
     return INBOX.path if visit.next == "/" and not visit.actor.is_admin else visit.next
 
 
-def code_path(visit: Visit) -> str:
+def _code_path(visit: Visit) -> str:
     return address("/login/code", next=visit.next)
 
 
 @page("GET", "/login/code", "code")
 def show_code(visit: Visit, form: Form | None = None) -> PageResponse:
     """The form for the code of the second factor."""
-    return render(visit, "login_code.html", form=form or _next(visit))
+    worker_id = visit.actor.worker_id
+    return render(
+        visit,
+        "login_code.html",
+        form=form or next_form(visit),
+        has_app=security.has_app(visit.service, worker_id),
+        passkey_origin=passkey_sign_in.origin(visit.service, worker_id),
+    )
 
 
 @page("GET", "/confirm")
 def show_confirm(visit: Visit, form: Form | None = None) -> PageResponse:
     """The form that asks for the password or a code again."""
-    has_code, minutes = security.has_second_factor(visit.ctx), STEP_UP_SECONDS // 60
-    return render(visit, "confirm.html", form=form or _next(visit), has_code=has_code, minutes=minutes)
+    worker_id = visit.actor.worker_id
+    return render(
+        visit,
+        "confirm.html",
+        form=form or next_form(visit),
+        has_code=security.has_app(visit.service, worker_id),
+        minutes=STEP_UP_SECONDS // 60,
+        passkey_origin=passkey_sign_in.origin(visit.service, worker_id, is_to_confirm=True),
+    )
 
 
-def _next(visit: Visit) -> Form:
+def next_form(visit: Visit) -> Form:
     """A form with the page after it."""
     return Form.from_values({"next": visit.next})
 

@@ -28,6 +28,7 @@ TABS = (
     (f"{BASE}/groups", N_("Groups")),
     (f"{BASE}/rosters", N_("Rosters")),
     (f"{BASE}/roles", N_("Roles")),
+    (f"{BASE}/second-factor", N_("Second factor")),
     ("/admin/targets", N_("Service targets")),
     ("/search/calendar", N_("Calendars")),
     (f"{BASE}/provisioning", N_("Provisioning")),

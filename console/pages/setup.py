@@ -15,7 +15,7 @@ from console.pages.mailing.mail_overview import ENCRYPTIONS
 from server.errors import HelpdeskError, Invalid, NotFound
 from server.first_start import address_step, demo, setup
 from server.first_start.setup import Step
-from server.mail.inboxes import PROTOCOLS
+from server.mail.inboxes import SERVER_PROTOCOLS
 from server.mail.transports import smtp
 from server.mailroom import mail_setup
 from server.passwords import MIN_CHARS
@@ -245,7 +245,7 @@ def save_receive(visit: Visit) -> PageResponse:
 
 
 def _receive(visit: Visit, form: Form, dialogue: tuple[str, ...] = ()) -> PageResponse:
-    protocols = [(name, name.upper().replace("-", " with ")) for name in reversed(PROTOCOLS)]  # the safest first
+    protocols = [(name, name.upper().replace("-", " with ")) for name in reversed(SERVER_PROTOCOLS)]  # the safest first
     return _step(visit, "receive", form, protocols=protocols, dialogue=dialogue)
 
 

@@ -1,5 +1,5 @@
-// Widgets of a page that were not drawn with it are asked for one after another, texts are as high as what they say, and
-// the cards of boards are dragged.
+// Widgets of a page that were not drawn with it are asked for one after another, texts are as high as what they say,
+// clocks are kept current, and the cards of boards are dragged.
 import { all } from "./page.js";
 import { fitted } from "./frames.js";
 import { put } from "./swap.js";
@@ -49,7 +49,42 @@ function movable(board) {
   }
 }
 
+// Clocks go on from the time of the server, which also those see whose own clock is wrong.
+function clock(time) {
+  const ahead = time.dataset.now * 1000 - Date.now();
+  const day = time.parentNode.querySelector("[data-day]");
+  const [hours, days] = formats(time.dataset.clock, "noon" in time.dataset);
+  let today = days.format(time.dataset.now * 1000);
+  const tick = () => {
+    const now = Date.now() + ahead;
+    time.dateTime = new Date(now).toISOString();
+    time.textContent = hours.format(now);
+    if (today !== days.format(now)) day.textContent = today = days.format(now);
+    if (time.isConnected) setTimeout(tick, 1000 - (now % 1000));
+  };
+  tick();
+}
+
+function formats(timeZone, isInHalves) {
+  const lang = document.documentElement.lang;
+  const hours = isInHalves ? { hour: "numeric", hourCycle: "h12" } : { hour: "2-digit", hourCycle: "h23" };
+  return [
+    new Intl.DateTimeFormat(isInHalves ? "en-US" : lang, { timeZone, minute: "2-digit", ...hours }),
+    new Intl.DateTimeFormat(lang, { timeZone, weekday: "short", day: "numeric", month: "short" }),
+  ];
+}
+
+// A zone that this browser does not know: the time of the server stays.
+function started(time) {
+  try {
+    clock(time);
+  } catch {
+    time.removeAttribute("data-clock");
+  }
+}
+
 function ready(root) {
+  all("[data-clock]", root).forEach(started);
   all("[data-fit]", root).forEach(fitted);
   all("[data-board]", root).forEach(movable);
 }

@@ -33,7 +33,7 @@ def declare(commands: Any) -> None:
         "recover",
         _recover_worker,
         "Restore access for a worker who cannot sign in, such as the only administrator: "
-        "reactivate them, turn off their second factor, forget failed attempts, and print a link "
+        "reactivate them, remove their second factor with all passkeys, forget failed attempts, and print a link "
         "to choose a password. It works once, for three days.",
         about="Print a link for a worker who cannot sign in.",
     )

@@ -12,7 +12,7 @@ from server.context import Context
 from server.dataclass import dataclass
 from server.errors import Invalid, NotFound, Unavailable
 from server.jobs import turns
-from server.outbound import Signer, client_tokens, request_signing
+from server.outbound import AccountAccess, Signer, client_tokens, request_signing
 from server.records.reading import RecordReader
 from server.records.writing import RecordWriter
 from server.store import lock
@@ -65,6 +65,14 @@ def access_token(ctx: Context, reference: str) -> str:
     if not client_tokens.is_fresh(account.values, ctx.now):
         account = _renewed(ctx, reference, account, 0)
     return account.values["access_token"]
+
+
+def token_access(ctx: Context, reference: str, seconds: float) -> AccountAccess:
+    """Returns the access to an HTTP API with the token of an account. Raises as `access_token`."""
+    account = _read(ctx, reference)
+    if account.kind not in (request_signing.BEARER, request_signing.OAUTH2):
+        raise Invalid(f"the connected account {account.id} has no token; use one of OAuth 2, or a bearer token")
+    return AccountAccess(signer(ctx, reference, seconds), outbound.limits(ctx.service.settings))
 
 
 def signing_secret(ctx: Context, reference: str) -> str:

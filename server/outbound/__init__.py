@@ -11,6 +11,7 @@
 Knows no database: callers pass the limits and the signer."""
 
 from server.outbound.client import (
+    AccountAccess,
     OutboundRequest,
     OutboundResponse,
     RequestLimits,
@@ -21,4 +22,14 @@ from server.outbound.client import (
     send,
 )
 
-__all__ = ["RequestLimits", "OutboundRequest", "OutboundResponse", "Signer", "limits", "may_pass", "request", "send"]
+__all__ = [
+    "AccountAccess",
+    "RequestLimits",
+    "OutboundRequest",
+    "OutboundResponse",
+    "Signer",
+    "limits",
+    "may_pass",
+    "request",
+    "send",
+]

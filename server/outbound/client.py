@@ -7,7 +7,7 @@ import http.client
 import re
 import socket
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import field, replace
 
 from server.dataclass import dataclass
 from server.errors import Invalid, Unavailable
@@ -39,9 +39,10 @@ _UNSEEN = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]")
 
 @dataclass(frozen=True)
 class OutboundRequest:
-    """A request. headers: (lower-case name, value), in order. seconds: its timeout including redirects, 0 for the
-    longest allowed. verify: whether the certificate must be valid. sign: adds the authentication, a Signer or any
-    function; it is not called after a redirect to another origin."""
+    """A request. headers: (lower-case name, value), in order. seconds: its timeout including redirects, 0 for the limit
+    of the caller. verify: whether the certificate must be valid. is_cut: a response above the limit is cut off there
+    instead of refused. sign: adds the authentication, a Signer or any function; it is not called after a redirect to
+    another origin."""
 
     url: HttpUrl
     method: str = "GET"
@@ -50,6 +51,7 @@ class OutboundRequest:
     seconds: float = 0.0
     verify: bool = True
     follow: bool = True
+    is_cut: bool = False
     sign: "Callable[[OutboundRequest], OutboundRequest] | None" = None
 
     def header(self, name: str) -> str:
@@ -106,6 +108,14 @@ class RequestLimits:
     permitted: Allowlist
 
 
+@dataclass(frozen=True)
+class AccountAccess:
+    """What requests with a connected account need: their authentication and their limits."""
+
+    sign: Signer = field(repr=False)
+    bounds: RequestLimits
+
+
 def limits(settings: Settings | None = None) -> RequestLimits:
     """Returns the limits of these settings, or the default ones. Raises Invalid for a wrong `outbound_allow`."""
     said = settings or Settings(defaults_by_name())
@@ -136,7 +146,7 @@ def send(outgoing: OutboundRequest, bounds: RequestLimits, resolve: Resolver = s
 
     Raises Rejected for a host that must not be reached or has no valid certificate, TimedOut, TooLarge, and Unavailable
     if there is no response or redirects do not end."""
-    deadline = Deadline(min(outgoing.seconds or bounds.seconds, MAX_SECONDS))
+    deadline = Deadline(min(outgoing.seconds, MAX_SECONDS) if outgoing.seconds else bounds.seconds)
     here = outgoing
     for _ in range(MAX_REDIRECTS + 1):
         response = _signed_exchange(here, bounds, deadline, resolve)
@@ -183,7 +193,7 @@ def _exchange(
         _write(connection, outgoing)
         response = connection.getresponse()
         line.head_is_read()
-        content = unpack.body(response, bounds.max_bytes)
+        content = unpack.body(response, bounds.max_bytes, is_cut=outgoing.is_cut)
         return OutboundResponse(response.status, response.reason.strip(), url, _joined(response.getheaders()), content)
     except (http.client.HTTPException, OSError, ValueError) as error:
         deadline.left()  # raises TimedOut if the deadline expired

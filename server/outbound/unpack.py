@@ -12,9 +12,9 @@ READ_BYTES = 64 * 1024  # per read
 PACKINGS = ("gzip", "x-gzip", "deflate")
 
 
-def body(response: http.client.HTTPResponse, max_bytes: int) -> bytes:
+def body(response: http.client.HTTPResponse, max_bytes: int, *, is_cut: bool = False) -> bytes:
     """Returns the whole body. Raises TooLarge if it exceeds max_bytes, packed or not; Unavailable if it is truncated or
-    damaged."""
+    damaged. is_cut: returns the first max_bytes of a larger body instead."""
     packings = [each.strip().lower() for each in (response.getheader("content-encoding") or "").split(",")]
     packings = [each for each in packings if each not in ("", "identity")]
     if len(packings) > 1 and all(each in PACKINGS for each in packings):
@@ -23,12 +23,17 @@ def body(response: http.client.HTTPResponse, max_bytes: int) -> bytes:
     packed_bytes, content = 0, bytearray()
     while piece := response.read(READ_BYTES):
         packed_bytes += len(piece)
-        if unpacker is not None:
-            unpacker.add(piece, content)
-        else:
-            content += piece
-        if max(packed_bytes, len(content)) > max_bytes:
-            raise too_large(max_bytes)
+        try:
+            if unpacker is not None:
+                unpacker.add(piece, content)
+            else:
+                content += piece
+            if max(packed_bytes, len(content)) > max_bytes:
+                raise too_large(max_bytes)
+        except TooLarge:
+            if is_cut:
+                return bytes(content[:max_bytes])
+            raise
     if response.length:
         raise Unavailable(f"the response ends {response.length:,} bytes too early")
     if unpacker is not None and packed_bytes:

@@ -119,7 +119,9 @@ def deliver(service: Service, draft_id: int, claim: str, now: int) -> bool | Non
             outgoing = late_links.fill_link(ctx, draft_id, loaded.outgoing)
             report = hand_over(ctx, replace(loaded, outgoing=outgoing), way)
     except TransportFailed as error:
-        failure = DeliveryFailure(error.message, error.is_permanent, transport_id, error.is_unreachable, error.report)
+        failure = DeliveryFailure(
+            error.message, error.is_permanent, transport_id, error.is_unreachable, error.wait_seconds, error.report
+        )
     except HelpdeskError as error:  # the cause is the mail itself: trying again would not help
         failure = DeliveryFailure(error.message, isinstance(error, (Invalid, TooLarge)), transport_id)
     except Exception:

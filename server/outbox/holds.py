@@ -70,13 +70,15 @@ def next_attempts(tx: Transaction) -> dict[int, int]:
     return {hold.transport_id: hold.retry_at for hold in list_holds(tx)}
 
 
-def hold_transport(writing: RecordWriter, transport_id: int, draft_id: int, error: str) -> None:
-    """Holds a transport after an attempt failed to reach it. Simultaneous attempts count once."""
+def hold_transport(writing: RecordWriter, transport_id: int, draft_id: int, error: str, wait_seconds: int = 0) -> None:
+    """Holds a transport after an attempt failed to reach it. Simultaneous attempts count once. wait_seconds: how long
+    the server asks to wait."""
     tx, now, hold = writing.tx, writing.now, find_hold(writing.tx, transport_id)
     if hold is not None and hold.stops(draft_id, now):
         return
     fails, since = (hold.fails + 1, hold.since) if hold is not None else (1, now)
-    retry_at = now + _wait(writing.ctx.service.settings, fails)
+    # A server that names a time is available again after it, however often it was not before.
+    retry_at = now + (wait_seconds or _wait(writing.ctx.service.settings, fails))
     _put(tx, TransportHold(transport_id, fails, min(since, now), retry_at, 0, error))
 
 

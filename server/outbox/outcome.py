@@ -35,12 +35,14 @@ class AcceptedMail:
 @dataclass(frozen=True, slots=True)
 class DeliveryFailure:
     """Why a mail reached no recipient. is_permanent: it is not tried again. transport_id 0: it reached no transport.
-    is_unreachable: the transport is unavailable for all mail at present."""
+    is_unreachable: the transport is unavailable for all mail at present. wait_seconds: how long its server asks to
+    wait."""
 
     text: str
     is_permanent: bool = False
     transport_id: int = 0
     is_unreachable: bool = False
+    wait_seconds: int = 0
     report: DeliveryReport = field(default_factory=DeliveryReport)
 
 
@@ -69,7 +71,7 @@ def note_failed_attempt(writing: RecordWriter, draft_id: int, claim: str, failur
         return
     text = failure.text[:MAX_ERROR_CHARACTERS]
     if failure.is_unreachable:
-        _hold(writing, draft, row, failure.transport_id, text)
+        _hold(writing, draft, row, failure, text)
         return
     holds.release_transport(writing, failure.transport_id)
     settled = {**row["settled"], **queue_rows.settle(failure.report.refused)}
@@ -149,9 +151,10 @@ def _retry_or_give_up(
         queue_rows.wake_others(writing, draft["ticket_id"])
 
 
-def _hold(writing: RecordWriter, draft: Record, row: Record, transport_id: int, text: str) -> None:
+def _hold(writing: RecordWriter, draft: Record, row: Record, failure: DeliveryFailure, text: str) -> None:
     """Leaves a mail in the queue that could not reach its transport; the attempt does not count against the mail."""
-    holds.hold_transport(writing, transport_id, draft["id"], text)
+    transport_id = failure.transport_id
+    holds.hold_transport(writing, transport_id, draft["id"], text, failure.wait_seconds)
     writing.set("draft", draft["id"], {"queue_fails": draft["queue_fails"] + 1})
     queue_rows.change(writing.tx, draft["id"], {**queue_rows.FREE, "held_by": transport_id, "last_error": text})
     if row["last_error"] != text:

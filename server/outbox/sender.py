@@ -8,7 +8,7 @@ from server.connections import connected_accounts
 from server.context import Context
 from server.dataclass import dataclass
 from server.errors import HelpdeskError, Invalid
-from server.mail.transports import SMTP, Transport, TransportFailed, transport
+from server.mail.transports import GRAPH, SMTP, Transport, TransportFailed, transport
 from server.mail.transports.smtp import MAX_TIMEOUT_SECONDS, SmtpSettings
 from server.outbox.default_transport import default_transport
 from server.record_types.record_type import Record
@@ -105,17 +105,21 @@ def way_of(tx: Transaction, registry: Registry, address_id: int) -> TransportCho
 
 
 def open_transport(ctx: Context, way: TransportChoice) -> tuple[Transport, Any]:
-    """The transport with its settings, including the token of its connected account, which may have to be fetched.
+    """The transport with its settings, including the token of its connected account, which may have to be
+    fetched.
 
     Raises TransportFailed, not permanent: an administrator will correct the settings."""
     params = dict(way.params)
-    if way.extension_id == SMTP and not params.get("timeout"):
+    if way.extension_id in (GRAPH, SMTP) and not params.get("timeout"):
         params["timeout"] = min(ctx.service.settings.mail_timeout_seconds, MAX_TIMEOUT_SECONDS)
     try:
         chosen = transport(way.extension_id)
         settings = chosen.settings_from(params)
         if isinstance(settings, SmtpSettings) and settings.account:
             settings = replace(settings, token=connected_accounts.access_token(ctx, settings.account))
+        elif way.extension_id == GRAPH:
+            access = connected_accounts.token_access(ctx, settings.account, settings.timeout_seconds)
+            settings = replace(settings, access=access)
     except HelpdeskError as error:
         message = f"mail transport {way.transport_id}: {error.message}"
         raise TransportFailed(message, is_permanent=False, is_unreachable=True) from error

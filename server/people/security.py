@@ -1,23 +1,26 @@
 """The security of the caller's account: sessions, known devices, second factor."""
 
-from server.access import known_devices, second_factor, sessions
+from server.access import known_devices, passkeys, second_factor, sessions
 from server.access.known_devices import KnownDevice
+from server.access.passkeys import Passkey
 from server.access.sessions import Session
 from server.context import Context, Service
 from server.dataclass import dataclass
+from server.people import second_factor_policy
 from server.store.transaction import Transaction
 
 
 @dataclass(frozen=True, slots=True)
 class Security:
     """The security of an account. sessions: the newest first. known: the id of the present device, 0 for an unknown
-    one. has_code: whether a second factor is required. codes_left: the number of recovery codes."""
+    one. has_code: whether there is an authenticator app. codes_left: the number of recovery codes."""
 
     sessions: list[Session]
     devices: list[KnownDevice]
     known: int
     has_code: bool
     codes_left: int
+    passkeys: list[Passkey]
 
 
 def own(ctx: Context, device: str) -> Security:
@@ -29,28 +32,32 @@ def own(ctx: Context, device: str) -> Security:
             sessions.of_worker(tx, id, now),
             known_devices.of_worker(tx, id, now),
             known_devices.find(tx, id, device, now),
-            second_factor.is_on(tx, id),
+            second_factor.has_app(tx, id),
             second_factor.recovery_codes_left(tx, id),
+            passkeys.of_worker(tx, id),
         )
 
     return ctx.service.store.read(read)
 
 
 def has_second_factor(ctx: Context) -> bool:
-    """Whether the sign-in of the caller requires a code."""
+    """Whether a password alone does not sign the caller in."""
     return ctx.service.store.read(lambda tx: second_factor.is_on(tx, ctx.actor.worker_id))
 
 
-def lacks_second_factor(service: Service, worker_id: int) -> bool:
-    """Whether a worker must set up a second factor and has not done so."""
-    workers = service.registry.type("worker")
+def has_app(service: Service, worker_id: int) -> bool:
+    """Whether a worker has codes of an authenticator app."""
+    return service.store.read(lambda tx: second_factor.has_app(tx, worker_id))
 
-    def read(tx: Transaction) -> bool:
-        row = tx.get(workers.table, worker_id)
-        is_required = row is not None and bool(workers.record(row)["is_mfa_required"])
-        return is_required and not second_factor.is_on(tx, worker_id)
 
-    return service.store.read(read)
+def second_factor_due(service: Service, worker_id: int) -> int:
+    """Returns when a worker must have a second factor, in Unix seconds; 0 if they need none or have one."""
+    return service.store.read(lambda tx: second_factor_policy.due_at(service, tx, worker_id))
+
+
+def lacks_second_factor(service: Service, worker_id: int, now: int) -> bool:
+    """Whether a worker must have a second factor by now and has none."""
+    return 0 < second_factor_due(service, worker_id) <= now
 
 
 def sessions_of(ctx: Context, worker_id: int) -> list[Session]:

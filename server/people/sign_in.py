@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from server import passwords
-from server.access import known_devices, lockout, second_factor, sessions
+from server.access import known_devices, lockout, passkeys, second_factor, sessions
 from server.access.logins import WORKER_LOGIN
 from server.access.sessions import Lifetime, Session
 from server.context import Context, Service
@@ -17,7 +17,8 @@ from server.digits import is_whole
 from server.errors import Forbidden, Invalid, NotAuthenticated, NotFound, Unavailable
 from server.jobs.job_queue import JobQueue
 from server.jobs.scheduler import periodic
-from server.people import login_changes
+from server.people import login_changes, second_factor_policy
+from server.record_types.record_type import Record
 from server.record_types.shared.usage_buffer import usage_buffer
 from server.records import event_publishing
 from server.records.writing import RecordWriter
@@ -73,12 +74,12 @@ def by_password(ctx: Context, email: str, password: str, peer: Peer, is_remember
         keys = attempt_keys(ctx, "password", email, account.known_id, peer)
         is_last = store.write(lambda tx: lockout.count(tx, keys, ctx.now))
         if not passwords.verify(account.password_hash, password) or not account.worker_id:
-            _note_failure(ctx, account.known_id, peer, "password" if is_last else "")
+            note_failure(ctx, account.known_id, peer, "password" if is_last else "")
             raise NotAuthenticated(WRONG)
         renewed = passwords.hash(password) if passwords.needs_rehash(account.password_hash) else ""
     has_code = store.read(lambda tx: second_factor.is_on(tx, account.worker_id))
     if not has_code:
-        _ask(ctx, account.worker_id, peer)
+        ask_automations(ctx, account.worker_id, peer)
 
     def write(tx: Transaction) -> NewSession:
         lockout.forgive(tx, keys, ctx.now)
@@ -86,12 +87,10 @@ def by_password(ctx: Context, email: str, password: str, peer: Peer, is_remember
             row = tx.first(WORKER_LOGIN, worker_id=account.worker_id)
             if row is not None and row[WORKER_LOGIN.position["password_hash"]] == account.password_hash:
                 tx.put(WORKER_LOGIN, dict(zip(WORKER_LOGIN.names, row, strict=True)) | {"password_hash": renewed})
+        if not has_code:
+            return full_session(ctx, tx, account.worker_id, peer, is_remembered)
         span = lifetime(ctx.service, is_remembered)
-        session_id = sessions.create(tx, account.worker_id, ctx.now, span, peer.device, peer.client, has_code)
-        if has_code:
-            return NewSession(session_id, True)
-        _log(ctx, tx, "worker.logged_in", account.worker_id, peer)
-        return NewSession(session_id, False, _known(ctx, tx, account.worker_id, peer))
+        return NewSession(sessions.create(tx, account.worker_id, ctx.now, span, peer.device, peer.client, True), True)
 
     return store.write(write)
 
@@ -111,17 +110,24 @@ def by_code(ctx: Context, session: Session, code: str, peer: Peer) -> NewSession
     Raises NotAuthenticated for a wrong code, TooMany, Forbidden."""
     worker_id = session.actor.worker_id
     _require_code(ctx, worker_id, code, peer, attempt_keys(ctx, "code", str(worker_id), worker_id, peer))
-    _ask(ctx, worker_id, peer)
-    is_remembered = session.idle_seconds >= lifetime(ctx.service, True).idle
+    ask_automations(ctx, worker_id, peer)
+    return ctx.service.store.write(lambda tx: completed(ctx, tx, session, peer))
 
-    def write(tx: Transaction) -> NewSession:
-        sessions.end(tx, session.id, worker_id)
-        _log(ctx, tx, "worker.logged_in", worker_id, peer)
-        span = lifetime(ctx.service, is_remembered)
-        session_id = sessions.create(tx, worker_id, ctx.now, span, peer.device, peer.client)
-        return NewSession(session_id, False, _known(ctx, tx, worker_id, peer))
 
-    return ctx.service.store.write(write)
+def completed(ctx: Context, tx: Transaction, session: Session, peer: Peer) -> NewSession:
+    """Replaces a session that waits for the second factor by a full one, in the transaction of the caller."""
+    worker_id, is_remembered = session.actor.worker_id, session.idle_seconds >= lifetime(ctx.service, True).idle
+    sessions.end(tx, session.id, worker_id)
+    return full_session(ctx, tx, worker_id, peer, is_remembered)
+
+
+def full_session(ctx: Context, tx: Transaction, worker_id: int, peer: Peer, is_remembered: bool) -> NewSession:
+    """Starts the session of a worker who has proved who they are, in the transaction of the caller."""
+    _log(ctx, tx, "worker.logged_in", worker_id, peer)
+    span = lifetime(ctx.service, is_remembered)
+    session_id = sessions.create(tx, worker_id, ctx.now, span, peer.device, peer.client)
+    known = known_devices.keep(tx, worker_id, peer.known, ctx.now, peer.device, peer.client)
+    return NewSession(session_id, False, known)
 
 
 def step_up(ctx: Context, session: Session, entered: str, peer: Peer) -> str:
@@ -129,11 +135,11 @@ def step_up(ctx: Context, session: Session, entered: str, peer: Peer) -> str:
 
     Raises NotAuthenticated for a wrong one, TooMany."""
     worker_id = session.actor.worker_id
-    has_code = ctx.service.store.read(lambda tx: second_factor.is_on(tx, worker_id))
+    has_code = ctx.service.store.read(lambda tx: second_factor.has_app(tx, worker_id))
     code = "".join(entered.split())
     looks_like_code = is_whole(code) and len(code) == 6
     if has_code and looks_like_code:
-        _require_code(ctx, worker_id, entered, peer, _running("code", worker_id))
+        _require_code(ctx, worker_id, entered, peer, keys_in_session("code", worker_id))
     else:
         require_password(ctx, worker_id, entered)
     return ctx.service.store.write(lambda tx: sessions.renew(tx, session, ctx.now))
@@ -142,7 +148,7 @@ def step_up(ctx: Context, session: Session, entered: str, peer: Peer) -> str:
 def require_password(ctx: Context, worker_id: int, password: str) -> None:
     """Raises NotAuthenticated unless this is the password of the signed-in worker; TooMany after too many wrong
     ones."""
-    keys = _running("password", worker_id)
+    keys = keys_in_session("password", worker_id)
     store = ctx.service.store
     with passwords.place():
         store.write(lambda tx: lockout.count(tx, keys, ctx.now))
@@ -171,7 +177,7 @@ def sign_out(ctx: Context, session: Session, peer: Peer) -> None:
 def turn_on_code(ctx: Context, secret: str, code: str) -> list[str]:
     """Turns on the caller's second factor; returns the recovery codes. Raises Invalid for a wrong code, TooMany."""
     worker_id = ctx.actor.worker_id
-    keys = _running("code", worker_id)
+    keys = keys_in_session("code", worker_id)
     ctx.service.store.write(lambda tx: lockout.count(tx, keys, ctx.now))
 
     def write(tx: Transaction) -> list[str]:
@@ -179,20 +185,22 @@ def turn_on_code(ctx: Context, secret: str, code: str) -> list[str]:
         if codes is None:
             raise Invalid("Wrong code. Check the clock on your phone.", field="code")
         lockout.forgive(tx, keys, ctx.now)
-        _log_own(ctx, tx, worker_id, "worker.second_factor.on")
+        log_own(ctx, tx, worker_id, "worker.second_factor.on")
         return codes
 
     return ctx.service.store.write(write)
 
 
 def turn_off_code(ctx: Context) -> None:
-    """Turns off the caller's second factor."""
+    """Turns off the caller's authenticator app. Raises Conflict if it is their last second factor and one is
+    required."""
     worker_id = ctx.actor.worker_id
 
     def write(tx: Transaction) -> None:
-        if second_factor.is_on(tx, worker_id):
-            second_factor.turn_off(tx, worker_id)
-            _log_own(ctx, tx, worker_id, "worker.second_factor.off")
+        if second_factor.has_app(tx, worker_id):
+            second_factor.turn_off_app(tx, worker_id)
+            second_factor_policy.require_factor_left(ctx, tx, worker_id)
+            log_own(ctx, tx, worker_id, "worker.second_factor.off")
 
     ctx.service.store.write(write)
 
@@ -204,7 +212,7 @@ def renew_recovery_codes(ctx: Context) -> list[str]:
     def write(tx: Transaction) -> list[str]:
         if not second_factor.is_on(tx, worker_id):
             raise NotFound("Recovery codes need a second factor. Set one up first.")
-        _log_own(ctx, tx, worker_id, "worker.second_factor.codes")
+        log_own(ctx, tx, worker_id, "worker.second_factor.codes")
         return second_factor.new_recovery_codes(tx, worker_id)
 
     return ctx.service.store.write(write)
@@ -222,7 +230,7 @@ def end_sessions(ctx: Context, id: int = 0, but: int = 0, peer: Peer | None = No
         count = int(sessions.end(tx, id, worker_id)) if id else sessions.end_all(tx, worker_id, but=but)
         if count:
             devices = f"{count} device{'' if count == 1 else 's'}"
-            _log_own(ctx, tx, worker_id, "worker.sessions.ended", devices=devices)
+            log_own(ctx, tx, worker_id, "worker.sessions.ended", devices=devices)
         return count
 
     return ctx.service.store.write(write)
@@ -235,21 +243,17 @@ def forget_device(ctx: Context, device_id: int) -> None:
     def write(tx: Transaction) -> None:
         if not known_devices.forget(tx, worker_id, device_id):
             raise NotFound("This device no longer exists.")
-        _log_own(ctx, tx, worker_id, "worker.device.forgotten")
+        log_own(ctx, tx, worker_id, "worker.device.forgotten")
 
     ctx.service.store.write(write)
 
 
-def _known(ctx: Context, tx: Transaction, worker_id: int, peer: Peer) -> str:
-    return known_devices.keep(tx, worker_id, peer.known, ctx.now, peer.device, peer.client)
-
-
-def _running(kind: str, worker_id: int) -> tuple[str, ...]:
+def keys_in_session(kind: str, worker_id: int) -> tuple[str, ...]:
     """Returns the key of attempts within a session, which others cannot use up."""
     return (lockout.account(f"{kind} again", str(worker_id)),)
 
 
-def _log_own(ctx: Context, tx: Transaction, worker_id: int, point: str, **details: str) -> None:
+def log_own(ctx: Context, tx: Transaction, worker_id: int, point: str, **details: str) -> None:
     """Logs a change of the caller's own sign-in methods."""
     writing = RecordWriter(ctx, tx)
     writing.log(point, WORKER, worker_id, {"target": writing.label(WORKER, worker_id), **details})
@@ -276,13 +280,13 @@ def worker_with(ctx: Context, tx: Transaction, email: str) -> int:
 
 @periodic(N_("sessions that are over"), N_("Removes them."), deletes=True)
 def forget_over(service: Service, now: int) -> None:
-    """Removes expired sessions, counts of attempts, and known devices."""
+    """Removes expired sessions, counts of attempts, known devices and challenges."""
 
     def write(tx: Transaction) -> None:
         for each in stores:
             each.forget_over(tx, now)
 
-    stores = (sessions, lockout, known_devices)
+    stores = (sessions, lockout, known_devices, passkeys)
     if service.store.read(lambda tx: any(each.has_over(tx, now) for each in stores)):
         service.store.write(write)
 
@@ -293,9 +297,12 @@ def _account(ctx: Context, tx: Transaction, email: str) -> _Candidate:
     row = tx.get(workers.table, known_id) if known_id else None
     if row is None:
         return _Candidate(0, 0, "")
-    worker = workers.record(row)
-    may_sign_in = not worker["is_disabled"] and not worker["is_password_disabled"]
-    return _Candidate(known_id if may_sign_in else 0, known_id, _hash_of(tx, known_id))
+    return _Candidate(known_id if may_sign_in(workers.record(row)) else 0, known_id, _hash_of(tx, known_id))
+
+
+def may_sign_in(worker: Record) -> bool:
+    """Returns whether a worker may sign in by password or passkey."""
+    return not worker["is_disabled"] and not worker["is_password_disabled"]
 
 
 def _hash_of(tx: Transaction, worker_id: int) -> str:
@@ -315,16 +322,16 @@ def _require_code(ctx: Context, worker_id: int, code: str, peer: Peer, keys: tup
         return True
 
     if not store.write(write):
-        _note_failure(ctx, worker_id, peer, "code" if is_last else "")
+        note_failure(ctx, worker_id, peer, "code" if is_last else "")
         raise NotAuthenticated(WRONG_CODE)
 
 
-def _ask(ctx: Context, worker_id: int, peer: Peer) -> None:
+def ask_automations(ctx: Context, worker_id: int, peer: Peer) -> None:
     """Raises Forbidden if an automation refuses the sign-in."""
     for answer in event_publishing.automation_results(ctx, AUTHENTICATED, lambda: _values(worker_id, peer)):
         reason = answer.get("deny")
         if reason:
-            _note_failure(ctx, worker_id, peer)
+            note_failure(ctx, worker_id, peer)
             message = reason if isinstance(reason, str) else "ask an administrator"
             raise Forbidden(f"Signing in was refused: {message[:MAX_REASON_CHARS]}")
 
@@ -339,7 +346,7 @@ def _values(worker_id: int, peer: Peer) -> dict[str, Any]:
     }
 
 
-def _note_failure(ctx: Context, worker_id: int, peer: Peer, locks: str = "") -> None:
+def note_failure(ctx: Context, worker_id: int, peer: Peer, locks: str = "") -> None:
     """Records a failure without waiting for the write: the response time must not reveal whether the worker exists.
     locks: the kind of secret, password or code, whose attempts are used up now; "" if there are attempts left."""
     if not worker_id:

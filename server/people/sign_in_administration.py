@@ -5,7 +5,7 @@ Worker records are changed like all other records; this module changes the data 
 from collections.abc import Iterable
 from typing import Any
 
-from server.access import actor, known_devices, lockout, password_links, second_factor, sessions
+from server.access import actor, known_devices, lockout, passkeys, password_links, second_factor, sessions
 from server.access.actor import WORKER, Actor
 from server.access.logins import WORKER_LOGIN
 from server.context import Context
@@ -54,7 +54,7 @@ def signing_in(ctx: Context, ids: Iterable[int]) -> dict[int, SignInMethods]:
     id_list = "[" + ",".join(map(str, ids)) + "]"
 
     def read(tx: Transaction) -> dict[int, SignInMethods]:
-        with_code = _ids_in(tx, second_factor.SECOND_FACTOR, id_list)
+        with_code = _ids_in(tx, second_factor.SECOND_FACTOR, id_list) | _ids_in(tx, passkeys.PASSKEY, id_list)
         with_password = _ids_in(tx, WORKER_LOGIN, id_list)
         table: Any = workers.sql
         rows = tx.rows(
@@ -114,7 +114,7 @@ def end_sessions(ctx: Context, worker_id: int) -> int:
 
 
 def turn_off_second_factor(ctx: Context, worker_id: int) -> None:
-    """Removes the second factor of a worker who lost it. Raises AdminOnly."""
+    """Removes the authenticator app, passkeys and recovery codes of a worker who lost them. Raises AdminOnly."""
 
     def write(tx: Transaction) -> None:
         if second_factor.is_on(tx, worker_id):

@@ -22,7 +22,7 @@ from server.store.transaction import Transaction
 URI = "workspace_page"
 SHOWN, BASE = "/pages", "/workspaces"  # paths of pages as they are drawn, and as they are built
 TAB, WIDGET, LIST = "workspace_tab", "workspace_widget", "workspace_list"
-ALWAYS = "params_required_query"
+ALWAYS = ("params_required_query", "params_required")  # what no key returns
 MAX_OFFERED = 20  # in the rail
 MAX_TABS_READ = 500
 MAX_PLACE = 255  # of a widget
@@ -78,14 +78,14 @@ def named(ctx: Context, text: str, limit: int) -> list[WorkspacePageLink]:
 
 
 def lists(ctx: Context, q: str) -> list[Record]:
-    """Returns the worklists that a search finds, in order, as stored: with the search that always applies, which no key
-    returns."""
+    """Returns the worklists that a search finds, in order, as stored: with the search and the filters that always
+    apply, which no key returns."""
     found = records.search(ctx, LIST, SearchRequest(f"{q} sort:tab.pos", MAX_ON_TAB))["results"]
     table = ctx.service.registry.type(LIST)
     ids = [each["id"] for each in found]
     stored = ctx.service.store.read(lambda tx: [table.record(row) for row in tx.get_many(table.table, ids)])
-    queries = {each["id"]: each[ALWAYS] for each in stored}
-    return [each | {ALWAYS: queries[each["id"]]} for each in found if each["id"] in queries]
+    always = {each["id"]: {name: each[name] for name in ALWAYS} for each in stored}
+    return [each | always[each["id"]] for each in found if each["id"] in always]
 
 
 def own_tabs(ctx: Context) -> list[WorkspaceTabLink]:

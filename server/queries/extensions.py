@@ -7,7 +7,7 @@ from typing import Any
 
 from server.context import Context
 from server.dataclass import dataclass
-from server.mail.transports import TRANSPORTS
+from server.mail.transports import GRAPH, TRANSPORTS
 from server.queries import query_run
 from server.record_types.record_type import CORE
 from server.record_types.registry import field_kinds
@@ -49,7 +49,7 @@ def _fields(ctx: Context) -> Iterable[Extension]:
 
 
 def _transports(ctx: Context) -> Iterable[Extension]:
-    return [Extension(id, id.rpartition(".")[2].upper(), {}) for id in TRANSPORTS]
+    return [Extension(id, "Microsoft Graph" if id == GRAPH else id.rpartition(".")[2].upper(), {}) for id in TRANSPORTS]
 
 
 def _triggers(ctx: Context) -> Iterable[Extension]:

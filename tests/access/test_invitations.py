@@ -1,4 +1,4 @@
-"""Invitations without pages: who may be invited, what a link does at each moment, and what it leaves behind."""
+"""Invitations without pages: refused addresses, each moment of a link, and the created worker."""
 
 from collections.abc import Iterator
 from typing import Any

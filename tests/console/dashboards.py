@@ -50,6 +50,42 @@ manual/other:
   data:
     a: 1
 """
+NOTHING = "type:worklist.subtotals of:ticket query:(id:0)"
+BY_DAY = "type:worklist.series series.new:(of:ticket label:New x:created@day)"
+PLACES = 'type:sample.geo.points series.a:(Bern:(coordinates:"46.9, 7.4") Lima:(coordinates:"-12, -77"))'
+WORLD = "map:\n  resource:\n    uri: svc:resource:map.world\n"
+SHEET = """columns:
+  card/_label:
+    label: Worker
+  text/hello:
+    params:
+      value_template@raw: Hello {{first_name}}
+  toolbar/more:
+"""
+INTERACTIONS = """interaction/return:
+  label: Return goods
+  uri: svc:automation:shop.return
+"""
+FILTERS = """date_range/input_days:
+  label: Days
+  default: -7 days to now
+picklist/input_by:
+  label: By
+  default: day
+  params:
+    options@csv: day, month
+picklist/input_states:
+  label: States
+  params:
+    multiple@bool: yes
+    options@csv: open, waiting
+chooser/input_groups:
+  label: Groups
+  params:
+    context: group
+text/input_word:
+  label: Word
+"""
 EVERY_KIND = (
     widget("Open now", "counter", 1, data_query=f"type:worklist.metrics values.n:(of:ticket {OPEN}) format:table"),
     widget(
@@ -99,10 +135,58 @@ EVERY_KIND = (
     widget("Rules", "markdown", 2, content="# How we work\n\nRead **this** first."),
     widget("Look", "custom_html", 2, content="<p>Hello <b>{{current_worker_first_name}}</b></p>"),
     widget("KATA", "chart.kata", 2, datasets_kata=KATA, chart_kata="data:\n  type: line\n"),
-    widget("Shift", "calendar", 2, calendar_id=1),
+    widget("Stacked", "chart.timeseries", 2, data_query=BY_DAY, chart_as="bar_stacked"),
+    widget("Area", "chart.timeseries", 2, data_query=BY_DAY, chart_as="area"),
+    widget("Pie", "chart.pie", 2, data_query="type:worklist.subtotals of:ticket by:[group] format:pie", chart_as="pie"),
+    widget(
+        "Bars", "chart.pie", 2, data_query="type:worklist.subtotals of:ticket by:[group] format:pie", chart_as="bars"
+    ),
     widget("Broken", "chart.pie", 2, data_query="type:worklist.subtotals of:ticket by:[nothing] format:pie"),
     widget("Empty", "chart.pie", 2),
+    widget("Nothing", "chart.categories", 2, data_query=f"{NOTHING} by:[org~10] format:categories"),
 )
+OTHER_KINDS = (
+    widget(
+        "Typed",
+        "gauge",
+        1,
+        datasource="core.workspace.widget.datasource.manual",
+        metric_value="42.5",
+        metric_suffix="%",
+    ),
+    widget("Due", "calendar", 4, context="task", query_required="title:pallets OR title:none", date_field="due"),
+    widget("Berlin", "clock", 1, timezone="Europe/Berlin", format="1"),
+    widget("Release", "countdown", 1, target_timestamp="4102444800"),
+    widget("Map", "map.geopoints", 2, data_query=PLACES),
+    widget("World", "map.geopoints", 2, map_kata=WORLD),
+    widget(
+        "Sheet",
+        "sheet",
+        2,
+        data_query="type:worklist.records of:worker query:(email:nora@desk.example)",
+        sheet_kata=SHEET,
+    ),
+    widget("Me", "record.fields", 2, context="worker", context_id="{{current_worker_id}}", properties=[["title"]]),
+    widget("Forms", "form_interaction", 2, interactions_kata=INTERACTIONS),
+    widget("Old", "chart", 2, datasource="core.workspace.widget.datasource.worklist.series"),
+    widget("Unknown", "seating", 2),
+)
+HUGE = 'type:worklist.subtotals of:worker metric:"(x*0+10)**308"'
+HOSTILE_MAP = f"""map:
+  points:
+    data:
+      point/a:
+        latitude: 1
+        longitude: 1
+        properties:
+          name: {HOSTILE}
+"""
+HOSTILE_SHEET = f"""columns:
+  text/a:
+    label: {HOSTILE}
+    params:
+      value_template@raw: {HOSTILE}{{{{ id }}}}
+"""
 HOSTILE_WIDGETS = (
     widget(HOSTILE, "counter", data_query="type:worklist.metrics values.n:(of:ticket)"),
     widget(HOSTILE, "markdown", content=f"{HOSTILE}\n\n[x](javascript:alert(3)) ![i](https://evil.example/a.png)"),
@@ -120,4 +204,22 @@ HOSTILE_WIDGETS = (
     widget(HOSTILE, "chart.kata", datasets_kata="\t:"),
     widget(HOSTILE, "worklist", context=HOSTILE, query=HOSTILE, columns=[HOSTILE, {"a": 1}], render_limit="²"),
     widget(HOSTILE, "counter", data_query="type:automation.invoke name:shop.echo"),
+    widget(HOSTILE, "counter", data_query="{{ '{{' }} {% for i in range(1, 100000) %}{{ i }}{% endfor %}"),
+    widget(HOSTILE, "chart.pie", data_query="{% broken"),
+    widget(HOSTILE, "chart.timeseries", data_query=f"{HUGE} by:[updated@day] format:timeseries"),
+    widget(HOSTILE, "chart.pie", data_query=f"{HUGE} by:[id] format:pie"),
+    widget(HOSTILE, "sheet", data_query=f"{HUGE} by:[id] format:dictionaries", sheet_kata="columns:\n  text/count:\n"),
+    widget(HOSTILE, "calendar", calendar_id=HOSTILE, context=HOSTILE, date_field=HOSTILE),
+    widget(HOSTILE, "clock", timezone=HOSTILE),
+    widget(HOSTILE, "countdown", target_timestamp=HOSTILE),
+    widget(HOSTILE, "map.geopoints", map_kata=HOSTILE_MAP),
+    widget(
+        HOSTILE,
+        "map.geopoints",
+        map_kata="map:\n  points:\n    data:\n      point/a:\n        latitude: nan\n        longitude: inf\n",
+    ),
+    widget(HOSTILE, "sheet", data_query="type:worklist.records of:worker", sheet_kata=HOSTILE_SHEET),
+    widget(HOSTILE, "record.fields", context=HOSTILE, context_id=HOSTILE, properties={"a": {"b": [HOSTILE]}}),
+    widget(HOSTILE, "form_interaction", interactions_kata=f"interaction/a:\n  label: {HOSTILE}\n  uri: {HOSTILE}\n"),
+    widget(HOSTILE, "gauge", datasource="x.widget.datasource.manual", metric_value="1e999", metric_prefix=HOSTILE),
 )

@@ -57,9 +57,14 @@ EXCEPTIONS = {
         "/automations/events/{id}", "/automations/events/{id}/move", "/automations/events/{id}/add",
         "/automations/events/{id}/remove", "/automations/recipes/{name}",
         "/tickets/{mask}/customer", "/tickets/{mask}/customer/new", "/tickets/{mask}/customer/note",
+        "/tickets/{mask}/customer/tags", "/records/{type}/{id}/tags",
     ),
     "signing in and out have entries of their own, which are no administrative acts": (
-        "/login", "/login/code", "/sign-out", "/confirm",
+        "/login", "/login/code", "/sign-out", "/confirm", "/login/passkey", "/login/code/passkey", "/confirm/passkey",
+    ),
+    "it only asks the browser for a passkey": (
+        "/login/passkey/options", "/login/code/passkey/options", "/confirm/passkey/options",
+        "/account/passkeys/new/options",
     ),
     "it asks for a mail to oneself; the password that is set by it is told": ("/forgotten",),
     "it sends a mail once more that is about what was told already": (
@@ -257,8 +262,8 @@ ACTS = [
     act("/admin/backups/{name}/verify", "backup.verified"),
 ]  # fmt: skip
 # Tested where more than an administrator's form is needed: the tests below, test_backups.py,
-# access/test_invitations.py, access/test_login_address.py, test_first_start.py, records/test_dkim.py,
-# imports/test_importing.py.
+# access/test_invitations.py, access/test_login_address.py, access/test_passkeys.py,
+# access/test_second_factor_policy.py, test_first_start.py, records/test_dkim.py, imports/test_importing.py.
 ELSEWHERE = (
     "/confirm-address/{code}",
     "/join/{code}",
@@ -268,6 +273,10 @@ ELSEWHERE = (
     "/oauth/device",
     "/account/second-factor/codes",
     "/account/second-factor/off",
+    "/account/passkeys/new",
+    "/account/passkeys/{id}",
+    "/account/passkeys/{id}/remove",
+    "/admin/people/second-factor",
     "/records/{type}/import/{code}",
     "/admin/backups/send",
     "/admin/backups/set-up",

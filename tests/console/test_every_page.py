@@ -30,6 +30,7 @@ MAX_PAGE_BYTES = 112_000
 # Pages that have no equivalent in the API, are about the API itself, or lead to another page.
 WITHOUT_REQUESTS = (
     "/-/", "/login", "/confirm", "/forgotten", "/account/second-factor", "/account/apps", "/account/address",
+    "/account/passkeys", "/admin/people/second-factor",
     "/admin/backups", "/oauth/", "/api", "/help", "/admin/jobs", "/jump", "/admin/mail/listener",
     "/admin/packages/done", "/admin/packages/imported", "/setup", "/admin/system/checkup", "/admin/system/log",
     "/admin/system/settings", "/settings", "/admin/tokens/revoke", "/admin/mail/failed/", "/workspaces/add",

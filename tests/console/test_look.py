@@ -27,7 +27,8 @@ pytestmark = pytest.mark.sqlite("the same with any store")
 STATIC = Path(console.__file__).parent / "static"
 MAX_SCRIPT, MAX_STYLE = 48 * 1024, 32 * 1024  # bytes per page, before compression
 MAX_TICKET_SCRIPT = 60 * 1024  # a ticket has the editor of a reply
-MAX_MORE_STYLE = {"/": 4096, "/tickets/": 14 * 1024}  # charts; the conversation and the panel of a ticket
+# Charts; the conversation and the panel of a ticket; charts, boards, maps and calendars.
+MAX_MORE_STYLE = {"/": 4096, "/tickets/": 14 * 1024, "/pages/": 6 * 1024}
 PAGES = (
     "/inbox",
     "/compose",
@@ -43,6 +44,7 @@ PAGES = (
     "/admin/system/settings",
     "/help/search",
     "/account",
+    "/pages/{page}",
 )
 
 
@@ -77,10 +79,16 @@ def test_a_page_weighs_little(signed_in: Visitor, nora: Api, path: str) -> None:
         path = path.replace(
             "{ticket}", nora.create("ticket", subject="Weighed", group_id=nora.ids["support"]).ok()["mask"]
         )
+    if "{page}" in path:
+        owner = {"owner__context": "app", "owner_id": 0}
+        kind = "core.workspace.page.workspace"
+        found = nora.create("workspace_page", name="Weighed", extension_id=kind, **owner).ok()["id"]
+        path = path.replace("{page}", str(found))
     answer = signed_in.get(path.format(**nora.ids))
     scripts, styles = _weight(answer.text)
     most = MAX_TICKET_SCRIPT if path.startswith("/tickets/") else MAX_SCRIPT
-    most_style = MAX_STYLE + MAX_MORE_STYLE.get("/tickets/" if path.startswith("/tickets/") else path, 0)
+    folder = next((each for each in ("/tickets/", "/pages/") if path.startswith(each)), path)
+    most_style = MAX_STYLE + MAX_MORE_STYLE.get(folder, 0)
     assert answer.status_code == 200 and 0 < scripts <= most and 0 < styles <= most_style
 
 

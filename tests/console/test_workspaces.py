@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from tests.console import dashboards
 from tests.console.browser import NARROW, PHONE, Browser, is_sideways, violations
 from tests.console.conftest import HOSTILE
-from tests.console.dashboards import EVERY_KIND, HOSTILE_WIDGETS, widget
+from tests.console.dashboards import EVERY_KIND, HOSTILE_WIDGETS, OTHER_KINDS, widget
 from tests.console.visitor import Visitor
 from tests.service import Api, Server
 
@@ -28,6 +28,18 @@ LISTS = (
             "sort_asc": 1,
         },
     },
+    {
+        "title": "Old names",
+        "model": {
+            "context": "svc.contexts.task",
+            "columns": ["t_title", "t_updated_date", "t_nothing"],
+            "params_required_query": "title:pallets owner.id:![{{current_worker_id}}]",
+            "params": {"*_status": {"field": "*_status"}},
+            "sort_by": ["t_updated_date", "t_nothing"],
+            "sort_asc": [0, 1],
+            "subtotals": "t_status",
+        },
+    },
     {"title": "Bad list", "model": {"context": "task", "params_required_query": "nothing:1"}},
 )
 
@@ -41,11 +53,18 @@ def bring(api: Api, *pages: Tree) -> list[int]:
 
 @pytest.fixture(scope="module")
 def everything(nora: Api) -> int:
-    """A page with every kind of widget, and lists."""
+    """A page with every kind of chart, and lists."""
     for number in range(3):
         nora.create("ticket", subject=f"Drawn {number}", group_id=nora.ids["support"]).ok()
     nora.create("task", title="Count pallets").ok()
     [id] = bring(nora, dashboards.page("Everything", *EVERY_KIND, worklists=LISTS))
+    return id
+
+
+@pytest.fixture(scope="module")
+def others(nora: Api, everything: int) -> int:
+    """A page with widgets that are not charts, for the same records."""
+    [id] = bring(nora, dashboards.page("Others", *OTHER_KINDS))
     return id
 
 
@@ -67,9 +86,145 @@ def test_the_widgets_of_a_package_are_drawn(signed_in: Visitor, everything: int)
     assert "/search/ticket?q=" in section(page, "Rows") and "Open" in section(page, "Tree")
     assert "Count pallets" in section(page, "Tasks") and "/search/task?q=" in section(page, "Tasks")
     assert "Drawn 2" in section(page, "Tickets")
-    assert "core.workspace.widget.calendar are not drawn here" in section(page, "Shift")
     assert "cannot be counted by" in section(page, "Broken") and "Change the widget" in section(page, "Broken")
-    assert "has no data query" in section(page, "Empty")
+    assert "has no data query" in section(page, "Empty") and "Nothing was found." in section(page, "Nothing")
+
+
+def test_charts_are_drawn_as_their_widgets_say(signed_in: Visitor, everything: int) -> None:
+    page = signed_in.get(f"/pages/{everything}").text
+    marks = {
+        "New by day": 'class="line k1"',
+        "Area": 'class="area k0"',
+        "Stacked": '<rect class="k0"',
+        "Statuses": '<rect class="k0"',
+        "Groups": 'class="total"',
+        "Pie": 'text-anchor="',
+        "Bars": 'class="tally"',
+    }
+    for title, mark in marks.items():
+        found = re.search(rf">{title}</h3>(.*?)</figure>", page, re.DOTALL)
+        assert found and mark in found[1] and found[1].count("<svg") > 0, title
+    assert 'class="total"' not in section(page, "Pie") and "<rect" not in section(page, "Area")
+
+
+def test_what_is_not_a_chart_is_drawn_too(signed_in: Visitor, others: int) -> None:
+    page = signed_in.get(f"/pages/{others}").text
+    assert re.search(r'Typed</span><span class="count">42.5 %<', page)
+    assert 'data-clock="Europe/Berlin"' in section(page, "Berlin") and "Release</span><span" in page
+    places = section(page, "Map")
+    assert ">Bern</text>" in places and re.search(r">\d+° N</text>", places) and "46.9000" in places
+    assert "are not drawn: map.world" in section(page, "World")
+    assert re.search(r'href="/records/worker/\d+">Nora Berg</a>', section(page, "Sheet"))
+    assert "Hello Nora" in section(page, "Sheet") and "More" not in section(page, "Sheet")
+    assert "Nora Berg</a>" in section(page, "Me") and "<dt>Title</dt>" in section(page, "Me")
+    assert "Return goods" in section(page, "Forms") and "shop.return" in section(page, "Forms")
+    assert "cannot be read; write a data query" in section(page, "Old")
+    assert "core.workspace.widget.seating are not drawn here" in section(page, "Unknown")
+    for title in ("Forms", "Old", "Unknown"):
+        assert re.search(r'href="/workspaces/widgets/\d+">Settings of the widget', section(page, title)), title
+
+
+def test_a_clock_goes_on(page: Page, nora: Api) -> None:
+    [id] = bring(nora, dashboards.page("Clocks", widget("Here", "clock", timezone="Asia/Tokyo", format="1")))
+    page.clock.install()
+    page.goto(f"/pages/{id}")
+    time = page.locator("[data-clock]")
+    before = time.inner_text()
+    page.clock.fast_forward("01:00")
+    expect(time).not_to_have_text(before)
+    expect(time).to_have_text(re.compile(r"^\d\d:\d\d$"))
+
+
+def test_a_calendar_shows_a_month_and_leads_to_others(signed_in: Visitor, nora: Api) -> None:
+    calendar = nora.create("calendar", name="Shifts", owner__context="app", owner_id=0, timezone="Asia/Tokyo").ok()[
+        "id"
+    ]
+    for hour in range(7):
+        begins = f"2031-05-07 {hour + 9:02}:00 Asia/Tokyo"
+        nora.create(
+            "calendar_event", name=f"Shift {hour}", calendar_id=calendar, date_start=begins, date_end=begins
+        ).ok()
+    nora.create("task", title="Pay in May", due="2031-05-31 23:30 UTC").ok()
+    due = {"context": "task", "query_required": "title:pay OR title:nothing", "date_field": "due"}
+    [id] = bring(
+        nora,
+        dashboards.page(
+            "Months",
+            widget("Events", "calendar", calendar_id=str(calendar)),
+            widget("Dues", "calendar", **due),
+            widget("Wrong", "calendar", context="task", date_field="title"),
+        ),
+    )
+    widgets = {
+        each["label"]: each["id"] for each in nora.search("workspace_widget", f"tab:(page.id:{id})").ok()["results"]
+    }
+    events, dues = f"month{widgets['Events']}=2031-05", f"month{widgets['Dues']}=2031-05"
+    page = signed_in.get(f"/pages/{id}?{events}&{dues}").text
+    shifts = section(page, "Events")
+    assert "May 2031" in shifts and "Asia/Tokyo" in shifts and "This month" in shifts
+    assert shifts.count('class="entry') == 7 and ">3 more</summary>" in shifts and ">9:00 AM</span>" in shifts
+    assert re.search(r'href="/records/calendar_event/\d+">Shift 6</a>', shifts)
+    assert f'href="?{dues}&amp;month{widgets["Events"]}=2031-06#widget{widgets["Events"]}"' in shifts
+    last = re.search(r'<li class="busy">(.*?)</ul>', section(page, "Dues"), re.DOTALL)
+    assert last and "Sat May 31" in last[1] and "Pay in May" in last[1]
+    assert "is not a date" in section(page, "Wrong")
+    assert "Shift 0" in signed_in.get(f"/pages/widgets/{widgets['Events']}?{events}").text
+    assert "Shift 0" not in signed_in.get(f"/pages/{id}?month{widgets['Events']}=2031-13").text
+
+
+def test_the_filters_of_a_tab_are_in_the_queries_of_its_widgets(signed_in: Visitor, nora: Api) -> None:
+    group = nora.create("group", name="Filtered").ok()["id"]
+    for status in ("open", "waiting", "closed"):
+        nora.create("ticket", subject=f"Filtered {status}", group_id=group, status=status).ok()
+    query = (
+        "{# all of a group #}type:worklist.metrics values.n:(of:ticket label:{{input_by|upper}} query:("
+        '{% if input_groups %}group.id:[{{input_groups}}]{% endif %} created:"{{input_days}}"'
+        '{% if input_states %} status:[{{input_states|join(",")}}]{% endif %}))'
+    )
+    page = dashboards.page(
+        "Filtered",
+        widget("Count", "counter", data_query=query),
+        widget(
+            "Listed", "worklist", context="ticket", query_required="group.id:[{{input_groups}}]", query="{{input_word}}"
+        ),
+        widget("Said", "markdown", content="Of {{input_days__from}}, {{input_word}}"),
+    )
+    page["tabs"][0]["params"]["prompts_kata"] = dashboards.FILTERS
+    [id] = bring(nora, page)
+
+    def count(html: str) -> str:
+        found = re.search(r'Count</span><span class="count">(\d+)<', html)
+        assert found, html
+        return found[1]
+
+    shown = signed_in.get(f"/pages/{id}").text
+    assert int(count(shown)) >= 3 and '<option value="day" selected>' in shown
+    assert 'value="-7 days to now"' in shown and ">30 days</a>" in shown and "Reset" not in shown
+    only = f"f-input_groups[]={group}&f-input_word=waiting"
+    some = signed_in.get(f"/pages/{id}?{only}").text
+    assert count(some) == "3" and "Reset" in some and re.search(rf'value="{group}"\s+checked', some)
+    assert "Filtered waiting" in section(some, "Listed") and "Filtered open" not in section(some, "Listed")
+    states = "f-=1&f-input_days=-7 days to now&f-input_states[]=open&f-input_states[]=waiting&f-input_states[]=nothing"
+    assert count(signed_in.get(f"/pages/{id}?{only}&{states}").text) == "2"
+    text = re.search(r'src="(/pages/texts/[^"]+)"', signed_in.get(f"/pages/{id}?f-input_word=<b>x</b>").text)
+    assert text and "Of -7 days" in signed_in.get(text[1].replace("&amp;", "&")).text
+    hostile = signed_in.get(
+        f"/pages/{id}?f-input_word={HOSTILE}&f-input_days[a]=1&f-input_by={HOSTILE}&f-input_groups[]=x"
+    )
+    assert hostile.status_code == 200 and "<img src=x" not in hostile.text
+
+
+def test_filters_are_built_with_their_tab(signed_in: Visitor, nora: Api) -> None:
+    page_id, tab_id = tab_of(signed_in, "Own filters")
+    here = f"/workspaces/tabs/{tab_id}"
+    fields = {"name": "Overview", "layout": ""}
+    for wrong in ("nothing/x:\n", "\t:", "text/a:\n  label@odd: x\n"):
+        answer = signed_in.send(here, fields | {"prompts_kata": wrong}, page=here)
+        assert answer.status_code == 422 and 'id="prompts_kata-error"' in answer.text, wrong
+    assert signed_in.send(here, fields | {"prompts_kata": dashboards.FILTERS}, page=here).status_code == 303
+    assert 'name="f-input_groups[]"' in signed_in.get(f"/pages/{page_id}").text
+    nora.update("workspace_tab", int(tab_id), params={"prompts_kata": "\t:"}).ok()
+    assert "The filters of this tab cannot be shown" in signed_in.get(f"/pages/{page_id}").text
 
 
 def test_texts_are_shown_in_a_frame(signed_in: Visitor, everything: int) -> None:
@@ -86,6 +241,10 @@ def test_the_lists_of_a_tab_are_drawn_with_their_search(signed_in: Visitor, ever
     page = signed_in.get(tab[1]).text
     assert "Count pallets" in section(page, "Open tasks")
     assert "/search/task?q=sort%3Adue+status%3Aopen" in section(page, "Open tasks")
+    old = section(page, "Old names")
+    assert "Count pallets" in old and "/search/task?q=sort%3A-updated+title" in old and ">Updated</th>" in old
+    assert "cannot be sorted by t_nothing" in old and "filters of a former version" in old
+    assert re.search(r'<ul class="presets">\s*<li><a dir="auto" href="/search/task\?q=[^"]+">Open</a>', old)
     assert "is not a filter" in section(page, "Bad list") and "Change the widget" in section(page, "Bad list")
 
 
@@ -147,6 +306,7 @@ def test_hostile_widgets_are_text(signed_in: Visitor, nora: Api, server: Server,
     [id] = bring(nora, dashboards.page(HOSTILE, *HOSTILE_WIDGETS))
     page = signed_in.get(f"/pages/{id}").text
     assert "<script>alert" not in page and "<img src=x" not in page and "automation.invoke are not run" in page
+    assert page.count("numbers that are too large") == 3
     for frame in re.findall(r'src="(/pages/texts/\d+)"', page):
         answer = signed_in.get(frame)
         assert "sandbox" in answer.headers["Content-Security-Policy"]
@@ -159,7 +319,8 @@ def test_hostile_widgets_are_text(signed_in: Visitor, nora: Api, server: Server,
 def test_a_widget_that_takes_long_is_asked_for_by_itself(page: Page, signed_in: Visitor, everything: int) -> None:
     drawn = signed_in.get(f"/pages/{everything}").text
     groups = re.search(
-        r'<div class="widget w2" id="(widget\d+)"><figure class="card chart"><figcaption><h3>Groups', drawn
+        r'<div class="widget w2" id="(widget\d+)"><figure class="card chart pie"><figcaption><h3 dir="auto">Groups',
+        drawn,
     )
     assert groups
     late = drawn.replace(groups[0], groups[0].replace(">", f' data-ask="/pages/widgets/{groups[1][6:]}">', 1))
@@ -171,14 +332,16 @@ def test_a_widget_that_takes_long_is_asked_for_by_itself(page: Page, signed_in: 
 
 
 def test_a_page_fits_a_phone_and_has_no_problems(
-    chromium: Browser, server: Server, signed_in: Visitor, everything: int
+    chromium: Browser, server: Server, signed_in: Visitor, everything: int, others: int
 ) -> None:
     with chromium.page(server.url, PHONE, cookies=signed_in.cookies) as opened:
-        opened.goto(f"/pages/{everything}")
-        assert violations(opened) == []
-        assert not is_sideways(opened)
-        opened.set_viewport_size({"width": NARROW[0], "height": NARROW[1]})
-        assert not is_sideways(opened)
+        for id in (everything, others):
+            opened.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
+            opened.goto(f"/pages/{id}")
+            assert violations(opened) == []
+            assert not is_sideways(opened)
+            opened.set_viewport_size({"width": NARROW[0], "height": NARROW[1]})
+            assert not is_sideways(opened)
 
 
 # -- building --------------------------------------------------------------------------------------------------------
@@ -206,6 +369,21 @@ def test_a_team_builds_a_page(signed_in: Visitor, nora: Api) -> None:
     assert f'href="/pages/{page_id}"' in signed_in.get("/").text
     add = f"/workspaces/add?tab={tab_id}"
     kinds = signed_in.get(add).text
+    own = {
+        "clock": {"timezone": "Asia/Tokyo"},
+        "countdown": {"target": "2040-01-01"},
+        "calendar": {"of": "task", "query": "status:open", "date": "due"},
+        "record.fields": {"of": "worker", "record": "{{current_worker_id}}", "columns": "title, updated"},
+    }
+    for kind, values in own.items():
+        form = f"{add}&kind={kind}"
+        values |= {"tab": tab_id, "kind": kind, "label": f"My {kind}", "width": "1"}
+        assert signed_in.send("/workspaces/add", values, page=form).status_code == 303, kind
+        first = next(name for name in values if name not in ("of", "query"))
+        [made] = nora.search("workspace_widget", f"tab.id:{tab_id} type:core.workspace.widget.{kind}").ok()["results"]
+        edit = f"/workspaces/widgets/{made['id']}"
+        assert f'value="{values[first]}"' in signed_in.get(edit).text, kind
+        signed_in.send(f"{edit}/delete", {"_sure": "1"}, page=edit)
     for kind in ("counter", "chart.timeseries", "chart.categories", "chart.pie", "chart.scatterplot", "chart.table"):
         assert f"kind={kind}" in kinds
         form = signed_in.get(f"{add}&kind={kind}").text
@@ -248,8 +426,12 @@ def test_a_mistake_in_a_data_query_is_said_at_its_field(signed_in: Visitor) -> N
         ("chart.pie", "data_query", "type:worklist.subtotals of:ticket by:[nothing]"),
         ("counter", "data_query", "type:automation.invoke name:shop.echo"),
         ("worklist", "query", "nothing:1"),
+        ("clock", "timezone", "Mars/Base"),
+        ("countdown", "target", "whenever"),
+        ("calendar", "date", "title"),
+        ("record.fields", "record", "x"),
     ):
-        fields = {"tab": tab_id, "kind": kind, "label": "Wrong", "of": "ticket", "rows": "5", field: value}
+        fields = {"tab": tab_id, "kind": kind, "label": "Wrong", "of": "task", "rows": "5", field: value}
         answer = signed_in.send("/workspaces/add", fields, page=f"{add}&kind={kind}")
         assert answer.status_code == 422 and f'id="{field}-error"' in answer.text, kind
         assert 'value="Wrong"' in answer.text
@@ -310,14 +492,14 @@ def test_datasets_in_kata_are_edited(signed_in: Visitor, nora: Api, everything: 
     [found] = nora.search("workspace_widget", 'name:"KATA"').ok()["results"]
     edit = f"/workspaces/widgets/{found['id']}"
     assert "dataQuery/opened:" in signed_in.get(edit).text
-    fields = {"label": "KATA", "width": "2", "datasets_kata": "dataQuery/x:\n  query: type:nothing\n"}
+    fields = {"label": "KATA", "width": "2", "kata": "dataQuery/x:\n  query: type:nothing\n"}
     wrong = signed_in.send(edit, fields)
-    assert wrong.status_code == 422 and 'id="datasets_kata-error"' in wrong.text
-    right = fields | {"datasets_kata": dashboards.KATA.replace("opened", "made")}
+    assert wrong.status_code == 422 and 'id="kata-error"' in wrong.text
+    right = fields | {"kata": dashboards.KATA.replace("opened", "made")}
     assert signed_in.send(edit, right).status_code == 303
     params = nora.record("workspace_widget", found["id"]).ok()["params"]
     assert "dataQuery/made:" in params["datasets_kata"] and params["chart_kata"].startswith("data:")
-    signed_in.send(edit, fields | {"datasets_kata": dashboards.KATA})
+    signed_in.send(edit, fields | {"kata": dashboards.KATA})
 
 
 def test_only_those_who_may_change_a_page_build_on_it(nora: Api) -> None:

@@ -24,7 +24,10 @@ def test_a_map_has_a_feature_for_each_record_with_a_location(depot: Depot) -> No
             },
         ],
     }  # fmt: skip
+    series = answer["_"].pop("series")
     assert answer["_"] == {"type": "worklist.geo.points", "format": "geojson"}
+    assert series["points"]["context"].endswith(".org") and series["points"]["label"] == "Shops"
+    assert len(series["points"]["ids"]) == len(answer["data"]["features"])
 
 
 def test_a_topology_has_an_object_for_each_series(depot: Depot) -> None:

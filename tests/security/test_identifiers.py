@@ -15,6 +15,7 @@ import pytest
 from console.http import routes as pages
 from server import app
 from server.access.known_devices import KNOWN_DEVICE
+from server.access.passkeys import PASSKEY
 from server.access.sessions import SESSION
 from server.access.tokens import TOKEN
 from server.fields.link import Id
@@ -48,7 +49,7 @@ REFUSED = (403, 404, 405)
 # Pages that end sessions and the like, and the rows of these.
 ROWS_OF = {
     "/account/sessions/{id}/end": SESSION, "/account/devices/{id}/forget": KNOWN_DEVICE,
-    "/account/tokens/{id}/revoke": TOKEN,
+    "/account/tokens/{id}/revoke": TOKEN, "/account/passkeys/{id}/remove": PASSKEY, "/account/passkeys/{id}": PASSKEY,
 }  # fmt: skip
 _ARGUMENT = re.compile(r"\(\?P<(\w+)>[^)]*\)")
 # Requests that would end the session of the test, or change olga herself.

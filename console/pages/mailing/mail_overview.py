@@ -16,8 +16,8 @@ from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import lookup
 from server.errors import HelpdeskError, Invalid, Unavailable
-from server.mail.inboxes import PROTOCOLS
-from server.mail.transports import NULL, SMTP, smtp, transport
+from server.mail import inboxes
+from server.mail.transports import GRAPH, NULL, SMTP, smtp, transport
 from server.mailroom import flood, mail_dns, mail_listening, mail_setup
 from server.mailroom.mail_setup import MailboxStatus, TestFailed
 from server.mailroom.mailboxes import failed_mails
@@ -31,46 +31,58 @@ BASE = "/admin/mail"
 OUTBOX, TRANSPORTS, MAILBOXES = f"{BASE}/outbox", f"{BASE}/transports", f"{BASE}/mailboxes"
 FAILED, LISTENER, PARSER = f"{BASE}/failed", f"{BASE}/listener", "/rest/parser/parse.json"
 TRANSPORT, MAILBOX = "mail_transport", "mailbox"
-KINDS = [(SMTP, N_("SMTP server")), (NULL, N_("Nowhere: accepts all email and sends none"))]
+KINDS = [
+    (SMTP, N_("SMTP server")),
+    (GRAPH, "Microsoft Graph"),
+    (NULL, N_("Nowhere: accepts all email and sends none")),
+]
 ENCRYPTIONS = [("starttls", N_("STARTTLS, port 587")), ("tls", N_("TLS, port 465")), ("none", N_("None, port 25"))]
 KEPT_PASSWORD = N_("Blank: keeps the stored password, as long as host, port and user name stay the same.")
 NEW_PASSWORD = N_("Never shown again.")
+NOT_GRAPH = {"data-not-graph": True}  # a field that Microsoft Graph does not need; the style sheet hides it
 PLAIN = {"autocomplete": "off", "autocapitalize": "off"}  # what no browser shall know better
+PROTOCOLS = [
+    *((name, name.upper().replace("-", " with ")) for name in inboxes.SERVER_PROTOCOLS),
+    (inboxes.GRAPH, "Microsoft Graph"),
+]
 TRANSPORT_FORM = RecordForm(TRANSPORT, (
     Control("name", N_("Name"), hint=N_("A name for people to recognize, such as your provider's.")),
     Control("extension_id", N_("Kind"), "", options=KINDS),
-    Control("host", N_("Host"), N_("Such as smtp.example."), attributes={**PLAIN, "maxlength": 255}, is_own=True,
-            heading=N_("Server")),
-    Control("encryption", N_("Encryption"), kind="choice", options=ENCRYPTIONS, is_own=True),
+    Control("host", N_("Host"), N_("Such as smtp.example. Microsoft Graph: blank, or the host of a national cloud."),
+            attributes={**PLAIN, "maxlength": 255}, is_own=True, heading=N_("Server")),
+    Control("encryption", N_("Encryption"), kind="choice", options=ENCRYPTIONS, is_own=True, attributes=NOT_GRAPH),
     Control("port", N_("Port"), N_("Blank: the usual port of the encryption."), is_own=True,
-            attributes={"inputmode": "numeric", "maxlength": 5}),
-    Control("username", N_("User name"), N_("Blank: the server requires no sign-in."), is_own=True,
+            attributes={"inputmode": "numeric", "maxlength": 5, **NOT_GRAPH}),
+    Control("username", N_("User name"),
+            N_("Blank: the server requires no sign-in. Microsoft Graph: the address of the mailbox."), is_own=True,
             attributes={**PLAIN, "maxlength": 255}),
-    Control("password", N_("Password"), NEW_PASSWORD, kind="password", is_own=True, attributes={"maxlength": 1000}),
+    Control("password", N_("Password"), NEW_PASSWORD, kind="password", is_own=True,
+            attributes={"maxlength": 1000, **NOT_GRAPH}),
     Control("connected_account", N_("Connected account"), kind="chooser", target="connected_account", is_own=True,
             hint=N_("Its token is used instead of the password."), none=N_("None: use the password")),
     Control("verify", N_("Require a valid certificate"),
             N_("Switch this off only for a server of your own: anyone on the network path can read along."), "tick",
-            is_own=True),
+            is_own=True, attributes=NOT_GRAPH),
     Control("timeout", N_("Timeout in seconds"), is_own=True, attributes={"inputmode": "numeric", "maxlength": 3}),
 ))  # fmt: skip
 MAILBOX_FORM = RecordForm(MAILBOX, (
     Control("name", N_("Name"), hint=""),
     Control("is_enabled", N_("Fetch email from this mailbox"), ""),
     Control("protocol", N_("Protocol"), "",
-            options=[(name, name.upper().replace("-", " with ")) for name in PROTOCOLS], heading=N_("Server")),
-    Control("host", N_("Host"), hint="", attributes=PLAIN),
+            options=PROTOCOLS, heading=N_("Server")),
+    Control("host", N_("Host"), N_("Microsoft Graph: blank, or the host of a national cloud."), attributes=PLAIN),
     Control("port", N_("Port"),
-            N_("Usual ports: 993 for IMAP with SSL, 143 for IMAP, 995 for POP3 with SSL, 110 for POP3."), "line",
-            attributes={"required": True, "inputmode": "numeric", "maxlength": 5}),
-    Control("username", N_("User name"), "", attributes=PLAIN),
-    Control("password", N_("Password"), NEW_PASSWORD),
+            N_("Usual ports: 993 for IMAP with SSL, 143 for IMAP, 995 for POP3 with SSL, 110 for POP3. Blank: the "
+               "usual port."), "line", attributes={"inputmode": "numeric", "maxlength": 5, **NOT_GRAPH}),
+    Control("username", N_("User name"), N_("Microsoft Graph: the address of the mailbox, also of a shared one."),
+            attributes=PLAIN),
+    Control("password", N_("Password"), NEW_PASSWORD, attributes=NOT_GRAPH),
     Control("connected_account_id", N_("Connected account"), hint=N_("Its token is used instead of the password."),
             none=N_("None: use the password")),
-    Control("folder", N_("Folder"), hint=N_("IMAP only.")),
+    Control("folder", N_("Folder"), hint=N_("IMAP and Microsoft Graph only, there a path such as inbox/Orders.")),
     Control("is_mail_kept", N_("Leave email on the server"),
             N_("Otherwise email is deleted from the server once it is stored here. Other programs can then "
-               "no longer find it, and this cannot be undone.")),
+               "no longer find it, and this cannot be undone. Microsoft Graph: it is moved to Deleted Items.")),
     Control("max_msg_size_kb", N_("Largest email"),
             N_("In KB. Blank: no limit. Of a larger email, only the headers are stored."), "line",
             attributes={"inputmode": "numeric", "maxlength": 9}, blank="0", heading=N_("Numbers and limits")),
@@ -337,11 +349,14 @@ def _fill_transport(visit: Visit, fields: OpenForm) -> OpenForm:
 
 def _params(visit: Visit, fields: OpenForm, form: Form) -> dict[str, Any]:
     """The settings of the kind of transport. Raises Invalid at the field of the form that is wrong."""
+    from server.mail.transports import graph  # loads the requests to other programs
+
     if form.get("extension_id") == NULL:
         return {"params": {}}
     account = lookup.chosen_id(visit, "connected_account", form.get("connected_account"), "connected_account")
-    params = smtp.params_from(form.values | {"connected_account": str(account or "")})
-    transport(form.get("extension_id")).settings_from(params)  # the type tells of all params as one field
+    values, kind = form.values | {"connected_account": str(account or "")}, form.get("extension_id")
+    params = graph.params_from(values) if kind == GRAPH else smtp.params_from(values)
+    transport(kind).settings_from(params)  # the type tells of all params as one field
     return {"params": params}
 
 
@@ -403,6 +418,11 @@ def _mailbox(visit: Visit, fields: OpenForm, dialogue: tuple[str, ...] = ()) -> 
     )
 
 
+def _box_fields(visit: Visit, fields: OpenForm, form: Form) -> dict[str, Any]:
+    """The usual port in place of a blank one."""
+    return {} if form.text("port") else {"port": inboxes.usual_port(form.get("protocol"))}
+
+
 declare_pages(
     RecordPages(
         MAILBOXES,
@@ -410,6 +430,7 @@ declare_pages(
         _mailbox,
         access="proven admin",
         first=NEW_BOX,
+        more=_box_fields,
         after_create=_saved,
         after_save=_saved,
         back=BASE,

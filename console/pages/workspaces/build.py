@@ -13,15 +13,19 @@ from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
 from console.lists.lookup import LABEL
-from console.pages.workspaces import widgets
+from console.pages.workspaces import list_widgets, tab_filters, widgets
+from console.pages.workspaces.drawing import Drawing
 from console.pages.workspaces.layouts import LAYOUTS, LISTS_TAB, layout_of, main_zone
+from console.pages.workspaces.record_widgets import property_names
+from console.pages.workspaces.tab_filters import TabFilters
 from console.pages.workspaces.widget_kinds import KINDS, PREFIX, WidgetKind, kind_of
-from server.errors import HelpdeskError, Invalid, NotFound, TimedOut
+from server.errors import HelpdeskError, Invalid, KataSyntax, NotFound, TimedOut
 from server.people import workspace_pages
 from server.people.owner_choices import own, owner_choices, owner_label
 from server.people.workspace_pages import BASE, LIST, SHOWN, TAB, URI, WIDGET, WorkspaceTabLink
 from server.record_types.shared import record_owners
 from server.records import records
+from server.records.records import SearchRequest
 from server.translation import N_, _, shown
 
 PAGE_KIND, DASHBOARD = "core.workspace.page.workspace", "core.workspace.tab.dashboard"
@@ -41,10 +45,19 @@ ZONE_LABELS = {
 }
 WIDTHS = (("4", N_("Whole row")), ("3", N_("Three quarters")), ("2", N_("Half")), ("1", N_("A quarter")))
 FIELDS = (
-    *("tab", "kind", "label", "data_query", "datasets_kata", "of", "query", "field", "columns", "rows"),
-    *("content", "width", "zone"),
+    *("tab", "kind", "label", "data_query", "of", "query", "field", "columns", "rows"),
+    *("content", "width", "zone", "chart_as", "timezone", "target", "calendar", "date", "record", "kata"),
 )
+# The parameters of kinds that have a field for each: {what draws it: {field: parameter}}.
+PARAMETERS = {
+    "board": {"of": "context", "query": "query_required", "field": "field"},
+    "calendar": {"calendar": "calendar_id", "of": "context", "query": "query_required", "date": "date_field"},
+    "clock": {"timezone": "timezone"},
+    "countdown": {"target": "target_timestamp"},
+    "record": {"of": "context", "record": "context_id", "columns": "properties"},
+}
 FORM_BYTES = 256 * 1024
+MAX_CALENDARS = 200  # to choose from
 MOST_STEPS = 1000  # the most places that a part is moved at once
 SECONDS = 5  # time limit of a new data query, which is run before it is stored
 # The types of the parts of a page: {the part of the path: (type, the column of what it is on)}.
@@ -152,20 +165,35 @@ def create_tab(visit: Visit) -> PageResponse:
 def show_tab(visit: Visit) -> PageResponse:
     """The form of a tab with what is on it. Raises NotFound, Forbidden."""
     tab = _editable(visit, TAB, visit.id)
-    return _tab_form(visit, tab, Form.from_values({"name": tab["name"], "layout": layout_of(tab)}))
+    params = tab["params"] if isinstance(tab["params"], dict) else {}
+    values = {"name": tab["name"], "layout": layout_of(tab), tab_filters.KATA: params.get(tab_filters.KATA)}
+    return _tab_form(visit, tab, Form.from_values(values))
 
 
-@page("POST", f"{BASE}/tabs/{{id}}")
+@page("POST", f"{BASE}/tabs/{{id}}", form_bytes=FORM_BYTES)
 def save_tab(visit: Visit) -> PageResponse:
-    """Saves name and layout of a tab."""
-    form, tab = Form.sent(visit.form, ("name", "layout")), _editable(visit, TAB, visit.id)
-    params = {**(tab["params"] or {}), "layout": form.get("layout") if form.get("layout") in LAYOUTS else ""}
+    """Saves name, layout and filters of a tab."""
+    form, tab = Form.sent(visit.form, ("name", "layout", tab_filters.KATA)), _editable(visit, TAB, visit.id)
+    params = {
+        **(tab["params"] or {}),
+        "layout": form.get("layout") if form.get("layout") in LAYOUTS else "",
+        tab_filters.KATA: form.get(tab_filters.KATA).replace("\r\n", "\n"),
+    }
     try:
+        _require_filters(params)
         records.update(visit.ctx, TAB, visit.id, {"name": form.text("name"), "params": params})
     except HelpdeskError as error:
         return _tab_form(visit, tab, form.refuse(error))
     visit.flash(_("{name} saved.", name=form.text("name")))
     return see(f"{BASE}/tabs/{visit.id}")
+
+
+def _require_filters(params: Mapping[str, Any]) -> None:
+    """Raises the mistake in the filters of a tab, at their field."""
+    try:
+        tab_filters.read(params)
+    except HelpdeskError as error:
+        raise Invalid(error.message, field=tab_filters.KATA) from error
 
 
 def _tab_form(visit: Visit, tab: Mapping[str, Any], form: Form) -> PageResponse:
@@ -222,9 +250,10 @@ def choose_kind(visit: Visit) -> PageResponse:
         return render(visit, "workspace_add.html", tabs=tabs, kinds=kinds, values=values)
     defaults = {
         "data_query": kind.example,
-        "of": "ticket",
+        "of": "task" if kind.draws == "calendar" else "ticket",
         "rows": "10",
         "field": "status",
+        "date": "due",
         "width": "4" if kind.is_wide else "2",
     }
     for name, text in defaults.items():
@@ -264,14 +293,18 @@ def show_widget(visit: Visit) -> PageResponse:
             "data_query": params.get("data_query"),
             "of": _uri(visit, params.get("context")),
             "zone": widget["zone"],
-            "columns": ", ".join(map(str, columns)) if isinstance(columns, list) else "",
+            "columns": ", ".join(property_names(params.get("properties") or columns)),
             "width": widget["width_units"],
             "rows": params.get("render_limit") or "10",
             "field": params.get("field"),
             "content": widgets.source_of(widget),
-            "datasets_kata": params.get("datasets_kata"),
+            "kata": params.get(kind.kata) if kind and kind.kata else "",
+            "chart_as": params.get("chart_as"),
         }
     )
+    for name, parameter in PARAMETERS.get(kind.draws if kind else "", {}).items():
+        if name not in ("of", "query", "columns"):
+            form.values[name] = str(params.get(parameter) or "")
     return _widget_form(visit, form, kind, widget=widget)
 
 
@@ -294,7 +327,7 @@ def show_list(visit: Visit) -> PageResponse:
             "kind": "worklist",
             "label": found["name"],
             "of": _uri(visit, found["context"]),
-            "query": widgets.list_query(found),
+            "query": list_widgets.list_query(visit, found),
             "rows": found["render_limit"],
             "columns": ", ".join(map(str, columns)) if isinstance(columns, list) else "",
         }
@@ -333,12 +366,14 @@ def _store(
             "render_limit": form.text("rows") or "10",
             "render_sort": {},
         }
-        _try(visit, KINDS["worklist"], {"context": form.text("of"), "query": form.text("query")})
+        _try(visit, KINDS["worklist"], {"context": form.text("of"), "query": form.text("query")}, tab)
         return _write(visit, LIST, fields, tab, found)
     before = found["params"] if found is not None and isinstance(found["params"], dict) else {}
     params = dict(before)
     if kind is not None and kind.has_query:
         params["data_query"] = form.text("data_query")
+        if form.get("chart_as") in dict(kind.looks):
+            params["chart_as"] = form.get("chart_as")
     elif kind is not None and kind.draws == "list":
         params |= {
             "context": form.text("of"),
@@ -347,14 +382,17 @@ def _store(
             "columns": _names(form.get("columns")),
             "render_limit": form.text("rows") or "10",
         }
-    elif kind is not None and kind.draws == "board":
-        params |= {"context": form.text("of"), "query_required": form.text("query"), "field": form.text("field")}
-    elif kind is not None and kind.draws == "kata":
-        params["datasets_kata"] = form.get("datasets_kata").replace("\r\n", "\n")
-    elif kind is not None:
+    elif kind is not None and kind.draws in PARAMETERS:
+        own = PARAMETERS[kind.draws]
+        params |= {parameter: form.text(name) for name, parameter in own.items()}
+        if "query" in own:
+            params["query"] = ""
+    elif kind is not None and kind.draws in ("text", "html"):
         params = {name: text for name, text in params.items() if name not in widgets.TEXT_KEYS}
         params["content"] = form.get("content")
-    _try(visit, kind, params)
+    if kind is not None and kind.kata:
+        params[kind.kata] = form.get("kata").replace("\r\n", "\n")
+    _try(visit, kind, params, tab)
     fields = {"label": form.text("label"), "params": params, "width_units": form.text("width") or "4"}
     if form.text("zone"):
         fields["zone"] = form.text("zone")
@@ -374,19 +412,21 @@ def _write(
     records.create(visit.ctx, uri, {**fields, "tab_id": tab["id"], "pos": last})
 
 
-def _try(visit: Visit, kind: WidgetKind | None, params: Mapping[str, Any]) -> None:
-    """Raises the mistake in what a widget shows, at its field. One that is only slow has none."""
+def _try(visit: Visit, kind: WidgetKind | None, params: Mapping[str, Any], tab: Mapping[str, Any]) -> None:
+    """Raises the mistake in what a widget shows, at its field. One that is only slow has none. tab: where it goes,
+    whose filters have their usual values."""
     if kind is None or kind.draws in ("text", "html"):
         return
     widget = {"id": 0, "label": "", "params": params}
     try:
-        widgets.drawn(visit, kind, widget, widgets.DrawingTime(SECONDS))
+        widgets.drawn(visit, kind, widget, Drawing(SECONDS, TabFilters(visit, tab["params"]).values))
     except TimedOut:
         return
     except HelpdeskError as error:
-        named = "datasets_kata" if kind.draws == "kata" else "data_query" if kind.has_query else "query"
-        if kind.draws == "board" and error.details.get("field") == "field":
-            named = "field"
+        is_kata = kind.draws == "kata" or (bool(kind.kata) and isinstance(error, KataSyntax))
+        named = "kata" if is_kata else "data_query" if kind.has_query else "query"
+        if error.details.get("field") in PARAMETERS.get(kind.draws, {}):
+            named = str(error.details["field"])
         raise Invalid(error.message, field=named) from error
 
 
@@ -441,9 +481,16 @@ def _widget_form(
         tabs=[(str(each.id), each.label) for each in tabs],
         types=sorted(types, key=lambda each: each[1]),
         zones=zones if len(zones) > 1 else [],
+        calendars=_calendars(visit) if kind is not None and kind.draws == "calendar" else [],
+        looks=[(value, shown(label)) for value, label in kind.looks] if kind is not None else [],
         widths=[(value, shown(label)) for value, label in WIDTHS],
         sample=Sample("PUT" if widget else "POST", path, [(f"fields[{name}]", form.get("label") or "Open tickets")]),
     )
+
+
+def _calendars(visit: Visit) -> list[tuple[str, str]]:
+    found = records.search(visit.ctx, "calendar", SearchRequest("sort:name", MAX_CALENDARS, 1, LABEL))["results"]
+    return [("", shown(N_("No calendar, but these records"))), *((str(each["id"]), str(each[LABEL])) for each in found)]
 
 
 # -- order and deletion --------------------------------------------------------------------------------------------

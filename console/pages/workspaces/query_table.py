@@ -14,6 +14,7 @@ from server.translation import _
 
 MAX_ROWS = 100
 MAX_COLUMNS = 12
+LARGEST = 1e15  # number that is drawn
 _AXIS = "ts"  # the key of the axis in a time series
 _SECONDS = "number_seconds"  # the type of columns that hold a duration
 
@@ -64,13 +65,23 @@ def table_of(visit: Visit, result: Mapping[str, Any]) -> QueryTable:
     return read(_Result(visit, result["data"], extra))
 
 
+def drawable(value: float) -> float:
+    """A number that can be drawn. Raises BadDataQuery for a larger one, as formulas of `metric:` can compute."""
+    if abs(value) > LARGEST:
+        raise BadDataQuery(_("the query has numbers that are too large to be drawn"))
+    return value
+
+
 def points_of(result: Mapping[str, Any]) -> list[tuple[str, list[tuple[float, float]]]]:
     """The series of a scatter chart, each with its points. Raises BadDataQuery for another format."""
     if result["_"]["format"] != "scatterplot":
         raise BadDataQuery(_("a scatter chart needs format:scatterplot"))
     rows = result["data"]
     return [
-        (str(upwards[0]), [(float(x), float(y)) for x, y in zip(across[1:], upwards[1:], strict=True)][:MAX_ROWS])
+        (
+            str(upwards[0]),
+            [(drawable(float(x)), drawable(float(y))) for x, y in zip(across[1:], upwards[1:], strict=True)][:MAX_ROWS],
+        )
         for across, upwards in zip(rows[::2], rows[1::2], strict=True)
     ]
 
@@ -95,7 +106,7 @@ class _Result:
 
     def cell(self, value: object, path: str = "") -> TableCell:
         if isinstance(value, (int, float)) and not isinstance(value, bool):
-            return TableCell("", value, path)
+            return TableCell("", drawable(value), path)
         return TableCell("" if value is None else str(value)[: worklist_columns.MAX_CELL_CHARS], None, path)
 
 
@@ -119,7 +130,8 @@ def _categories(result: _Result) -> QueryTable:
     links = result.extra.get("series") or {}
     context, is_stacked = result.extra.get("context"), result.extra.get("stacked")
     rows = []
-    for place, name in enumerate(names[1:], 1):
+    filled = min((len(each) for each in series), default=1)  # a total of no records has a name, and no number
+    for place, name in enumerate(names[1:filled], 1):
         row = [result.cell(name)]
         for one in series:
             group, inner = (name, one[0]) if is_stacked else (one[0], name)

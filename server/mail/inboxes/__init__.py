@@ -8,7 +8,7 @@ import ssl
 from collections.abc import Callable, Sequence
 from dataclasses import field
 from importlib import import_module
-from typing import Protocol, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Protocol, Self, TypeVar, cast
 
 from server.dataclass import dataclass
 from server.errors import Invalid, Unavailable, nearest
@@ -25,7 +25,13 @@ from server.mail.network import (
 )
 from server.translation import N_, lazy_gettext
 
-_MODULES = {"imap": "imap", "pop3": "pop3"}
+if TYPE_CHECKING:
+    from server.outbound import AccountAccess
+
+GRAPH = "graph"  # Microsoft Graph, which has neither a port nor a choice of encryption
+GRAPH_HOST = "graph.microsoft.com"  # unless a mailbox or transport names another
+HTTPS_PORT = "443"
+_MODULES = {GRAPH: "graph", "imap": "imap", "pop3": "pop3"}
 _ENCRYPTIONS: dict[str, Encryption] = {"": "none", "starttls": "starttls", "ssl": "tls"}
 Result = TypeVar("Result")
 _BUSY = re.compile(r"\[(?:IN-USE|INUSE|LOGIN-DELAY|SYS/TEMP|UNAVAILABLE|LIMIT|SERVERBUG|OVERQUOTA)\b", re.IGNORECASE)
@@ -35,24 +41,30 @@ _GREETS_OTHERWISE = {
     "IMAP": re.compile(r"None$|\+OK|[245]\d\d[ -]|HTTP/|.*unexpected response|.*not IMAP4 compliant", re.IGNORECASE),
     "POP3": re.compile(r"\* (?:OK|PREAUTH|BYE)|[245]\d\d[ -]|HTTP/", re.IGNORECASE),
 }
-PROTOCOLS = tuple(f"{name}{mark and '-'}{mark}" for name in ("pop3", "imap") for mark in _ENCRYPTIONS)
+SERVER_PROTOCOLS = tuple(f"{name}{mark and '-'}{mark}" for name in ("pop3", "imap") for mark in _ENCRYPTIONS)
+PROTOCOLS = (*SERVER_PROTOCOLS, GRAPH)
 
 
 def usual_port(protocol: str) -> str:
     """Returns the usual port of one of PROTOCOLS, "" for another protocol.
 
-    >>> usual_port("imap-ssl"), usual_port("pop3-starttls"), usual_port("exchange")
-    ('993', '110', '')
+    >>> usual_port("imap-ssl"), usual_port("pop3-starttls"), usual_port("graph"), usual_port("exchange")
+    ('993', '110', '443', '')
     """
+    if protocol == GRAPH:
+        return HTTPS_PORT
     name, _dash, mark = protocol.partition("-")
-    if protocol not in PROTOCOLS:
+    if protocol not in SERVER_PROTOCOLS:
         return ""
     with_tls, without = network.PORTS[cast("network.Protocol", name.upper())]
     return with_tls if _ENCRYPTIONS[mark] == "tls" else without
 
 
 class InboxFailed(Unavailable):
-    """A mailbox could not be read, or not to its end. The message is safe to show."""
+    """A mailbox could not be read, or not to its end. The message is safe to show. wait_seconds: how long the server
+    asks to wait before the next check, 0 if it does not."""
+
+    wait_seconds = 0
 
 
 class MailNotRetrieved(InboxFailed):
@@ -74,8 +86,8 @@ class LoginRefused(InboxFailed):
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """Connection settings of a mailbox. token: of OAuth2, "" for a password. folder: of IMAP. is_kept: mails stay on
-    the server, unchanged."""
+    """Connection settings of a mailbox. token: of OAuth2, "" for a password. folder: of IMAP and Microsoft Graph.
+    is_kept: mails stay on the server, unchanged. access: of Microsoft Graph, in place of password and token."""
 
     protocol: str
     host: str
@@ -86,6 +98,7 @@ class Login:
     folder: str = "INBOX"
     is_kept: bool = False
     timeout_seconds: int = 30
+    access: "AccountAccess | None" = field(default=None, repr=False)
 
     @property
     def encryption(self) -> Encryption:
@@ -99,10 +112,12 @@ class Login:
 
 @dataclass(frozen=True, slots=True)
 class WaitingMail:
-    """A mail on the server. uid: assigned by the server. size: in bytes, as the server reports it."""
+    """A mail on the server. uid: assigned by the server. size: in bytes, as the server reports it, 0 if it does not.
+    received_at: Unix seconds, 0 if unknown."""
 
     uid: str
     size: int
+    received_at: int = 0
 
 
 class Inbox(Protocol):
@@ -133,6 +148,22 @@ class Inbox(Protocol):
     def __enter__(self) -> Self: ...
 
     def __exit__(self, *_: object) -> None: ...
+
+
+class ChangesInbox:
+    """Part of an inbox that lists only what changed since a position, such as that of the last check.
+
+    position: to be set before `waiting`; "" for the beginning. What `waiting` finds out: following: the position behind
+    the listed mails. is_at_end: whether nothing follows there. is_complete: whether the list has all mails of the
+    folder. gone: uids of mails that have left the folder."""
+
+    is_rising = False
+    end = 0
+
+    def __init__(self) -> None:
+        self.position = self.following = ""
+        self.is_at_end = self.is_complete = False
+        self.gone: list[str] = []
 
 
 def connect(login: Login) -> Inbox:

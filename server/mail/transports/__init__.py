@@ -12,7 +12,8 @@ from server.dataclass import dataclass
 from server.errors import Invalid, Unavailable, nearest
 
 SMTP, NULL = "core.mail.transport.smtp", "core.mail.transport.null"
-_MODULES = {NULL: "null", SMTP: "smtp"}
+GRAPH = "svc.mail.transport.graph"  # Microsoft Graph
+_MODULES = {NULL: "null", SMTP: "smtp", GRAPH: "graph"}
 TRANSPORTS = tuple(_MODULES)
 
 
@@ -29,7 +30,8 @@ class TransportFailed(Unavailable):
     """The mail reached no recipient. The message is safe to show.
 
     is_permanent: another attempt would fail, too. is_unreachable: the transport is unavailable for all mail at present,
-    such as when the server is down or refuses the login. report: the recipients that the server refused."""
+    such as when the server is down or refuses the login. wait_seconds: how long the server asks to wait, 0 if it does
+    not. report: the recipients that the server refused."""
 
     def __init__(
         self,
@@ -37,12 +39,14 @@ class TransportFailed(Unavailable):
         is_permanent: bool,
         *,
         is_unreachable: bool = False,
+        wait_seconds: int = 0,
         report: DeliveryReport | None = None,
         **details: object,
     ) -> None:
         super().__init__(message, **details)
         self.is_permanent = is_permanent
         self.is_unreachable = is_unreachable
+        self.wait_seconds = wait_seconds
         self.report = report or DeliveryReport()
 
 

@@ -20,6 +20,7 @@ from server.mail import dialogue
 from server.mail.mail_bytes import ascii_address, ascii_head
 from server.mail.network import MAX_ANSWER_CHARACTERS, MailPort, connection_failure, no_starttls, reason
 from server.mail.transports import DeliveryReport, Sign, TokenRefused, TransportFailed, unsigned
+from server.mail.transports.params import YES_NO, account_param, flag_param, number_param, text_param
 from server.translation import N_, lazy_gettext
 
 DEFAULT_TIMEOUT_SECONDS = 30
@@ -36,7 +37,6 @@ Refusal = tuple[int, bytes]  # the code and text of a response
 _HOST = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,251}[A-Za-z0-9])?|\[?[0-9a-fA-F:.]{2,45}\]?")
 _KEYS = ("host", "port", "encryption", "username", "password", "connected_account", "timeout", "verify")
 TYPED = tuple(key for key in _KEYS if key not in ("password", "verify"))  # settings that a form shows as typed
-_YES_NO = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
 
 
 class Encryption(Enum):
@@ -75,16 +75,16 @@ def settings_from(params: Mapping[str, object]) -> SmtpSettings:
     for key in params:
         if key not in _KEYS:
             raise Invalid(f"'{key[:100]}' is not a setting of SMTP{nearest(key[:100], _KEYS)}", field=key[:100])
-    encryption = _encryption(_text(params, "encryption"))
+    encryption = _encryption(text_param(params, "encryption"))
     settings = SmtpSettings(
-        host=_host(_text(params, "host")),
-        port=_number(params, "port", _PORTS[encryption], 65_535),
+        host=_host(text_param(params, "host")),
+        port=number_param(params, "port", _PORTS[encryption], 65_535),
         encryption=encryption,
-        username=_text(params, "username"),
-        password=_text(params, "password"),
-        account=_account(params),
-        timeout_seconds=_number(params, "timeout", DEFAULT_TIMEOUT_SECONDS, MAX_TIMEOUT_SECONDS),
-        verify=_yes_or_no(params, "verify"),
+        username=text_param(params, "username"),
+        password=text_param(params, "password"),
+        account=account_param(params),
+        timeout_seconds=number_param(params, "timeout", DEFAULT_TIMEOUT_SECONDS, MAX_TIMEOUT_SECONDS),
+        verify=flag_param(params, "verify"),
     )
     if settings.password and not settings.username:
         raise Required("a password needs a username; enter both or neither", field="username")
@@ -107,7 +107,7 @@ def params_from(values: Mapping[str, str]) -> dict[str, str]:
 def typed_values(params: Mapping[str, object]) -> dict[str, str]:
     """The fields of a form for stored `params`, without the password."""
     values = {name: str(params.get(name) or "") for name in TYPED}
-    is_verified = _YES_NO.get(str(params.get("verify", "1")).lower(), True)
+    is_verified = YES_NO.get(str(params.get("verify", "1")).lower(), True)
     return values | {"encryption": values["encryption"].lower(), "verify": "1" if is_verified else "0"}
 
 
@@ -472,23 +472,6 @@ def _answer(code: int, text: bytes | str) -> str:
     return f"{code} {printable}".strip()[:MAX_ANSWER_CHARACTERS]
 
 
-def _text(params: Mapping[str, object], key: str) -> str:
-    value = params.get(key)
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        raise Invalid(f"{key} must be text", field=key)
-    if re.search(r"[\r\n\0]", value):
-        raise Invalid(f"{key} must be one line; remove the line breaks", field=key)
-    return value if key == "password" else value.strip()
-
-
-def _account(params: Mapping[str, object]) -> str:
-    value = params.get("connected_account")
-    text = str(value) if isinstance(value, int) and not isinstance(value, bool) else _text(params, "connected_account")
-    return "" if text == "0" else text
-
-
 def _host(host: str) -> str:
     if not host:
         raise Required("host is missing; give the name of the mail server", field="host")
@@ -506,23 +489,3 @@ def _encryption(name: str) -> Encryption:
             f"'{name[:100]}' is not an encryption{nearest(name[:100], choices)}; use one of {', '.join(choices)}",
             field="encryption",
         ) from None
-
-
-def _number(params: Mapping[str, object], key: str, default: int, most: int) -> int:
-    value = params.get(key)
-    if value is None or value == "":
-        return default
-    number = None if isinstance(value, bool) else whole_in(str(value), 1, most)
-    if number is not None:
-        return number
-    raise Invalid(f"{key} must be a number from 1 to {most}", field=key)
-
-
-def _yes_or_no(params: Mapping[str, object], key: str) -> bool:
-    value = params.get(key)
-    if value is None or value == "":
-        return True
-    answer = _YES_NO.get(str(value).lower())
-    if answer is None:
-        raise Invalid(f"{key} must be 1 or 0", field=key)
-    return answer

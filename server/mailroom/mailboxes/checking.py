@@ -12,13 +12,24 @@ from server.connections import connected_accounts
 from server.context import Context, Service
 from server.errors import HelpdeskError, TimedOut, Unavailable
 from server.mail import inboxes
-from server.mail.inboxes import Inbox, Login, LoginRefused, MailNotRetrieved, WaitingMail
+from server.mail.inboxes import (
+    GRAPH,
+    GRAPH_HOST,
+    ChangesInbox,
+    Inbox,
+    InboxFailed,
+    Login,
+    LoginRefused,
+    MailNotRetrieved,
+    WaitingMail,
+)
 from server.mailroom.earlier_mail import History
 from server.mailroom.mailboxes import dead_letters, problems
 from server.mailroom.mailboxes.fetch_state import LAST_FROM, FetchState, MissedMail, is_stored
 from server.record_types.record_type import Record
 from server.records.reading import RecordReader
 from server.settings import KiB
+from server.translation import lazy_gettext
 
 MAX_MAILS = 500  # in one check, so that other mailboxes get their turn
 MAX_IN_A_ROW = 5  # failed fetches after which the server, not the mail, counts as the cause
@@ -40,7 +51,8 @@ def check(service: Service, mailbox_id: int, now: int) -> int:
         has_more = look.take_all()
     except HelpdeskError as error:
         _log.warning("mailbox.failed", mailbox=mailbox_id, error=error.message)
-        problems.note_failure(ctx, mailbox_id, error.message)
+        wait_seconds = error.wait_seconds if isinstance(error, InboxFailed) else 0
+        problems.note_failure(ctx, mailbox_id, error.message, wait_seconds)
     except Exception:
         _log.exception("mailbox.failed", mailbox=mailbox_id)
         problems.note_failure(ctx, mailbox_id, "an internal error; see the log")
@@ -68,7 +80,7 @@ class _MailboxReader:
         """Stores the first MAX_MAILS; returns whether there are more."""
         login, connected = open_mailbox(self._ctx, self._box)
         with connected as inbox:
-            state = FetchState(self._ctx.service, self._box, login, inbox)
+            state = FetchState(self._ctx.service, self._box, login, inbox, self._ctx.now)
             # One more, to know whether there are more.
             mails = inbox.waiting(state.last_uid, MAX_MAILS + 1)
             state.note_listed(mails)
@@ -92,10 +104,14 @@ class _MailboxReader:
                 in_a_row = 0
                 self.mails += 1
             self.missed = list(state.missed.values())
+            has_more = len(new) > MAX_MAILS
+            if not has_more:
+                state.note_position()
+                has_more = isinstance(inbox, ChangesInbox) and not inbox.is_at_end
             if done and not login.is_kept and not is_over:
                 inbox.remove(done)
-                state.forget(done)
-        return len(new) > MAX_MAILS
+                state.note_removed(done)
+        return has_more
 
     def _miss(self, state: FetchState, uid: str, error: MailNotRetrieved) -> bool:
         """Records a mail that the server did not deliver; returns whether the mail, not the server, seems to be the
@@ -167,34 +183,53 @@ class _MailboxReader:
 
 
 def open_mailbox(ctx: Context, box: Record) -> tuple[Login, Inbox]:
-    """Opens a mailbox and returns it with the conversation. A token that its server refuses is not used again. Raises
+    """Opens a mailbox and returns it with the conversation. A token that its server refuses is renewed once. Raises
     InboxFailed, and the errors of connected_accounts.access_token."""
     login = _login(ctx, box)
     try:
         return login, inboxes.connect(login)
-    except LoginRefused:
-        if login.token:
-            connected_accounts.token_refused(ctx, str(box["connected_account_id"]), login.token)
-        raise
+    except LoginRefused as refusal:
+        if not login.token:
+            raise
+        account = str(box["connected_account_id"])
+        connected_accounts.token_refused(ctx, account, login.token)
+        try:
+            renewed = _login(ctx, box)
+        except HelpdeskError as error:
+            message = lazy_gettext(
+                "{problem}; it could not be renewed: {reason}", problem=refusal.message, reason=error.message
+            )
+            raise InboxFailed(message) from error
+        if renewed.token == login.token:  # it cannot be renewed
+            raise
+        try:
+            return renewed, inboxes.connect(renewed)
+        except LoginRefused:
+            connected_accounts.token_refused(ctx, account, renewed.token)
+            raise
 
 
 def _login(ctx: Context, box: Record) -> Login:
-    account = box["connected_account_id"]
-    return Login(
+    account, seconds = box["connected_account_id"], box["timeout_secs"] or ctx.service.settings.mail_timeout_seconds
+    login = Login(
         protocol=box["protocol"],
         host=box["host"],
         port=box["port"],
         username=box["username"],
         password=box["password"],
-        token=connected_accounts.access_token(ctx, str(account)) if account else "",
         folder=box["folder"],
         is_kept=bool(box["is_mail_kept"]),
-        timeout_seconds=box["timeout_secs"] or ctx.service.settings.mail_timeout_seconds,
+        timeout_seconds=seconds,
     )
+    if box["protocol"] == GRAPH:
+        access = connected_accounts.token_access(ctx, str(account), seconds)
+        return replace(login, host=box["host"] or GRAPH_HOST, port=0, password="", access=access)
+    return replace(login, token=connected_accounts.access_token(ctx, str(account))) if account else login
 
 
 def _stub(head: bytes, size: int, limit: int) -> bytes:
     """A replacement for a mail that is too large: its headers, and a text in place of its body."""
-    text = f"This email has {size:,} bytes, more than the limit of its mailbox, {limit:,}. It is still on the server."
+    measure = f"{size:,} bytes, more than" if size else "more bytes than"
+    text = f"This email has {measure} the limit of its mailbox, {limit:,}. It is still on the server."
     fields = _OF_BODY.sub(b"", head.replace(b"\r\n", b"\n")).strip(b"\n")
     return b"%s\nX-Mailbox-Error: too large\nContent-Type: text/plain; charset=utf-8\n\n%s\n" % (fields, text.encode())

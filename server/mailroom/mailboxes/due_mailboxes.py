@@ -10,7 +10,7 @@ from server.context import Service
 from server.jobs.job_queue import JobQueue, job
 from server.jobs.scheduler import periodic
 from server.mailroom.mailboxes.checking import check
-from server.mailroom.types.mailbox_parts.fetch_columns import MAILBOX_STATE
+from server.mailroom.types.mailbox_parts.fetch_columns import MAILBOX_LOOK, MAILBOX_STATE
 from server.store.tables import table_named
 from server.store.transaction import Transaction
 from server.translation import N_
@@ -43,18 +43,27 @@ def _check(service: Service, payload: dict[str, Any], now: int) -> None:
 
 def dates(tx: Transaction, now: int, poll_seconds: int) -> list[tuple[int, int]]:
     """(due time, id) of every enabled mailbox, the earliest first."""
-    mailbox, state = table_named("mailbox"), MAILBOX_STATE.sql
+    mailbox, state, look = table_named("mailbox"), MAILBOX_STATE.sql, MAILBOX_LOOK.sql
     rows = tx.rows(
         lambda: (
-            mailbox.select(mailbox.c.id, mailbox.c.checked_at, mailbox.c.num_fails, state.has_more)
+            mailbox.select(mailbox.c.id, mailbox.c.checked_at, mailbox.c.num_fails, state.has_more, look.retry_at)
             .join(state, peewee.JOIN.LEFT_OUTER, on=(state.mailbox_id == mailbox.c.id))
+            .join(look, peewee.JOIN.LEFT_OUTER, on=(look.mailbox_id == mailbox.c.id))
             .where(mailbox.c.is_enabled == 1)
         ),
     )
-    return sorted(
-        (checked_at + _wait(fails, poll_seconds, bool(has_more)) if checked_at <= now else now, id)
-        for id, checked_at, fails, has_more in rows
-    )
+    return sorted((_due_at(now, poll_seconds, *row), id) for id, *row in rows)
+
+
+def _due_at(
+    now: int, poll_seconds: int, checked_at: int, fails: int, has_more: int | None, retry_at: int | None
+) -> int:
+    """The time of the next check. retry_at: the time that the server named with the last failure, 0 for none."""
+    if checked_at > now:  # the clock was set back
+        return now
+    if fails and retry_at:
+        return max(checked_at + poll_seconds, retry_at)
+    return checked_at + _wait(fails, poll_seconds, bool(has_more))
 
 
 def _wait(fails: int, poll_seconds: int, has_more: bool) -> int:

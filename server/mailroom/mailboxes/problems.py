@@ -23,13 +23,13 @@ def note_success(ctx: Context, id: int, has_more: bool, mails: int = 0, missed: 
 
     def write(tx: Transaction) -> None:
         _note(RecordWriter(ctx, tx), id, {"num_fails": 0, "last_error": _missed_text(missed)}, has_more)
-        _note_look(tx, id, failing_since=0, **({"arrived_at": ctx.now} if mails else {}))
+        _note_look(tx, id, failing_since=0, retry_at=0, **({"arrived_at": ctx.now} if mails else {}))
 
     ctx.service.store.write(write)
 
 
-def note_failure(ctx: Context, id: int, error: str) -> None:
-    """Records that the mailbox could not be read, or not to its end."""
+def note_failure(ctx: Context, id: int, error: str, wait_seconds: int = 0) -> None:
+    """Records that the mailbox could not be read, or not to its end. wait_seconds: how long its server asks to wait."""
 
     def write(tx: Transaction) -> None:
         writing = RecordWriter(ctx, tx)
@@ -38,8 +38,8 @@ def note_failure(ctx: Context, id: int, error: str) -> None:
             return
         fails, text = box["num_fails"] + 1, error[:MAX_ERROR_CHARACTERS]
         _note(writing, id, {"num_fails": fails, "last_error": text}, has_more=False)
-        if fails == 1:
-            _note_look(tx, id, failing_since=ctx.now)
+        retry_at = ctx.now + wait_seconds if wait_seconds else 0
+        _note_look(tx, id, retry_at=retry_at, **({"failing_since": ctx.now} if fails == 1 else {}))
         if fails in TOLD_AT:
             texts = {"target": box["name"], "count": str(fails), "error": text}
             writing.log("mailbox.check.error", MAILBOX, id, texts, also_notify=administrators(tx))
@@ -95,6 +95,7 @@ def _note(writing: RecordWriter, id: int, values: dict[str, Any], has_more: bool
 
 def _note_look(tx: Transaction, id: int, **changes: int) -> None:
     row = tx.first(MAILBOX_LOOK, mailbox_id=id)
-    state = dict(zip(MAILBOX_LOOK.names, row, strict=True)) if row else {"arrived_at": 0, "failing_since": 0}
-    if row is None or state != state | changes:
-        tx.put(MAILBOX_LOOK, state | changes | {"mailbox_id": id})
+    names = MAILBOX_LOOK.names
+    state = dict(zip(names, row, strict=True)) if row else dict.fromkeys(names, 0) | {"mailbox_id": id}
+    if state != state | changes:
+        tx.put(MAILBOX_LOOK, state | changes)

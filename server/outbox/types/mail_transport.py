@@ -40,7 +40,8 @@ class MailTransport(RecordType):
         ),
         "name": Name(),
         "params": Structure(
-            "Connection settings: host, port, encryption, username, password or connected_account, timeout, verify. "
+            "Connection settings: host, port, encryption, username, password or connected_account, timeout, verify. Of "
+            "Microsoft Graph: host, username, connected_account, timeout. "
             "Replaces them all, except that the password is kept if it is not sent and server and username are "
             "unchanged. Never returned.",
             origin="ours",

@@ -204,7 +204,8 @@ class Worker(RecordType):
         "title": Text("Job title.", one_line=True),
         "updated": UpdatedAt(),
     }
-    columns = (Column("last_activity_at"),)  # the last use of a session or token
+    # The last use of a session or token; the creation, 0 if an older version created the worker.
+    columns = (Column("last_activity_at"), Column("created_at"))
     indexes = (
         Index(("email_id",), "the worker of an address"),
         Index(("at_mention_name",), "the worker of an @mention"),
@@ -330,6 +331,8 @@ class Worker(RecordType):
             for address_id in change.extras["email_ids"].adds:
                 self._check_address(writing, "email_ids", address_id, change.id)
         absence.check(change, writing)
+        if change.is_create:
+            change.new["created_at"] = writing.now
         if not change.is_create and _is_administrator(change.old) and not _is_administrator(_after(change)):
             self._check_another_administrator(writing, change.id)
 

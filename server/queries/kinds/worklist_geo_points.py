@@ -37,7 +37,8 @@ SERIES = QueryKey(
 
 
 class WorklistGeoPoints(QueryType):
-    """Only records with a location count; without `limit:` all of them, up to MAX_POINTS."""
+    """Only records with a location count; without `limit:` all of them, up to MAX_POINTS. `series` in `_` has the
+    record type and the ids of each set of points, in their order."""
 
     name = "worklist.geo.points"
     description = "Records with a geolocation as points on a map."
@@ -47,14 +48,16 @@ class WorklistGeoPoints(QueryType):
     def run(self, query: DataQuery) -> QueryResult:
         groups = list(query.values.groups("series.<id>"))
         series_labels = labels(groups)
-        places = {
-            label if query.format == "table" else values.id: _places(query, values)
-            for label, values in zip(series_labels, groups, strict=True)
-        }
-        return QueryResult(render_points(places, query.format))
+        places, found = {}, {}
+        for label, values in zip(series_labels, groups, strict=True):
+            name = label if query.format == "table" else values.id
+            places[name], ids = _places(query, values)
+            found[name] = {"context": values.record_type().context, "label": label, "ids": ids}
+        return QueryResult(render_points(places, query.format), {"series": found})
 
 
-def _places(query: DataQuery, values: KeyValues) -> list[GeoPoint]:
+def _places(query: DataQuery, values: KeyValues) -> tuple[list[GeoPoint], list[int]]:
+    """The points of a series, and the ids of their records."""
     record_type = values.record_type()
     searched = values.searched(record_type)
     dictionaries = query.dictionaries()
@@ -78,7 +81,7 @@ def _places(query: DataQuery, values: KeyValues) -> list[GeoPoint]:
         for text, dimension, member in zip(others, dimensions[1:], each.members[1:], strict=True):
             properties[text.value] = _property(dimension, member)
         places.append(GeoPoint(longitude, latitude, properties))
-    return places
+    return places, [each.record["id"] for each in located_records]
 
 
 def _fields(values: KeyValues, record_type: RecordType, scope: SearchScope) -> tuple[SearchValue, list[SearchValue]]:

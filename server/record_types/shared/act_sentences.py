@@ -85,6 +85,16 @@ ROWS = (
      "{{actor}} created a link with which {{target}} can accept an invitation"),
     ("worker.invitation.withdrawn", "Invitation withdrawn", "{{actor}} withdrew the invitation of {{target}}"),
     ("worker.joined", "Invitation accepted", "{{actor}} accepted the invitation of {{inviter}}"),
+    ("worker.passkey.added", "Passkey added", "{{actor}} added the passkey {{passkey}} of {{target}}"),
+    (
+        "worker.passkey.refused", "Passkey refused",
+        "The passkey {{passkey}} of {{target}} was refused, since its counter did not rise; from {{ip}}",
+    ),
+    ("worker.passkey.removed", "Passkey removed", "{{actor}} removed the passkey {{passkey}} of {{target}}"),
+    (
+        "worker.passkey.renamed", "Passkey renamed",
+        "{{actor}} renamed the passkey {{before}} of {{target}} to {{passkey}}",
+    ),
     (
         "worker.password.link", "Password link created",
         "{{actor}} created a link with which {{target}} can choose a password",
