@@ -60,8 +60,8 @@ VOID = N_("the person who invited you is no longer an administrator; ask for a n
 
 @dataclass(frozen=True, slots=True)
 class InvitedPeople:
-    """The people of one call, and what they become. remark: a personal line in the mail. may_be_contacts: whether
-    addresses of contacts are invited, too."""
+    """The people of one call, with their future groups and rights. remark: a personal line in the mail.
+    may_be_contacts: whether addresses of contacts are invited, too."""
 
     emails: tuple[str, ...]
     language: str
@@ -119,7 +119,7 @@ def problems(ctx: Context, emails: Iterable[str]) -> list[AddressProblem]:
 
 
 def invite(ctx: Context, people: InvitedPeople, *, by_mail: bool) -> list[NewInvitation]:
-    """Invites all of these people, or nobody. Raises AdminOnly, and Invalid with the field `emails`, `language`,
+    """Invites these people together. Raises AdminOnly, and Invalid with the field `emails`, `language`,
     `groups` or `remark`; for several addresses at once."""
     ctx.require_admin(DOING)
     _check(people)

@@ -1,4 +1,4 @@
-"""Groups as an identity provider sees them: SCIM groups, by RFC 7643, section 4.2.
+"""Groups as SCIM groups. Follows RFC 7643, section 4.2.
 
 A provider creates groups, names them and fills them with workers. What it deletes loses its members and is no longer
 visible to it; the group stays with its tickets, since these have to be somewhere."""
@@ -132,7 +132,7 @@ def _external_id(group: Group) -> str:
 
 
 def _member_ids(members: list[dict[str, Any]]) -> set[int]:
-    """The workers in the submitted members. Raises Invalid for what is not the id of one."""
+    """Returns the ids of the submitted members. Raises Invalid for another value."""
     ids: set[int] = set()
     for each in members:
         value = str(each.get("value") or "")

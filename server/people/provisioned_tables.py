@@ -1,4 +1,4 @@
-"""What an identity provider told of workers and groups beyond their records, and which of them it deleted."""
+"""The ids and names of an identity provider for workers and groups, and the deletions that it requested."""
 
 import json
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Workers as an identity provider sees them: SCIM users, by RFC 7643, section 4.1.
+"""Workers as SCIM users. Follows RFC 7643, section 4.1.
 
 A provider never makes an administrator and never touches a password. What it deletes is deactivated and no longer
 visible to it: everything that the worker wrote stays. If it creates the user again, the same worker comes back."""
@@ -51,7 +51,7 @@ Change = Callable[[User], User]
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What a provider told of a worker beyond their record."""
+    """The values of a provider that the record of a worker has no place for."""
 
     worker_id: int
     external_id: str = ""
