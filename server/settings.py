@@ -397,6 +397,13 @@ SETTINGS: tuple[Setting, ...] = (
         most=86400,
         is_live=True,
     ),
+    Setting(
+        "mail_autoconfig_url",
+        "https://autoconfig.thunderbird.net/v1.1/",
+        "Public database that Mail, Connect looks up the servers of a domain in; only the domain is sent; empty: none.",
+        type="text",
+        is_live=True,
+    ),
     Setting("lmtp_host", "", "Address on which mail servers hand over email; empty: none.", type="text", is_live=True),
     Setting("lmtp_port", 8225, "TCP port for that; 0 uses any free port.", "port", most=65535, is_live=True),
     Setting(

@@ -174,6 +174,10 @@ INTERNAL = {
         mail.transports.graph.MAX_TRIES
         access.webauthn.MAX_RESPONSE_CHARS access.webauthn.MAX_KEY_CHARS
         store.tables.MAX_NAME_CHARS
+        connections.connecting.MAX_STATE_CHARS connections.connecting.MAX_CODE_CHARS
+        connections.identity.MAX_EMAIL_CHARS connections.identity.MAX_ID_TOKEN_CHARS
+        connections.identity.MAX_USERINFO_BYTES mail.autoconfig.MAX_CONFIG_BYTES mail.autoconfig.MAX_SERVERS
+        mail.autoconfig.MAX_DEPTH mail.autoconfig.MAX_USERNAME_CHARS
         access.codes.MAX_CODE_CHARS access.device_codes.MAX_DEVICE_CODE_CHARS
         access.password_links.MAX_CODE_CHARS people.invitation_links.MAX_CODE_CHARS
         people.provisioning_tokens.MAX_TOKEN_CHARS access.sessions.MAX_ID_CHARS
@@ -184,6 +188,7 @@ INTERNAL = {
         digits.MAX_ID_DIGITS tickets.conversation.MAX_BACK
         fields.number.MAX_NUMBER fields.number.MAX_UINT
         markup.html_tokens.MAX_REFERENCE_DIGITS outbound.client_tokens.MAX_TOKEN_BYTES
+        outbound.oauth_discovery.MAX_METADATA_BYTES
         outbound.urls.MAX_HOST_CHARS search.values.MAX_INTEGER template.filters.address_filters.MAX_PORT
         template.functions.chances.MAX_NUMBER template.operators.MAX_LETTER times.limits.MAX_SECOND
     """,
@@ -216,6 +221,7 @@ INTERNAL = {
         console.pages.automation.automations.MAX_SHOWN_CHARS web.trials.MAX_CONTINUATION_CHARS
         automation.examples.MAX_OUTCOME_CHARS console.pages.explorer.MAX_SHOWN_CHARS
         records.administrative_acts.MAX_CHANGES_CHARS records.service_settings.MAX_LOGGED_CHARS people.rosters.MAX_NAMED
+        connections.grants.MAX_ERROR_CHARACTERS connections.connecting.MAX_NAME_CHARS
         upkeep.scheduled_jobs.MAX_IDS upkeep.scheduled_jobs.MAX_NAME_CHARS
         upkeep.scheduled_jobs.MAX_PAYLOAD_CHARS
         access.sessions.MAX_DEVICE_CHARS console.lists.lookup.MAX_CHOICES

@@ -175,6 +175,10 @@ PLACES = (
             about=N_("Mailboxes that receive, mail transports that send, sender addresses"),
         ),
         NavigationItem(
+            "/admin/mail/connect", N_("Connect a mailbox"), N_("google gmail microsoft 365 outlook imap oauth"),
+            icon="inbox", about=N_("Receive and send email with an address: its servers are found and tested"),
+        ),
+        NavigationItem(
             "/admin/mail/dns", N_("Sender DNS"), N_("spf dkim dmarc mx"), icon="check",
             about=N_("Check SPF, DKIM and DMARC of your domains"),
         ),
@@ -306,6 +310,10 @@ PLACES = (
             about=N_("Programs that act for workers, with scopes"),
         ),
         NavigationItem("/admin/apps/new", N_("New OAuth app")),
+        NavigationItem(
+            "/admin/connections", N_("Connections"), N_("connected services accounts oauth google microsoft"),
+            icon="apps", about=N_("Accounts at other programs, such as Google and Microsoft 365"),
+        ),
         NavigationItem(
             "/automations/webhooks", N_("Webhooks"), N_("calls deliveries"), icon="hook", key="w",
             about=N_("Addresses that other programs call"),

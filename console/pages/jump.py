@@ -50,6 +50,8 @@ KINDS = (
     JumpKind("role", N_("Role"), "/admin/people/roles/{}"),
     JumpKind("mail_transport", N_("Mail transport"), "/admin/mail/transports/{}"),
     JumpKind("mailbox", N_("Mailbox"), "/admin/mail/mailboxes/{}"),
+    JumpKind("connected_service", N_("Connected service"), "/admin/connections/{}"),
+    JumpKind("connected_account", N_("Connected account"), "/admin/connections/accounts/{}"),
     JumpKind("custom_field", N_("Custom field"), "/admin/fields/{}"),
     JumpKind("custom_fieldset", N_("Fieldset"), "/admin/fields/sets/{}"),
     JumpKind("automation_timer", N_("Timer"), "/admin/jobs/timers/{}"),

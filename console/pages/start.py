@@ -27,6 +27,11 @@ MAX_NEW = 6  # notifications, and tickets, shown at once
 NEXT = "status:open owner.id:me sort:updated"
 # What to try in a new service: {item: (what, why, where)}; where it is "" there is a button instead.
 TRIED = {
+    "mailbox": (
+        N_("Connect a mailbox"),
+        N_("Receive and send email with Google, Microsoft 365 or any other provider."),
+        "/admin/mail/connect",
+    ),
     "ticket": (N_("Send yourself a test ticket"), N_("It is created the way an incoming email creates one."), ""),
     "token": (N_("Create a token"), N_("An API key for your scripts."), "/admin/tokens/new"),
     "package": (N_("Import a package"), N_("Automations, fields and searches from others."), "/admin/packages"),

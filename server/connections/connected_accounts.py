@@ -8,15 +8,19 @@ from pathlib import Path
 from typing import Any
 
 from server import outbound
+from server.access.service_actor import own_context
+from server.connections import grants
 from server.context import Context
 from server.dataclass import dataclass
 from server.errors import Invalid, NotFound, Unavailable
 from server.jobs import turns
 from server.outbound import AccountAccess, Signer, client_tokens, request_signing
+from server.outbound.client_tokens import TokenRejected
 from server.records.reading import RecordReader
 from server.records.writing import RecordWriter
 from server.store import lock
 from server.store.transaction import Transaction
+from server.translation import lazy_gettext
 
 TYPE = "connected_account"
 KEEP_SECONDS = turns.MARGIN_SECONDS - 15  # time for attempts to store a new token while the renewal lock is held
@@ -26,11 +30,14 @@ _SECRETS = {request_signing.API_KEY: "api_key", request_signing.BEARER: "token",
 
 @dataclass(frozen=True)
 class _SigningAccount:
-    """A connected account. values: the parameters of account and service together, from signing.check_params."""
+    """A connected account. values: the parameters of account and service together, from signing.check_params. ended:
+    the reason of the provider for refusing every further renewal, "" if it renews the token."""
 
     id: int
     kind: str
     values: dict[str, str]
+    name: str = ""
+    ended: str = ""
 
 
 def signer(ctx: Context, reference: str, seconds: float = 0) -> Signer:
@@ -121,9 +128,13 @@ def _read(ctx: Context, reference: str) -> _SigningAccount:
         service = reading.record("connected_service", account["service_id"])
         if service is None:
             raise Invalid(f"the connected account '{account['name']}' has no connected service", field="authentication")
-        kind = service["extension_id"]
+        kind, grant = service["extension_id"], grants.find_grant(tx, account["id"])
         return _SigningAccount(
-            account["id"], kind, request_signing.check_params(kind, service["params"] or {}, account["params"] or {})
+            account["id"],
+            kind,
+            request_signing.check_params(kind, service["params"] or {}, account["params"] or {}),
+            str(account["name"]),
+            (grant.error or "?") if grant is not None and grant.ended_at else "",
         )
 
     return ctx.service.store.read(read)
@@ -139,20 +150,30 @@ def _renewed(ctx: Context, reference: str, old: _SigningAccount, seconds: float)
         account = _read(ctx, reference)
         is_old = account.values.get("access_token") == old.values.get("access_token")
         if is_old or not client_tokens.is_fresh(account.values, ctx.now):
+            if account.ended:
+                raise _grant_ended(account.name, account.ended)
             _require_turn(ctx, reference)
-            fetched = client_tokens.fetched(account.values, bounds, ctx.now)
-            _keep_surely(ctx, id, fetched)
+            try:
+                fetched = client_tokens.fetched(account.values, bounds, ctx.now)
+            except TokenRejected as error:
+                if not error.is_final or not account.values.get("refresh_token"):
+                    raise
+                message, used = error.message, account.values["refresh_token"]
+                own = own_context(ctx.service, ctx.now)  # or the caller, who may be an administrator, is not notified
+                ctx.service.store.write(lambda tx: _note_ended(RecordWriter(own, tx), id, message, used))
+                raise _grant_ended(account.name, message) from error
+            _keep_surely(ctx, id, fetched, account.values.get("refresh_token", ""))
             account = _read(ctx, reference)
         return account
 
 
-def _keep_surely(ctx: Context, id: int, fetched: dict[str, Any]) -> None:
+def _keep_surely(ctx: Context, id: int, fetched: dict[str, Any], used: str) -> None:
     """Stores a fetched token and retries while the database is away: the previous refresh token is used up, so the new
     one exists nowhere else. Not for use inside a write."""
     ends_at = time.monotonic() + KEEP_SECONDS
     while True:
         try:
-            return ctx.service.store.write(lambda tx: _keep(RecordWriter(ctx, tx), id, fetched))
+            return ctx.service.store.write(lambda tx: _keep_renewed(RecordWriter(ctx, tx), id, fetched, used))
         except Unavailable:
             if time.monotonic() >= ends_at:
                 raise
@@ -167,6 +188,34 @@ def _require_turn(ctx: Context, reference: str) -> None:
             f"the token of the connected account '{reference[:100]}' has expired; the server that runs on the data "
             f"folder renews it when needed. Use the account there, or stop the server first"
         )
+
+
+def _grant_ended(name: str, error: str) -> Unavailable:
+    return Unavailable(
+        lazy_gettext(
+            "the access of the connected account '{name}' has ended; connect it again. The provider says: {error}",
+            name=name,
+            error=error,
+        )
+    )
+
+
+def _keep_renewed(writing: RecordWriter, id: int, fetched: dict[str, Any], used: str) -> None:
+    """Stores a renewed token, unless the account has another refresh token by now. used: the previous refresh token."""
+    if _refresh_token(writing, id) == used:
+        _keep(writing, id, fetched)
+        grants.note_renewed(writing.tx, id, writing.now)
+
+
+def _note_ended(writing: RecordWriter, id: int, error: str, used: str) -> None:
+    """Records that the grant has ended, unless the account has another refresh token by now."""
+    if _refresh_token(writing, id) == used:
+        grants.note_ended(writing, id, error)
+
+
+def _refresh_token(writing: RecordWriter, id: int) -> str:
+    account = writing.record(TYPE, id)
+    return str((account["params"] or {}).get("refresh_token") or "") if account is not None else ""
 
 
 def _keep(writing: RecordWriter, id: int, fetched: dict[str, Any]) -> None:

@@ -123,7 +123,15 @@ def _has_backups(tx: Transaction, settings: Settings) -> bool:
     return bool(settings.backup_folder or settings.database)  # PostgreSQL is backed up elsewhere
 
 
+def _has_mailbox(tx: Transaction, settings: Settings) -> bool:
+    """Whether email arrives, from a mailbox or from a mail server."""
+    mailbox = table_named("mailbox")
+    has_listener = bool(settings.lmtp_host or settings.lmtp_socket)
+    return has_listener or tx.value(lambda: mailbox.select(mailbox.c.id).limit(1)) is not None
+
+
 FACTS: dict[str, Callable[[Transaction, Settings], bool]] = {
+    "mailbox": _has_mailbox,
     "ticket": _has_ticket,
     "token": _has_token,
     "package": _has_package,

@@ -42,13 +42,15 @@ class Dialogue:
 
 @contextmanager
 def recorded() -> Iterator[Dialogue]:
-    """Records the connections that are opened inside, on this thread."""
-    conversation = Dialogue()
+    """Records the connections that are opened inside, on this thread, also in an outer dialogue."""
+    conversation, outer = Dialogue(), _current.get()
     mark = _current.set(conversation)
     try:
         yield conversation
     finally:
         _current.reset(mark)
+        if outer is not None:
+            outer.lines += conversation.lines[: MAX_LINES - len(outer.lines)]
 
 
 def current() -> Dialogue | None:

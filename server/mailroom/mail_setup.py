@@ -15,6 +15,7 @@ from server.mail.transports import SMTP, TransportFailed, transport
 from server.mailroom import routing
 from server.mailroom.mailboxes import checking, due_mailboxes
 from server.mailroom.types.mailbox_parts.fetch_columns import MAILBOX_LOOK
+from server.outbox import holds
 from server.outbox.default_transport import choose, default_transport
 from server.outbox.deliver import ReadyMail, hand_over
 from server.outbox.sender import SERVICE, TransportChoice, default_sender
@@ -167,25 +168,26 @@ def set_sender(ctx: Context, email: str, transport_id: int, is_default: bool) ->
     Raises AdminOnly; Invalid if it is not a mail address, and for the default transport if there is none."""
     ctx.require_admin(DOING)
     text = address_in(email, "email")
+    ctx.service.store.write(lambda tx: set_sender_of(RecordWriter(ctx, tx), text, transport_id, is_default=is_default))
 
-    def write(tx: Transaction) -> None:
-        writing = RecordWriter(ctx, tx)
-        _require_transport(writing, transport_id)
-        if not (transport_id or is_default or default_transport(tx)):
-            raise Invalid("choose a mail transport for the address, or make it the default sender", field="transport")
-        record_type, address_id = writing.registry.type("address"), writing.find("address", email=text)
-        if address_id is None:
-            id = writing.create_sent(record_type, {"email": text, "mail_transport_id": str(transport_id)})
-        else:
-            id = int(address_id["id"])
-            if address_id["mail_transport_id"] != transport_id:
-                writing.update_sent(record_type, id, {"mail_transport_id": str(transport_id)})
-        if is_default and (before := default_sender(tx)) != id:
-            old = (writing.record("address", before) or {}).get("email", "")
-            service_settings.log_change(writing, DEFAULT_SENDER, old, text)
-            service_settings.put(tx, DEFAULT_SENDER, id)
 
-    ctx.service.store.write(write)
+def set_sender_of(writing: RecordWriter, email: str, transport_id: int, *, is_default: bool) -> None:
+    """Configures a sender address as `set_sender` does, within a transaction."""
+    tx = writing.tx
+    _require_transport(writing, transport_id)
+    if not (transport_id or is_default or default_transport(tx)):
+        raise Invalid("choose a mail transport for the address, or make it the default sender", field="transport")
+    record_type, address = writing.registry.type("address"), writing.find("address", email=email)
+    if address is None:
+        id = writing.create_sent(record_type, {"email": email, "mail_transport_id": str(transport_id)})
+    else:
+        id = int(address["id"])
+        if address["mail_transport_id"] != transport_id:
+            writing.update_sent(record_type, id, {"mail_transport_id": str(transport_id)})
+    if is_default and (before := default_sender(tx)) != id:
+        old = (writing.record("address", before) or {}).get("email", "")
+        service_settings.log_change(writing, DEFAULT_SENDER, old, email)
+        service_settings.put(tx, DEFAULT_SENDER, id)
 
 
 def unset_sender(ctx: Context, address_id: int) -> None:
@@ -227,7 +229,7 @@ def send_test(ctx: Context, transport_id: int, recipient: str) -> str:
 
     transport, sender = ctx.service.store.read(read)
     way = TransportChoice(transport["id"], transport["extension_id"], transport["params"])
-    _send(ctx, way, transport["name"], sender, recipient)
+    send_mail(ctx, way, transport["name"], sender, recipient)
     ctx.service.store.write(lambda tx: _log_test(RecordWriter(ctx, tx), transport_id, recipient.strip()))
     return sender
 
@@ -241,7 +243,7 @@ def add_server(ctx: Context, name: str, params: dict[str, str], recipient: str, 
     transport(SMTP).settings_from(params)
     if not is_untried:
         sender = ctx.service.store.read(lambda tx: _sender(RecordReader(ctx, tx), default_sender(tx)))
-        _send(ctx, TransportChoice(0, SMTP, dict(params)), name, sender, recipient)
+        send_mail(ctx, TransportChoice(0, SMTP, dict(params)), name, sender, recipient)
     transport_record = records.create(
         ctx, "mail_transport", {"name": name, "extension_id": SMTP, "params": dict(params)}
     )
@@ -292,7 +294,8 @@ def _sender(reading: RecordReader, id: int) -> str:
     return str(address["email"])
 
 
-def _send(ctx: Context, way: TransportChoice, name: str, sender: str, recipient: str) -> None:
+def send_mail(ctx: Context, way: TransportChoice, name: str, sender: str, recipient: str) -> None:
+    """Sends the test mail. Raises Invalid for a recipient that is not an address, TestFailed with the dialogue."""
     to = address_in(recipient, "recipient")
     mail = OutgoingMail(
         message_id=new_message_id(sender.rpartition("@")[2]),
@@ -340,6 +343,48 @@ def check_mailbox(ctx: Context, mailbox_id: int) -> None:
         ctx.service.wake_after(tx)
 
     store.write(write)
+
+
+def uses_of_account(ctx: Context, account_id: int) -> list[tuple[str, int, str]]:
+    """The mailboxes and mail transports that sign in with a connected account: (type, id, name). Raises AdminOnly."""
+    ctx.require_admin(DOING)
+    return ctx.service.store.read(lambda tx: _uses(RecordReader(ctx, tx), account_id))
+
+
+def resume_account(ctx: Context, account_id: int) -> None:
+    """Fetches and sends mail again with an account that was connected anew. Raises AdminOnly."""
+    ctx.require_admin(DOING)
+
+    def write(tx: Transaction) -> None:
+        writing = RecordWriter(ctx, tx)
+        for uri, id, _name in _uses(writing, account_id):
+            if uri == "mail_transport":
+                holds.release_transport(writing, id)
+                continue
+            box = writing.record(uri, id)
+            if box is not None and box["is_enabled"]:
+                writing.set(uri, id, {"num_fails": 0, "last_error": ""})
+                due_mailboxes.add(tx, [id], ctx.now)
+        ctx.service.wake_after(tx)
+
+    ctx.service.store.write(write)
+
+
+def _uses(reading: RecordReader, account_id: int) -> list[tuple[str, int, str]]:
+    account = reading.record("connected_account", account_id)
+    names = {str(account_id), *([account["uri"]] if account is not None and account["uri"] else [])}
+    uses = []
+    for uri in ("mailbox", "mail_transport"):
+        record_type = reading.registry.type(uri)
+        for record in (record_type.record(row) for row in reading.tx.find(record_type.table)):
+            used = (
+                record["connected_account_id"]
+                if uri == "mailbox"
+                else (record["params"] or {}).get("connected_account")
+            )
+            if str(used or "") in names:
+                uses.append((uri, int(record["id"]), str(record["name"])))
+    return uses
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@
     urls.py             validated addresses
     allowlist.py        the hosts that may be reached
     request_signing.py  authentication, with aws.py and client_tokens.py
+    oauth_discovery.py  metadata of providers of OAuth 2 and OpenID Connect; pkce.py proves who began a sign-in there
     dns.py              name lookups for scripts
 
 Knows no database: callers pass the limits and the signer."""

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from server.dataclass import dataclass
 from server.errors import Invalid, Rejected, Required, nearest
-from server.outbound import aws, urls
+from server.outbound import aws, oauth_providers, urls
 from server.outbound.client import OutboundRequest
 
 Values = Mapping[str, str]
@@ -75,8 +75,21 @@ KINDS: dict[str, AuthScheme] = {
     BASIC: AuthScheme((), ("username", "password"), ("username",), _basic),
     BEARER: AuthScheme(("token_type",), ("token",), ("token",), _bearer),
     OAUTH2: AuthScheme(
-        ("token_url", "client_id", "client_secret", "client_authentication", "scope"),
-        ("access_token", "refresh_token", "expires_at", "token_type"),
+        (
+            "token_url",
+            "client_id",
+            "client_secret",
+            "client_authentication",
+            "scope",
+            "provider",
+            "tenant",
+            "issuer",
+            "authorization_url",
+            "userinfo_url",
+            "requires_iss",
+            "client_secret_expires",
+        ),
+        ("access_token", "refresh_token", "expires_at", "token_type", "scope"),
         ("token_url", "client_id"),
         _oauth2,
     ),
@@ -94,12 +107,20 @@ def check_params(kind: str, service: Mapping[str, object], account: Mapping[str,
             f"{', '.join(sorted(name.removeprefix(PREFIX) for name in KINDS))} do",
             field="authentication",
         )
-    params = _read("service", service, ("base_url", *declared.service)) | _read("account", account, declared.account)
+    params = service_params(kind, service) | _read("account", account, declared.account)
     for name in declared.required:
         if not params.get(name):
             holder = "account" if name in declared.account else "service"
             raise Required(f"the params of the connected {holder} have no '{name}'; set it there", field="params")
     return params
+
+
+def service_params(kind: str, service: Mapping[str, object]) -> dict[str, str]:
+    """Returns the map of a service with values as texts, completed by those of its provider. kind: one of KINDS.
+
+    Raises Invalid for an unknown key."""
+    params = _read("service", service, ("base_url", *KINDS[kind].service))
+    return oauth_providers.with_defaults(params) if kind == OAUTH2 else params
 
 
 def signer(kind: str, values: Values, now: int) -> Callable[[OutboundRequest], OutboundRequest]:

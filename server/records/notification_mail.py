@@ -38,6 +38,8 @@ _OF_POINT = {
     "automation.rule.off": "failed",
     "group.acknowledgement.error": "failed",
     "mailbox.check.error": "failed",
+    "connected_account.ended": "failed",
+    "connected_service.secret.expires": "failed",
     "outgoing_webhook.switched_off": "failed",
     "ticket.message.held": "failed",
     "ticket.answer.refused": "failed",

@@ -152,16 +152,14 @@ def _move_back(tagged: _Tagged, merge_id: int, into: int, restored: int, tx: Tra
     _retag(tx, tagged.tags, [id for id in ids if id in has_tag - both], into, restored)
     for id in sorted(both):
         tags.add(tx, tagged.tags, id, [restored])
-    _forget(tx, tagged, merge_id, ids)
+    _forget(tx, tagged.merged, merge_id, ids)
     return len(rows) == BATCH
 
 
-def _forget(tx: Transaction, tagged: _Tagged, merge_id: int, ids: list[int]) -> None:
-    moved, name = tagged.merged, tagged.tags.names[0]
-
+def _forget(tx: Transaction, moved: Table, merge_id: int, ids: list[int]) -> None:
     def build() -> Any:
-        rows = moved.sql
-        return rows.delete().where(rows.merge_id == slot(0), in_list(getattr(rows, name), slot(1)))
+        id = getattr(moved.sql, moved.names[1])
+        return moved.sql.delete().where(moved.sql.merge_id == slot(0), in_list(id, slot(1)))
 
     tx.run(build, (merge_id, json.dumps(ids)))
 
@@ -212,7 +210,7 @@ def _forget_some(merge_id: int, tx: Transaction) -> bool:
     """Removes some records of a merge; returns whether there are more."""
     for tagged in TAGGED:
         ids = [row[1] for row in tx.some(tagged.merged, BATCH, merge_id=merge_id)]
-        _forget(tx, tagged, merge_id, ids)
+        _forget(tx, tagged.merged, merge_id, ids)
         if len(ids) == BATCH:
             return True
     tx.delete(TAG_MERGE, id=merge_id)

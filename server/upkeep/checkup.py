@@ -22,6 +22,7 @@ from server.store.tables import table_named
 from server.translation import N_, lazy_gettext
 from server.upkeep import backups, database_check, health
 from server.upkeep.checkup_automations import of_bindings
+from server.upkeep.checkup_connections import of_connections
 from server.upkeep.checkup_mail import of_mail
 from server.upkeep.finding import Ask, Finding, at_once
 from server.upkeep.health import MIB
@@ -52,6 +53,7 @@ def of_service(service: Service, now: int, ask: Ask = at_once) -> Iterator[Findi
     yield from _guarded("clock", of_clock(service, now))
     yield from _guarded("clients", of_clients(service, now))
     yield from _guarded("mail", of_mail(service, now, ask))
+    yield from _guarded("connections", of_connections(service, now))
     yield from _guarded("automations", of_bindings(service))
     yield from _guarded("jobs", of_jobs(service, now))
     yield from _guarded("jobs", of_scans(service))

@@ -41,6 +41,7 @@ PARTS = (
     "base URL",
     "clients",
     "mail",
+    "connections",
     "automations",
     "jobs",
     "backups",

@@ -176,7 +176,7 @@ ELSEWHERE = {
     "ticket.split.from", "ticket.unmerge", "ticket.status.named", "record.merge",
     "record.tag.added", "record.tag.removed",
     "automation.rule.off",
-    "group.acknowledgement.error",
+    "group.acknowledgement.error", "connected_account.ended", "connected_service.secret.expires",
     "transport.delivery.error", "mailbox.check.error", "outgoing_webhook.switched_off",
     "worker.logged_in", "worker.logged_out", "worker.login.failed",
     "worker.login.locked",

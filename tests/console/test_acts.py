@@ -31,7 +31,10 @@ FAR = 4_000_000_000  # Unix seconds; no job of these tests is due before
 EXCEPTIONS = {
     "it writes nothing": (
         "/-/time", "/-/check/script", "/-/check/policy", "/-/check/binding", "/-/check/scopes", "/-/check/callbacks",
-        "/api/{name}", "/admin/packages/look", "/-/snippets/{id}", "/-/snippets/preview",
+        "/api/{name}", "/admin/packages/look", "/-/snippets/{id}", "/-/snippets/preview", "/admin/mail/connect",
+    ),
+    "the consent at a provider is told when the browser comes back with it": (
+        "/admin/connections/{id}/connect", "/admin/connections/accounts/{id}/connect",
     ),
     "it keeps or drops what one typed, or how the console looks to oneself": (
         "/-/hint", "/-/draft", "/-/draft/drop", "/account/appearance", "/account/tickets", "/account/notifications",
@@ -265,6 +268,13 @@ ACTS = [
 # access/test_invitations.py, access/test_login_address.py, access/test_passkeys.py,
 # access/test_second_factor_policy.py, test_first_start.py, records/test_dkim.py, imports/test_importing.py.
 ELSEWHERE = (
+    "/admin/connections/new",  # these in test_connections.py
+    "/admin/connections/{id}",
+    "/admin/connections/{id}/delete",
+    "/admin/connections/accounts/new",
+    "/admin/connections/accounts/{id}",
+    "/admin/connections/accounts/{id}/delete",
+    "/admin/mail/connect/servers",
     "/confirm-address/{code}",
     "/join/{code}",
     "/reset/{code}",

@@ -15,6 +15,8 @@ from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import lookup
+from server.connections import grants
+from server.digits import is_whole
 from server.errors import HelpdeskError, Invalid, Unavailable
 from server.mail import inboxes
 from server.mail.transports import GRAPH, NULL, SMTP, smtp, transport
@@ -24,6 +26,7 @@ from server.mailroom.mailboxes import failed_mails
 from server.mailroom.routing import MAX_ROUTES
 from server.outbox import mail_queue
 from server.people import profile
+from server.records import records
 from server.settings import Settings, display_value
 from server.translation import N_, _
 
@@ -369,7 +372,21 @@ def _transport(visit: Visit, fields: OpenForm, dialogue: tuple[str, ...] = ()) -
         dialogue=dialogue,
         labels={**fields.labels, "recipient": LABELS["recipient"]},
         name=fields.stored.get("name", ""),
+        **_account_state(visit, fields.before.get("connected_account")),
     )
+
+
+def _account_state(visit: Visit, reference: str) -> dict[str, Any]:
+    """The connected account of a mailbox or transport, with its grant, for parts/grant_of_account.html. reference: its
+    id or short name."""
+    ids = [int(reference)] if is_whole(reference) else []
+    if reference and not ids:
+        ids, _total = records.first_ids(visit.ctx, "connected_account", f'uri:"{reference}"', 1)
+    accounts = records.stored(visit.ctx, "connected_account", ids) if ids else []
+    if not accounts:
+        return {"account_id": 0, "account_name": "", "grant": None}
+    id = accounts[0]["id"]
+    return {"account_id": id, "account_name": accounts[0]["name"], "grant": grants.list_grants(visit.ctx).get(id)}
 
 
 TRANSPORT_PAGES = declare_pages(
@@ -415,6 +432,7 @@ def _mailbox(visit: Visit, fields: OpenForm, dialogue: tuple[str, ...] = ()) -> 
         dialogue=dialogue,
         each={name: each[name] for name in names} if each else None,
         look=mail_setup.looks(visit.ctx).get(fields.id, MailboxStatus()),
+        **_account_state(visit, fields.before.get("connected_account_id")),
     )
 
 

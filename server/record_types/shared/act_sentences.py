@@ -108,6 +108,7 @@ ROWS = (
     ("worker.second_factor.on", "Second factor on", "{{actor}} turned on the second factor of {{target}}"),
     ("worker.sessions.ended", "Devices signed out", "{{actor}} signed {{target}} out of {{devices}}"),
     ("group.roster.changed", "Roster changed", "{{actor}} changed the members of the group {{target}}: {{changes}}"),
+    ("connected_account.connected", "Account connected", "{{actor}} connected {{target}} as {{email}}"),
     ("token.created", "Token created", "{{actor}} created a token of the app {{app}} for {{target}}: {{scopes}}"),
     ("token.ended", "Token revoked", "{{actor}} revoked {{tokens}} of {{target}}"),
     ("provisioning.token.created", "Provisioning token created", "{{actor}} created the provisioning token {{target}}"),

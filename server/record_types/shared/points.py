@@ -212,7 +212,7 @@ FORMER = {
 }
 # Entries of the service about sign-ins, email and deletions. Others cannot write them, since people rely on them.
 RESERVED = frozenset((
-    "automation.rule.off",
+    "automation.rule.off", "connected_account.ended", "connected_service.secret.expires",
     "group.acknowledgement.error", "mailbox.check.error", "outgoing_webhook.switched_off", "record.deleted",
     "ticket.answer.refused",
     "ticket.message.held", "ticket.message.inbound", "ticket.message.outbound", "ticket.message.relay",
@@ -254,6 +254,14 @@ WORK = _points(
     (
         "connection.unlink", "Record unlinked",
         "{{actor}} removed the link between {{target_object}} {{target}} and {{link_object}} {{link}}",
+    ),
+    (
+        "connected_account.ended", "Connection ended",
+        "The access of the connected account {{target}} to {{service}} has ended: {{error}}",
+    ),
+    (
+        "connected_service.secret.expires", "Client secret expires",
+        "The client secret of {{target}} expires on {{date}}; enter a new one before then",
     ),
     ("custom.other", "Other", "{{message}}"),
     (
