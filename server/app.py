@@ -89,6 +89,7 @@ from server.web.openapi.openapi_site import PATH as OPENAPI_PATH
 from server.web.openapi.openapi_site import OpenApiSite
 from server.web.request_head import CUT_HEAD_BYTES
 from server.web.rest_site import RestSite
+from server.web.scim.scim_site import SCIM_PATH, ScimSite
 from server.web.site import Site
 from server.web.sockets import tcp_sockets, unix_socket
 from server.web.webhook_site import PREFIX as WEBHOOKS_PREFIX
@@ -500,6 +501,7 @@ def _sites(service: Service, sites: SiteMaker) -> dict[str, Site]:
     if service.settings.role == WORKER:
         return {"/": WorkerSite()}
     api = {"/rest/": RestSite(service), OPENAPI_PATH: OpenApiSite(service), WEBHOOKS_PREFIX: WebhookSite(service)}
+    api[SCIM_PATH] = ScimSite(service)
     return {**api, **oauth.sites(service), **sites(service)}
 
 

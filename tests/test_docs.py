@@ -136,7 +136,7 @@ INTERNAL = {
         console.pages.upkeep.system.MAX_EVENTS console.pages.upkeep.system.MAX_LINES
         console.pages.upkeep.system.MAX_TROUBLES
         mailroom.mail_setup.MAX_SENDERS mailroom.mail_dns.MAX_DOMAINS mailroom.mail_dns.MAX_SHOWN_CHARS
-        people.token_lists.MAX_LISTED
+        people.token_lists.MAX_LISTED people.invitations.MAX_LISTED
         console.pages.asides.MAX_ZONES upkeep.backup_plan.MAX_TIMES console.pages.automation.jobs.MAX_LINES
         automation.recurrence_words.MAX_TIMES mailroom.routing.MAX_ROUTES
         people.groups.MAX_NAMED console.pages.groups.MAX_COLUMNS console.pages.packages.MAX_FOUND
@@ -186,6 +186,7 @@ INTERNAL = {
         people.sign_in_provider_setup.MAX_SECRET_CHARS people.sign_in_provider_setup.MAX_TRIAL_CHARS
         people.claim_rules.MAX_VALUES people.claim_rules.MAX_CLAIM_CHARS people.claim_rules.MAX_SHOWN_CHARS
         people.claim_rules.MAX_SHOWN_CLAIMS console.pages.provider_sign_in.MAX_SECRET_CHARS
+        people.invitation_links.MAX_CODE_CHARS people.provisioning_tokens.MAX_TOKEN_CHARS
         access.validator.MAX_CLIENT_ID_CHARS automation.commands.pgp.MAX_MESSAGE_CHARS
         console.http.visit.MAX_TOLD_CHARS console.lists.selection.MAX_UNDO_BYTES console.http.visit.MAX_UNDO_CHARS
         console.http.visit.MAX_NEXT_CHARS queries.numbers.MAX_MAGNITUDE
@@ -201,6 +202,7 @@ INTERNAL = {
         markup.quoted.MAX_DEVICE_CHARS tickets.customer.MAX_ADDRESSES tickets.customer.MAX_READ
         tickets.reply_html.MAX_BYTES
         tickets.reply_html.MAX_CACHED
+        people.invitations.MAX_LISTED_TEXT
         people.presence.MAX_TICKETS markup.quoted.MAX_HEAD_LINES markup.quoted.MAX_HEAD_CHARS
         access.rules.MAX_DEPTH access.tokens.MAX_TOKEN_CHARS console.site.MAX_FORM_BYTES
         export.exporting.MAX_SECONDS
@@ -220,6 +222,7 @@ INTERNAL = {
         web.rate.MAX_TOLD
     """,
     "what is only shown shorter": """
+        people.provisioned_users.MAX_KIND_CHARS
         tickets.conversation.MAX_WORDS_CHARS tickets.customer.MAX_NOTE_CHARS
         console.pages.automation.automations.MAX_SHOWN_CHARS web.trials.MAX_CONTINUATION_CHARS
         automation.examples.MAX_OUTCOME_CHARS console.pages.explorer.MAX_SHOWN_CHARS

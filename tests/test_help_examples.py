@@ -93,6 +93,9 @@ PACKAGE = {"package": {
 SCRIPT = "start:\n  return:\n    body: thanks"
 
 
+DELETION = re.compile(r" -X DELETE [^\n]*/rest/(?:records|invitations)/")
+
+
 def test_the_request_of_each_endpoint_is_one(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Sends every sample request of the pages of endpoints as curl would; deletions come last."""
     folder = tmp_path_factory.mktemp("samples")
@@ -119,7 +122,7 @@ def test_the_request_of_each_endpoint_is_one(tmp_path_factory: pytest.TempPathFa
               **{"prompts[name]": "x"}).ok()  # fmt: skip
     nora.post("/rest/attachments/upload.json", file_name="plan.pdf", content="x").ok()
     samples = [each for page in sorted((HELP / "api").glob("*.md")) for each in SAMPLE.findall(page.read_text("utf-8"))]
-    for sample in sorted(samples, key=lambda each: (" -X DELETE" in each and "records" in each, "merge" in each)):
+    for sample in sorted(samples, key=lambda each: (bool(DELETION.search(each)), "merge" in each)):
         method, path, form, is_query = curl(sample, files)
         sent = {"params" if is_query else "data": form}
         answer = nora.session.request(method, server.url + path, timeout=60, **sent)

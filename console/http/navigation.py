@@ -90,7 +90,13 @@ PLACES = (
             "/admin/people", N_("Workers"), N_("people users"), icon="people", key="p", for_leads=True,
             about=N_("Invite and deactivate colleagues, and reset their sign-in"),
         ),
-        NavigationItem("/admin/people/new", N_("New worker"), N_("invite person")),
+        NavigationItem("/admin/people/new", N_("New worker"), N_("account person")),
+        NavigationItem("/admin/people/invite", N_("Invite workers"), N_("new person colleague email")),
+        NavigationItem(
+            "/admin/people/provisioning", N_("Provisioning"), N_("scim entra okta authentik sync"), icon="key",
+            about=N_("Let an identity provider create and deactivate workers, and fill groups"),
+        ),
+        NavigationItem("/admin/people/invitations", N_("Invitations"), N_("invited pending resend")),
         NavigationItem(
             "/admin/people/groups", N_("Groups"), N_("buckets teams"), icon="group",
             about=N_("Teams with their buckets, reply addresses and acknowledgements"),

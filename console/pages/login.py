@@ -13,6 +13,7 @@ from server.access.sessions import STEP_UP_SECONDS
 from server.errors import Forbidden, Invalid, NotAuthenticated, TooMany
 from server.first_start import setup
 from server.people import passkey_sign_in, password_change, provider_sign_in, security, sign_in
+from server.people.sign_in import NewSession
 from server.translation import _
 
 REFUSED = (NotAuthenticated, TooMany, Forbidden)
@@ -43,6 +44,12 @@ def log_in(visit: Visit) -> PageResponse:
     except REFUSED as error:
         return login_page(visit, form.refuse(error))
     visit.begin(session, is_kept)
+    return page_after_password(visit, session)
+
+
+def page_after_password(visit: Visit, session: NewSession) -> PageResponse:
+    """The page that follows a password: the one for the code, or the requested one with a notice of a second factor
+    that is due later."""
     if session.waits_for_code:
         return see(_code_path(visit))
     due_at = security.second_factor_due(visit.service, visit.actor.worker_id)

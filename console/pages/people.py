@@ -33,6 +33,7 @@ URI = "worker"
 BASE = "/admin/people"
 TABS = (
     (BASE, N_("Workers")),
+    (f"{BASE}/invitations", N_("Invitations")),
     (f"{BASE}/groups", N_("Groups")),
     (f"{BASE}/rosters", N_("Rosters")),
     (f"{BASE}/roles", N_("Roles")),
@@ -40,6 +41,7 @@ TABS = (
     (f"{BASE}/second-factor", N_("Second factor")),
     ("/admin/targets", N_("Service targets")),
     ("/search/calendar", N_("Calendars")),
+    (f"{BASE}/provisioning", N_("Provisioning")),
 )
 LABELS = {"tickets": N_("Their tickets"), "to_id": N_("New owner")}
 INVITE = [
@@ -85,8 +87,8 @@ NEW = replace(FORM, controls=(
     *FORM.controls,
     Control("groups", N_("Groups"), N_("They can read and answer tickets of these groups. Managers of a group can "
                                        "change its members later."), "ticks", is_own=True,
-            heading=N_("Groups and invitation")),
-    Control("invite", N_("Invitation"),
+            heading=N_("Groups and sign-in")),
+    Control("invite", N_("First sign-in"),
             N_("Nobody is given a password. Everyone chooses their own through a link that works once."), "choice",
             INVITE,
             is_own=True),
@@ -117,7 +119,7 @@ LIST = declare(Worklist(
         (N_("Deactivated"), "isDisabled:yes"),
     ),
     none=N_("No matches."), empty=N_("No workers yet. Invite somebody to reply to tickets with you."),
-    new=(f"{BASE}/new", N_("New worker")),
+    new=(f"{BASE}/invite", N_("Invite")),
     tabs=TABS, tabs_label=N_("People"), changes="proven admin",
 ))  # fmt: skip
 
@@ -243,8 +245,8 @@ def _invited(visit: Visit, id: int, way: str, sentence: str, ends_tokens: bool =
     if way == "mail":
         sign_in_administration.invite(visit.ctx, id, ends_tokens)
         sent, waits = (
-            _("An invitation is on its way."),
-            _("An invitation is in the outbox. It will be sent once a mail transport is set up."),
+            _("An email with a link is on its way."),
+            _("An email with a link is in the outbox. It will be sent once a mail transport is set up."),
         )
         sentence = f"{sentence} {sent if _mail_leaves(visit) else waits}".strip()
     visit.flash(sentence)

@@ -5,8 +5,8 @@ _helpdesk() {
     for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
         if [ -n "$skips" ]; then skips=""; continue; fi
         case "$place $word" in
-            "helpdesk serve"|"helpdesk worker"|"helpdesk token"|"helpdesk mail"|"helpdesk import"|"helpdesk export"|"helpdesk kata"|"helpdesk script"|"helpdesk automation"|"helpdesk package"|"helpdesk backup"|"helpdesk restore"|"helpdesk migrate-database"|"helpdesk doctor"|"helpdesk alerts"|"helpdesk completion"|"helpdesk api"|"helpdesk describe"|"helpdesk licenses"|"helpdesk demo"|"helpdesk setup-link"|"helpdesk check"|"helpdesk settings"|"helpdesk worker create"|"helpdesk worker recover"|"helpdesk worker sign-in-link"|"helpdesk token create"|"helpdesk mail import"|"helpdesk import csv"|"helpdesk automation run"|"helpdesk package import"|"helpdesk package export") place="$place $word" ;;
-            "helpdesk serve --data"|"helpdesk serve --host"|"helpdesk serve --port"|"helpdesk serve --base-url"|"helpdesk serve --role"|"helpdesk serve --config"|"helpdesk worker create --data"|"helpdesk worker create --email"|"helpdesk worker create --first-name"|"helpdesk worker create --last-name"|"helpdesk worker create --password-file"|"helpdesk worker recover --data"|"helpdesk worker recover --email"|"helpdesk worker sign-in-link --data"|"helpdesk token create --data"|"helpdesk token create --worker"|"helpdesk token create --app"|"helpdesk token create --scope"|"helpdesk token create --expires"|"helpdesk mail import --data"|"helpdesk mail import --status"|"helpdesk mail import --group"|"helpdesk import csv --data"|"helpdesk import csv --type"|"helpdesk import csv --column"|"helpdesk import csv --key"|"helpdesk export --data"|"helpdesk kata --data"|"helpdesk script --data"|"helpdesk script --vars"|"helpdesk automation run --data"|"helpdesk automation run --vars"|"helpdesk automation run --policy"|"helpdesk automation run --url"|"helpdesk automation run --ticket"|"helpdesk package import --data"|"helpdesk package import --answer"|"helpdesk package import --conflicts"|"helpdesk package export --data"|"helpdesk package export --name"|"helpdesk backup --data"|"helpdesk restore --data"|"helpdesk migrate-database --data"|"helpdesk migrate-database --to"|"helpdesk migrate-database --config"|"helpdesk doctor --data"|"helpdesk doctor --config"|"helpdesk alerts --data"|"helpdesk api --data"|"helpdesk api --url"|"helpdesk describe --data"|"helpdesk licenses --data"|"helpdesk demo --data"|"helpdesk setup-link --data"|"helpdesk check --data"|"helpdesk settings --data") skips="$place $word" ;;
+            "helpdesk serve"|"helpdesk worker"|"helpdesk token"|"helpdesk mail"|"helpdesk import"|"helpdesk export"|"helpdesk kata"|"helpdesk script"|"helpdesk automation"|"helpdesk package"|"helpdesk backup"|"helpdesk restore"|"helpdesk migrate-database"|"helpdesk doctor"|"helpdesk alerts"|"helpdesk completion"|"helpdesk api"|"helpdesk describe"|"helpdesk licenses"|"helpdesk demo"|"helpdesk setup-link"|"helpdesk check"|"helpdesk settings"|"helpdesk worker create"|"helpdesk worker recover"|"helpdesk worker sign-in-link"|"helpdesk worker invite"|"helpdesk token create"|"helpdesk mail import"|"helpdesk import csv"|"helpdesk automation run"|"helpdesk package import"|"helpdesk package export") place="$place $word" ;;
+            "helpdesk serve --data"|"helpdesk serve --host"|"helpdesk serve --port"|"helpdesk serve --base-url"|"helpdesk serve --role"|"helpdesk serve --config"|"helpdesk worker create --data"|"helpdesk worker create --email"|"helpdesk worker create --first-name"|"helpdesk worker create --last-name"|"helpdesk worker create --password-file"|"helpdesk worker recover --data"|"helpdesk worker recover --email"|"helpdesk worker sign-in-link --data"|"helpdesk worker invite --data"|"helpdesk worker invite --email"|"helpdesk worker invite --group"|"helpdesk worker invite --language"|"helpdesk token create --data"|"helpdesk token create --worker"|"helpdesk token create --app"|"helpdesk token create --scope"|"helpdesk token create --expires"|"helpdesk mail import --data"|"helpdesk mail import --status"|"helpdesk mail import --group"|"helpdesk import csv --data"|"helpdesk import csv --type"|"helpdesk import csv --column"|"helpdesk import csv --key"|"helpdesk export --data"|"helpdesk kata --data"|"helpdesk script --data"|"helpdesk script --vars"|"helpdesk automation run --data"|"helpdesk automation run --vars"|"helpdesk automation run --policy"|"helpdesk automation run --url"|"helpdesk automation run --ticket"|"helpdesk package import --data"|"helpdesk package import --answer"|"helpdesk package import --conflicts"|"helpdesk package export --data"|"helpdesk package export --name"|"helpdesk backup --data"|"helpdesk restore --data"|"helpdesk migrate-database --data"|"helpdesk migrate-database --to"|"helpdesk migrate-database --config"|"helpdesk doctor --data"|"helpdesk doctor --config"|"helpdesk alerts --data"|"helpdesk api --data"|"helpdesk api --url"|"helpdesk describe --data"|"helpdesk licenses --data"|"helpdesk demo --data"|"helpdesk setup-link --data"|"helpdesk check --data"|"helpdesk settings --data") skips="$place $word" ;;
         esac
     done
     case "$skips" in
@@ -25,6 +25,10 @@ _helpdesk() {
         "helpdesk worker recover --data") COMPREPLY=($(compgen -d -- "$current")); return ;;
         "helpdesk worker recover --email") :; return ;;
         "helpdesk worker sign-in-link --data") COMPREPLY=($(compgen -d -- "$current")); return ;;
+        "helpdesk worker invite --data") COMPREPLY=($(compgen -d -- "$current")); return ;;
+        "helpdesk worker invite --email") :; return ;;
+        "helpdesk worker invite --group") :; return ;;
+        "helpdesk worker invite --language") :; return ;;
         "helpdesk token create --data") COMPREPLY=($(compgen -d -- "$current")); return ;;
         "helpdesk token create --worker") :; return ;;
         "helpdesk token create --app") :; return ;;
@@ -73,13 +77,15 @@ _helpdesk() {
             ;;
         "helpdesk serve") COMPREPLY=($(compgen -W $'-h\n--help\n--data\n--host\n--port\n--base-url\n--role\n--no-open\n--config' -- "$current"))
             ;;
-        "helpdesk worker") COMPREPLY=($(compgen -W $'create\nrecover\nsign-in-link\n-h\n--help' -- "$current"))
+        "helpdesk worker") COMPREPLY=($(compgen -W $'create\nrecover\nsign-in-link\ninvite\n-h\n--help' -- "$current"))
             ;;
         "helpdesk worker create") COMPREPLY=($(compgen -W $'-h\n--help\n--data\n--email\n--first-name\n--last-name\n--admin\n--password-file' -- "$current"))
             ;;
         "helpdesk worker recover") COMPREPLY=($(compgen -W $'-h\n--help\n--data\n--email\n--admin' -- "$current"))
             ;;
         "helpdesk worker sign-in-link") COMPREPLY=($(compgen -W $'-h\n--help\n--data' -- "$current"))
+            ;;
+        "helpdesk worker invite") COMPREPLY=($(compgen -W $'-h\n--help\n--data\n--email\n--admin\n--group\n--language' -- "$current"))
             ;;
         "helpdesk token") COMPREPLY=($(compgen -W $'create\n-h\n--help' -- "$current"))
             ;;

@@ -45,6 +45,7 @@ Register-ArgumentCompleter -Native -CommandName helpdesk -ScriptBlock {
             'create' = 'Create a worker; prints the id.'
             'recover' = 'Print a link for a worker who cannot sign in.'
             'sign-in-link' = 'Print a link that signs a worker in once.'
+            'invite' = 'Print a link that invites a new worker.'
             '-h' = 'show this help message and exit'
             '--help' = 'show this help message and exit'
         }
@@ -69,6 +70,15 @@ Register-ArgumentCompleter -Native -CommandName helpdesk -ScriptBlock {
             '-h' = 'show this help message and exit'
             '--help' = 'show this help message and exit'
             '--data' = 'the data folder (helpdesk-data)'
+        }
+        'helpdesk worker invite' = [ordered]@{
+            '-h' = 'show this help message and exit'
+            '--help' = 'show this help message and exit'
+            '--data' = 'the data folder (helpdesk-data)'
+            '--email' = 'the address that they will sign in with'
+            '--admin' = 'they become an administrator'
+            '--group' = 'group to join; may be repeated'
+            '--language' = 'locale of their account (en_US)'
         }
         'helpdesk token' = [ordered]@{
             'create' = 'Create an access token; prints the token and nothing else.'
@@ -267,6 +277,10 @@ Register-ArgumentCompleter -Native -CommandName helpdesk -ScriptBlock {
         'helpdesk worker recover --data' = @()
         'helpdesk worker recover --email' = @()
         'helpdesk worker sign-in-link --data' = @()
+        'helpdesk worker invite --data' = @()
+        'helpdesk worker invite --email' = @()
+        'helpdesk worker invite --group' = @()
+        'helpdesk worker invite --language' = @()
         'helpdesk token create --data' = @()
         'helpdesk token create --worker' = @()
         'helpdesk token create --app' = @()

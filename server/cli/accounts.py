@@ -10,7 +10,8 @@ from server.cli.arguments import command, group
 from server.cli.opening import with_database, with_service
 from server.context import Context
 from server.first_start import setup
-from server.people import app_tokens, provider_sign_in, sign_in_administration
+from server.people import app_tokens, groups, invitations, provider_sign_in, sign_in_administration
+from server.people.invitations import InvitedPeople
 from server.records import records
 
 
@@ -47,6 +48,18 @@ def declare(commands: Any) -> None:
         about="Print a link that signs a worker in once.",
     )
     link.add_argument("email", metavar="EMAIL", help="the worker's sign-in address")
+    invite = command(
+        worker,
+        "invite",
+        _invite_worker,
+        "Invite somebody to become a worker: print a link on which they enter their name and password. It works once, "
+        "for seven days.",
+        about="Print a link that invites a new worker.",
+    )
+    invite.add_argument("--email", required=True, metavar="E", help="the address that they will sign in with")
+    invite.add_argument("--admin", action="store_true", help="they become an administrator")
+    invite.add_argument("--group", action="append", default=[], metavar="NAME", help="group to join; may be repeated")
+    invite.add_argument("--language", default="en_US", metavar="L", help="locale of their account (en_US)")
     token = group(commands, "token", "Access tokens for the REST API.")
     create = command(token, "create", _create_token, about="Create an access token; prints the token and nothing else.")
     create.add_argument("--worker", required=True, metavar="EMAIL", help="the worker that requests act as")
@@ -82,6 +95,17 @@ def _sign_in_link(options: argparse.Namespace) -> None:
     def work(ctx: Context) -> str:
         path = provider_sign_in.create_link(ctx, app_tokens.worker_with_email(ctx, options.email))
         return (ctx.service.store.read(setup.served_at) or ctx.service.base_url) + path
+
+    print(with_database(options, work))
+
+
+def _invite_worker(options: argparse.Namespace) -> None:
+    def work(ctx: Context) -> str:
+        ids = tuple(groups.group_named(ctx, name) for name in options.group)
+        people = InvitedPeople((options.email.strip().lower(),), options.language, ids, options.admin)
+        [invitation] = invitations.invite(ctx, people, by_mail=False)
+        base_url = ctx.service.store.read(setup.served_at) or ctx.service.base_url
+        return invitation.link.replace(ctx.service.base_url, base_url, 1)
 
     print(with_database(options, work))
 

@@ -22,7 +22,10 @@ CONTENTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Work", ("desk", "rules", "search", "mail", "imports", "packages", "data-queries")),
     ("Programs", ("api", "clients", "outgoing-webhooks", "oauth", "types")),
     ("Scripts", ("automations", "kata", "templates", "cookbook", "behaviors")),
-    ("Run it", ("operating", "sign-in", "growing", "metrics", "settings", "commands", "security", "limits")),
+    (
+        "Run it",
+        ("operating", "provisioning", "sign-in", "growing", "metrics", "settings", "commands", "security", "limits"),
+    ),
 )
 BASE = "/help"
 MAX_FOUND = 40  # hits that a search shows

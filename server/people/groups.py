@@ -5,7 +5,7 @@ from typing import Any
 
 from server.context import Context
 from server.digits import id_in
-from server.errors import Forbidden, Invalid
+from server.errors import Forbidden, Invalid, NotFound
 from server.people import rosters
 from server.people.types.group import MAX_MEMBERS
 from server.record_types.shared import record_owners
@@ -32,6 +32,15 @@ def change_members(ctx: Context, sent: Any) -> None:
 def join(ctx: Context, worker_id: int, group_ids: Iterable[str]) -> None:
     """Makes a worker a member of groups. Raises the errors of change_members()."""
     change_members(ctx, {"groups": {id: {"workers": {str(worker_id): rosters.MEMBER}} for id in group_ids}})
+
+
+def group_named(ctx: Context, name: str) -> int:
+    """Returns the id of the group with this name. Raises NotFound."""
+    type = ctx.service.registry.type("group")
+    row = ctx.service.store.read(lambda tx: tx.first(type.table, name=name))
+    if row is None:
+        raise NotFound(f"there is no group '{name[:80]}'")
+    return int(row[0])
 
 
 def members(ctx: Context, group_ids: Iterable[int]) -> Changes:

@@ -8,7 +8,7 @@ from typing import Any
 
 from server.errors import AdminOnly, Conflict, Forbidden
 from server.people import login_changes
-from server.record_types.parts import Record, Writing
+from server.record_types.parts import Reading, Record, Writing
 from server.record_types.shared.relation_tables import GROUP_MEMBER
 from server.store.statements import slot
 from server.store.tables import table_named
@@ -55,15 +55,18 @@ def require_free(writing: Writing, field: str, email: str, address: Record | Non
             raise Conflict(f"{field}: {uri} {sender['id']} sends from {email}; choose another one", field=field)
 
 
+def is_sender(reading: Reading, address: Record) -> bool:
+    """Returns whether mail is sent from an address: by a group, a bucket, the service, or through its own transport."""
+    id = address["id"]
+    is_own = bool(address["mail_transport_id"]) or id == int(reading.setting("default_sender_id") or 0)
+    return is_own or any(reading.find(uri, reply_address_id=id) is not None for uri in SENDERS)
+
+
 def _internal_use(writing: Writing, address: Record) -> str:
     """Returns the internal use of an address, "" if it has none."""
-    id = address["id"]
-    if address["worker_id"] or writing.find("worker", email_id=id):
+    if address["worker_id"] or writing.find("worker", email_id=address["id"]):
         return "the address of a worker"
-    sends = address["mail_transport_id"] or id == int(writing.setting("default_sender_id") or 0)
-    if sends or any(writing.find(uri, reply_address_id=id) for uri in SENDERS):
-        return "an address that mail is sent from"
-    return ""
+    return "an address that mail is sent from" if is_sender(writing, address) else ""
 
 
 def _hidden_ticket() -> Any:

@@ -1,6 +1,6 @@
-"""Mail with a one-time link, to set a password or to confirm a sign-in address. The code of the link is created when
-the mail is sent, so that no waiting draft, backup or deleted row contains it. At that time the link must still be valid
-for the recipient.
+"""Mail with a one-time link, to set a password, to confirm a sign-in address or to accept an invitation. The code of
+the link is created when the mail is sent, so that no waiting draft, backup or deleted row contains it. At that time the
+link must still be valid for the recipient.
 
 A mail that is sent again gets a new code, and the former one no longer works."""
 
@@ -12,13 +12,13 @@ from server.context import Context
 from server.dataclass import dataclass
 from server.errors import Invalid
 from server.mail.mail_bytes import OutgoingMail
-from server.people import login_changes
+from server.people import invitation_links, login_changes
 from server.record_types.record_type import Record
 from server.records.writing import RecordWriter
 from server.store.tables import Column, Table
 from server.store.transaction import Transaction
 
-PASSWORD, LOGIN_ADDRESS = "password", "login address"
+PASSWORD, LOGIN_ADDRESS, INVITATION = "password", "login address", "invitation"
 CODE = "one-time-code"  # stands for the code in a draft; always a part of a link
 FORMER_CODE = "***"  # in drafts of earlier versions
 LATE_LINK = Table(
@@ -28,18 +28,30 @@ LATE_LINK = Table(
         Column("worker_id"),
         Column("seconds"),
         Column("kind", "TEXT", PASSWORD),
+        Column("invitation_id"),
     ],
     key=("draft_id",),
 )  # seconds: the validity of the link after the mail is sent
 
 
 @dataclass(frozen=True, slots=True)
+class _LateLink:
+    """The link of a draft. worker_id: 0 for an invitation, whose worker does not exist yet."""
+
+    draft_id: int
+    worker_id: int
+    seconds: int
+    kind: str
+    invitation_id: int
+
+
+@dataclass(frozen=True, slots=True)
 class _Kind:
-    """A kind of link. path: of its page. code: creates a code that works for a number of seconds, for mail to this
-    address. Raises Invalid if the link is no longer valid for that address."""
+    """A kind of link. path: of its page. code: creates the code of a link, for mail to this address. Raises Invalid if
+    the link is no longer valid for that address."""
 
     path: str
-    code: Callable[[RecordWriter, Record, str, int], str]
+    code: Callable[[RecordWriter, _LateLink, str], str]
 
 
 def address(ctx: Context, kind: str = PASSWORD) -> str:
@@ -52,6 +64,12 @@ def register(tx: Transaction, draft_id: int, worker_id: int, seconds: int, kind:
     tx.put(LATE_LINK, {"draft_id": draft_id, "worker_id": worker_id, "seconds": seconds, "kind": kind})
 
 
+def register_invitation(tx: Transaction, draft_id: int, invitation_id: int) -> None:
+    """Registers a draft that gets the link of an invitation when it is sent."""
+    row = {"worker_id": 0, "seconds": invitation_links.VALID_SECONDS, "kind": INVITATION}
+    tx.put(LATE_LINK, {"draft_id": draft_id, "invitation_id": invitation_id, **row})
+
+
 def fill_link(ctx: Context, draft_id: int, outgoing: OutgoingMail) -> OutgoingMail:
     """Returns the mail of a draft with its code, if it has a link. Raises Invalid if the worker is deleted, or the link
     must no longer go to that address."""
@@ -59,17 +77,9 @@ def fill_link(ctx: Context, draft_id: int, outgoing: OutgoingMail) -> OutgoingMa
     row = store.read(lambda tx: tx.first(LATE_LINK, draft_id=draft_id))
     if row is None:
         return outgoing
-    _, worker_id, seconds, name = row
-    kind, to = _KINDS[name], ", ".join(email.lower() for _, email in outgoing.to)
-
-    def write(tx: Transaction) -> str:
-        writing = RecordWriter(ctx, tx)
-        worker = writing.record("worker", worker_id)
-        if worker is None:
-            raise Invalid("the worker of this link no longer exists; drop the email")
-        return kind.code(writing, worker, to, seconds)
-
-    code = store.write(write)
+    link, to = _LateLink(*row), ", ".join(email.lower() for _, email in outgoing.to)
+    kind = _KINDS[link.kind]
+    code = store.write(lambda tx: kind.code(RecordWriter(ctx, tx), link, to))
 
     def filled(text: str) -> str:
         return text.replace(kind.path + CODE, kind.path + code).replace(kind.path + FORMER_CODE, kind.path + code)
@@ -77,20 +87,37 @@ def fill_link(ctx: Context, draft_id: int, outgoing: OutgoingMail) -> OutgoingMa
     return replace(outgoing, text=filled(outgoing.text), html=None if outgoing.html is None else filled(outgoing.html))
 
 
-def _password_code(writing: RecordWriter, worker: Record, to: str, seconds: int) -> str:
+def _password_code(writing: RecordWriter, link: _LateLink, to: str) -> str:
+    worker = _worker(writing, link)
     if to != login_changes.counting(writing, worker):
         raise Invalid(f"{to} is no longer the sign-in address of this worker; drop the email")
-    return password_links.create(writing.tx, worker["id"], writing.now, seconds)
+    return password_links.create(writing.tx, link.worker_id, writing.now, link.seconds)
 
 
-def _login_code(writing: RecordWriter, worker: Record, to: str, seconds: int) -> str:
-    change = login_changes.waiting(writing.tx, worker["id"])
+def _login_code(writing: RecordWriter, link: _LateLink, to: str) -> str:
+    _worker(writing, link)
+    change = login_changes.waiting(writing.tx, link.worker_id)
     if change is None or to != change.new_email:
         raise Invalid(f"{to} is no longer waiting to be confirmed; drop the email")
-    return login_changes.new_code(writing.tx, change, writing.now + seconds)
+    return login_changes.new_code(writing.tx, change, writing.now + link.seconds)
+
+
+def _invitation_code(writing: RecordWriter, link: _LateLink, to: str) -> str:
+    invitation = invitation_links.get(writing.tx, link.invitation_id)
+    if invitation is None or invitation.outcome or to != invitation.email:
+        raise Invalid(f"the invitation of {to} was accepted or withdrawn; drop the email")
+    return invitation_links.new_code(writing.tx, invitation.id, writing.now)
+
+
+def _worker(writing: RecordWriter, link: _LateLink) -> Record:
+    worker = writing.record("worker", link.worker_id)
+    if worker is None:
+        raise Invalid("the worker of this link no longer exists; drop the email")
+    return worker
 
 
 _KINDS = {
     PASSWORD: _Kind("/reset/", _password_code),
     LOGIN_ADDRESS: _Kind("/confirm-address/", _login_code),
+    INVITATION: _Kind("/join/", _invitation_code),
 }

@@ -38,6 +38,9 @@ ACTS = {
     "PUT groups/members": ("group.roster.changed", lambda api: {"json": json.dumps({
         "groups": {made(api, "group"): {"workers": {api.ids["milo"]: "manager"}}},
     })}),
+    "POST invitations/create": ("worker.invited", lambda api: {"emails": f"guest{number()}@desk.example"}),
+    "POST invitations/{id}/resend": ("worker.invited.again", lambda api: {}),
+    "DELETE invitations/{id}": ("worker.invitation.withdrawn", lambda api: {}),
     "PUT workers/{id}/absence": ("worker.changed", lambda api: {"away_until": "+1 day"}),
     "POST automations/{id}/bind": ("automation_event.changed", lambda api: {}),
     "POST automations/{id}/unbind": ("automation_event.changed", lambda api: {}),
@@ -173,6 +176,9 @@ def test_each_endpoint_writes_its_entries(name: str, api: Api) -> None:
         path = path.format(id=id)
         if path.endswith("unbind"):
             api.post(f"/rest/automations/{id}/bind.json").ok()
+    if path.startswith("invitations/{id}"):
+        invited = api.post("/rest/invitations/create.json", emails=f"guest{number()}@desk.example").ok()
+        path = path.format(id=invited["results"][0]["id"])
     if path.startswith("tags/{id}"):
         id = made(api, "tag")
         api.post("/rest/tags/merge.json", target_id=id, source_id=made(api, "tag")).ok()

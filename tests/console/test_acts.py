@@ -15,6 +15,7 @@ from server.access import known_devices, password_links, second_factor, sessions
 from server.access.tokens import TOKEN
 from server.jobs.job_queue import JobQueue
 from server.mailroom.mailboxes import dead_letters
+from server.people import provisioning_tokens
 from tests.console import table
 from tests.console.lively import BACKUP, Lively
 from tests.console.visitor import Visitor, place
@@ -123,6 +124,14 @@ ACTS = [
     act("/admin/people/{id}/address/drop", "worker.login_address.dropped", path="/admin/people/{worker0}/address/drop"),
     act("/admin/people/{id}/invite", "worker.invited", by="mail"),
     act("/admin/people/{id}/invite", "worker.password.link", by="link"),
+    act("/admin/people/invite", "worker.invited", emails="guest@desk.example", by="mail"),
+    act("/admin/people/invitations/{id}/again", "worker.invited.again",
+        path="/admin/people/invitations/{invitation}/again"),
+    act("/admin/people/invitations/{id}/withdraw", "worker.invitation.withdrawn",
+        path="/admin/people/invitations/{invitation}/withdraw"),
+    act("/admin/people/provisioning", "provisioning.token.created", name="Entra ID"),
+    act("/admin/people/provisioning/{id}/revoke", "provisioning.token.revoked",
+        path="/admin/people/provisioning/{provisioning}/revoke"),
     act("/admin/people/{id}/sign-out", "worker.sessions.ended", path="/admin/people/{worker0}/sign-out"),
     act("/admin/people/{id}/second-factor/off", "worker.second_factor.off",
         path="/admin/people/{worker0}/second-factor/off"),
@@ -256,8 +265,8 @@ ACTS = [
     act("/admin/backups/{name}/verify", "backup.verified"),
 ]  # fmt: skip
 # Tested where more than an administrator's form is needed: the tests below, test_backups.py,
-# access/test_login_address.py, access/test_passkeys.py, access/test_second_factor_policy.py, test_first_start.py,
-# records/test_dkim.py, sign_in/, imports/test_importing.py.
+# access/test_invitations.py, access/test_login_address.py, access/test_passkeys.py,
+# access/test_second_factor_policy.py, test_first_start.py, records/test_dkim.py, sign_in/, imports/test_importing.py.
 ELSEWHERE = (
     "/account/sign-in/{id}/unlink",
     "/account/sign-in/{name}/link",
@@ -280,6 +289,7 @@ ELSEWHERE = (
     "/admin/connections/accounts/{id}/delete",
     "/admin/mail/connect/servers",
     "/confirm-address/{code}",
+    "/join/{code}",
     "/reset/{code}",
     "/setup/{code}",
     "/account/second-factor",
@@ -364,6 +374,8 @@ def _prepare(lively: Lively) -> None:
             "draft", type="mail.transactional", name="For later", to=params["to"], params=params, is_queued=1,
             queue_delivery_date=FAR,
         ).ok()["id"]  # fmt: skip
+    invited = nora.post("/rest/invitations/create.json", emails="visitor@desk.example", link=1).ok()["results"]
+    ids["invitation"] = invited[0]["id"]
     ids["app1"] = nora.found("oauth_app", 'name:"Token generator"')[0]
     kept = settings.load({}, {}, data_folder=lively.server.data)
     dead_letters.keep(kept, "mailbox-1-8", b"From: ana@customer.example\nSubject: Broken\n\nIt fails", "it was cut")
@@ -378,6 +390,8 @@ def _prepare(lively: Lively) -> None:
         desk.store.write(
             lambda tx: second_factor.turn_on(tx, ids["worker0"], secret, totp.code(secret, step), clock.now())
         )
+        provisioning_tokens.create(desk.context(ids["nora"]), "Okta")
+        ids["provisioning"] = desk.read(lambda tx: tx.find(provisioning_tokens.PROVISIONING_TOKEN)[-1][0])
         for name in ("job", "idle"):  # the job may be running already
             ids[name] = desk.store.write(lambda tx: JobQueue.add(tx, "nobody.does.this", FAR, {}))
         ids["token"] = desk.read(lambda tx: tx.find(TOKEN, worker_id=ids["worker0"], revoked_at=0)[0][0])

@@ -346,8 +346,8 @@ def test_a_role_grants_the_ticked_privileges(signed_in: Visitor, visitor: Visito
 @pytest.mark.exhaustive("a page by keyboard alone")
 def test_people_by_keyboard(page: Page, nora: Api) -> None:
     group = nora.create("group", name="By keyboard").ok()["id"]
-    page.goto(BASE)
-    page.get_by_role("link", name="New worker").focus()
+    page.goto(f"{BASE}/invite")
+    page.get_by_role("link", name="new worker").focus()
     page.keyboard.press("Enter")
     page.wait_for_url(f"**{BASE}/new")
     page.locator("#first_name").focus()

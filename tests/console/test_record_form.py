@@ -374,7 +374,7 @@ def test_two_workers_change_different_fields(signed_in: Visitor, nora: Api) -> N
     [
         ("/admin/targets/new", ["Times", "Hours and warnings"]),
         ("/admin/people/groups/new", ["Replies"]),
-        ("/admin/people/new", ["Rights and sign-in", "Absence", "Groups and invitation", "Groups"]),
+        ("/admin/people/new", ["Rights and sign-in", "Absence", "Groups and sign-in", "Groups"]),
         ("/admin/mail/transports/new", ["Server"]),
         ("/admin/mail/mailboxes/new", ["Server", "Numbers and limits"]),
         ("/automations/outgoing/new", ["Request"]),
