@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from server.context import Context
+from server.errors import NotOffered
 from server.record_types.record_type import RecordType
 from server.record_types.shared import tags
 from server.record_types.traits import Tags
@@ -10,6 +11,7 @@ from server.records import records
 from server.records.writing import RecordWriter
 from server.store.tables import Table
 from server.store.transaction import Transaction
+from server.translation import lazy_gettext, shown
 
 Shown = dict[int, list[tuple[str, str]]]
 
@@ -24,7 +26,8 @@ def tags_of(ctx: Context, uri: str, ids: Iterable[int]) -> Shown:
 
 
 def change_tags(ctx: Context, uri: str, id: int, text: str) -> dict[str, str]:
-    """Adds and removes tags by name, and returns the fields that undo it. Raises NotFound, Forbidden, Invalid."""
+    """Adds and removes tags by name, and returns the fields that undo it. Raises NotFound, Forbidden, Invalid,
+    NotOffered for a type without tags."""
 
     def write(tx: Transaction) -> dict[str, str]:
         writing, record = RecordWriter(ctx, tx), [{"id": id}]
@@ -39,4 +42,8 @@ def change_tags(ctx: Context, uri: str, id: int, text: str) -> dict[str, str]:
 
 
 def _table(record_type: RecordType) -> Table:
-    return next(trait.table for trait in record_type.traits if isinstance(trait, Tags))
+    """Returns the table of the tags of a type. Raises NotOffered for a type without tags."""
+    table = next((trait.table for trait in record_type.traits if isinstance(trait, Tags)), None)
+    if table is None:
+        raise NotOffered(lazy_gettext("{types} have no tags", types=shown(record_type.label_names[1])))
+    return table
