@@ -44,7 +44,8 @@ ALLOWED = re.compile(
     "Tests$|Pages$|Test$|automation:\\(|Standard Webhooks|orders/7|from=shop|mailbox-1-|it is larger than|Half a mail|"
     "no mail server at|Starter$|What a new service begins|Webhook responder|A webhook that answers|Name of the webhook|"
     "Answer requests at once|None$|Yes$|No, I will look|(Mail|Backups): |For the dashboard|Nightly export|"
-    "Mara Lindqvist, |status:open group:|(Amazon Web Services|Authentik|Google|HTTP Basic|Keycloak|Microsoft|Microsoft Graph|Okta)$"
+    "Mara Lindqvist, |status:open group:|"
+    "(Amazon Web Services|Authentik|Google|HTTP Basic|Keycloak|Microsoft|Microsoft Graph|Okta)$"
 )
 MAX_SHOWN = 20
 
