@@ -12,7 +12,7 @@ from console.pages.people import BASE, TABS
 from server.access.service_actor import own_context
 from server.digits import id_in
 from server.errors import HelpdeskError, Invalid, TooMany
-from server.people import invitation_links, invitations, sign_in
+from server.people import invitation_links, invitations, provider_sign_in, sign_in
 from server.people.invitations import AddressProblem, InvitedPeople, NewInvitation
 from server.records import records
 from server.translation import N_, _, ngettext
@@ -124,7 +124,15 @@ def show_joining(visit: Visit, form: Form | None = None) -> PageResponse:
     code = visit.arguments["code"]
     invitation = invitations.of_link(visit.service, code, visit.now)
     empty = Form.from_values({"timezone": "UTC"})
-    return render(visit, "join.html", form=form or empty, labels=OWN_LABELS, code=code, invitation=invitation)
+    return render(
+        visit,
+        "join.html",
+        form=form or empty,
+        labels=OWN_LABELS,
+        code=code,
+        invitation=invitation,
+        has_passwords=not _is_only_by_provider(visit),
+    )
 
 
 @page("POST", "/join/{code}", "anyone", hashes=True)
@@ -134,18 +142,24 @@ def join(visit: Visit) -> PageResponse:
     invitations.of_link(visit.service, code, visit.now)
     form = Form.sent(visit.form, OWN_FIELDS)
     try:
-        password = new_password(visit)
+        password = "" if _is_only_by_provider(visit) else new_password(visit)
         values = {name: form.text(name) for name in OWN_FIELDS}
         email = invitations.accept(visit.service, code, visit.now, values | {"password": password})
     except (Invalid, TooMany) as error:
         return show_joining(visit, form.refuse(error, OWN_LABELS))
     visit.drop_session()
+    if not password:
+        return see("/login?joined=1")
     try:
         session = sign_in.by_password(own_context(visit.service), email, password, visit.peer)
     except REFUSED:  # such as by an automation, which says so when they sign in
         return see("/login?new=1")
     visit.begin(session)
     return page_after_password(visit, session)
+
+
+def _is_only_by_provider(visit: Visit) -> bool:
+    return provider_sign_in.providers_of_page(visit.service)[1]
 
 
 def _form(visit: Visit, form: Form, wrong: list[AddressProblem] | None = None, rest: int = 0) -> PageResponse:

@@ -153,6 +153,7 @@ def login_page(visit: Visit, form: Form) -> PageResponse:
     if out == "2":
         sentence = _("You are signed out here, and still signed in at the provider, which cannot be reached.")
     sentence = _("New password set. Sign in with it.") if visit.query.flag("new") else sentence
+    sentence = _("You are now a worker here. Sign in.") if visit.query.flag("joined") else sentence
     providers, is_only = provider_sign_in.providers_of_page(visit.service)
     return render(
         visit,

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from server.access import actor as actors
+from server.access import sign_in_providers
 from server.access.actor import lent
 from server.access.logins import WORKER_LOGIN
 from server.access.service_actor import own_context
@@ -200,10 +201,13 @@ def of_link(service: Service, code: str, now: int) -> Invitation:
 
 def accept(service: Service, code: str, now: int, fields: dict[str, Any]) -> str:
     """Creates the worker of an invitation; returns the address that they sign in with. Takes as long as hashing a
-    password. fields: first_name, last_name, timezone, password.
+    password. fields: first_name, last_name, timezone, password; the last is ignored where workers sign in with
+    providers only.
 
     Raises NotFound if the link does not work, Invalid with the field of a mistake."""
-    if not fields["password"]:
+    if service.store.read(sign_in_providers.is_only_way):
+        fields = {**fields, "password": "", "is_password_disabled": "1"}
+    elif not fields["password"]:
         raise Invalid(_("choose a password"), field="password")
     record_type = service.registry.type(WORKER)
     prepared = record_type.before(fields)

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from server.access import sign_in_providers
 from server.context import Context
-from server.errors import AdminOnly, Conflict, HelpdeskError, Invalid, NotFound
+from server.errors import AdminOnly, Conflict, HelpdeskError, Invalid, NotAuthenticated, NotFound
 from server.mail.mail_bytes import OutgoingMail
 from server.people import invitations, late_links, sign_in
 from server.people.invitation_links import ENDED_SECONDS, VALID_SECONDS
@@ -99,6 +100,18 @@ def test_accepting_creates_the_worker_with_groups_and_rights(desk: Desk) -> None
     assert told[0] == f"Nora created a link with which {INES} can accept an invitation"
     assert told[-1] == "Ines Moor accepted the invitation of Nora"
     assert "accepted already" in refusal(desk, code(invitation))
+
+
+def test_where_only_providers_sign_in_an_invitation_is_accepted_without_a_password(desk: Desk) -> None:
+    desk.store.write(lambda tx: sign_in_providers.set_only_way(tx, True))
+    try:
+        assert invitations.accept(desk.service, code(invited(desk)), NOW, {**FIELDS, "password": ""}) == INES
+    finally:
+        desk.store.write(lambda tx: sign_in_providers.set_only_way(tx, False))
+    [id] = desk.found("worker", f"email:(email:{INES}) isPasswordDisabled:yes")
+    assert desk.record("worker", id)["first_name"] == "Ines"
+    with pytest.raises(NotAuthenticated):
+        sign_in.by_password(by(desk), INES, PASSWORD, PEER)
 
 
 def test_each_moment_of_a_link_has_its_sentence(desk: Desk) -> None:
