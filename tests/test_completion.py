@@ -57,7 +57,7 @@ def completed(script: Path, folder: Path, *words: str) -> set[str]:
     [
         (("ser",), {"serve"}),
         (("serve", "--po"), {"--port"}),
-        (("worker", ""), {"create", "recover", "sign-in-link", "-h", "--help"}),
+        (("worker", ""), {"create", "invite", "recover", "sign-in-link", "-h", "--help"}),
         (("worker", "create", "--adm"), {"--admin"}),
         (("serve", "--data", ""), {"desk data"}),
         (("serve", "--port", ""), set()),

@@ -22,7 +22,7 @@ _PROTOCOLS = {("imap", "SSL"): "imap-ssl", ("imap", "STARTTLS"): "imap-starttls"
 _ENCRYPTIONS = {"SSL": "tls", "STARTTLS": "starttls"}
 _PASSWORDS = ("password-cleartext", "plain", "password-encrypted", "secure")
 OAUTH2 = "OAuth2"
-_HOST = late_pattern(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+")
+_LABEL = late_pattern(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 _NUMBER = late_pattern(r"\.[0-9]+\Z")  # an IP address, which no certificate names
 
 
@@ -115,7 +115,8 @@ def _server(kind: str, fields: dict[str, str], ways: Sequence[str], email: str) 
         host = ascii_host(fields.get("hostname", "").replace("%EMAILDOMAIN%", domain).lower())
     except UnicodeError:
         return None
-    if not _HOST.fullmatch(host) or _NUMBER.search(host):
+    labels = host.split(".")
+    if len(labels) < 2 or not all(map(_LABEL.fullmatch, labels)) or _NUMBER.search(host):
         return None
     username = fields.get("username", "%EMAILADDRESS%")
     for mark, text in (("%EMAILADDRESS%", email), ("%EMAILLOCALPART%", local), ("%EMAILDOMAIN%", domain)):

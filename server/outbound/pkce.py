@@ -17,6 +17,6 @@ def challenge(verifier: str) -> str:
     """Returns the code challenge of a verifier, as RFC 7636, appendix B.
 
     >>> challenge("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk")
-    'E9Melhoa2OwvFrEMTJguCMtSN-9t0yFqXhO4LHmwGHY'
+    'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'
     """
     return base64.urlsafe_b64encode(hashlib.sha256(verifier.encode("ascii")).digest()).decode("ascii").rstrip("=")
