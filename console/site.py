@@ -181,7 +181,7 @@ class Console(Site):
             renewed = self.service.store.write(lambda tx: sessions.renew(tx, session, now, is_stepped_up=False))
             visit.set_session(renewed)
             visit.session = replace(session, stepped_up_at=0)
-        sign_in.note_use(self.service, session, now, visit.request.client)
+        sign_in.record_use(self.service, session, now, visit.request.client)
 
     # -- the page ----------------------------------------------------------------------------------------------------
 

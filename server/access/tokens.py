@@ -199,7 +199,7 @@ def revoke(tx: Transaction, token_id: int, now: int) -> None:
     tx.update(TOKEN, token_id, {"revoked_at": now})
 
 
-def note_use(tx: Transaction, used: dict[int, tuple[int, str]]) -> None:
+def record_use(tx: Transaction, used: dict[int, tuple[int, str]]) -> None:
     """Records the last uses of tokens: {id: (Unix seconds, address)}."""
     table: Any = TOKEN.sql
     tx.run_many(

@@ -160,7 +160,7 @@ def _renewed(ctx: Context, reference: str, old: _SigningAccount, seconds: float)
                     raise
                 message, used = error.message, account.values["refresh_token"]
                 own = own_context(ctx.service, ctx.now)  # or the caller, who may be an administrator, is not notified
-                ctx.service.store.write(lambda tx: _note_ended(RecordWriter(own, tx), id, message, used))
+                ctx.service.store.write(lambda tx: _record_end(RecordWriter(own, tx), id, message, used))
                 raise _grant_ended(account.name, message) from error
             _keep_surely(ctx, id, fetched, account.values.get("refresh_token", ""))
             account = _read(ctx, reference)
@@ -204,13 +204,13 @@ def _keep_renewed(writing: RecordWriter, id: int, fetched: dict[str, Any], used:
     """Stores a renewed token, unless the account has another refresh token by now. used: the previous refresh token."""
     if _refresh_token(writing, id) == used:
         _keep(writing, id, fetched)
-        grants.note_renewed(writing.tx, id, writing.now)
+        grants.record_renewal(writing.tx, id, writing.now)
 
 
-def _note_ended(writing: RecordWriter, id: int, error: str, used: str) -> None:
+def _record_end(writing: RecordWriter, id: int, error: str, used: str) -> None:
     """Records that the grant has ended, unless the account has another refresh token by now."""
     if _refresh_token(writing, id) == used:
-        grants.note_ended(writing, id, error)
+        grants.record_end(writing, id, error)
 
 
 def _refresh_token(writing: RecordWriter, id: int) -> str:

@@ -341,7 +341,7 @@ def _store(writing: RecordWriter, attempt: _Attempt, email: str, params: dict[st
                 "params": params,
             },
         )
-    grants.note_connected(writing.tx, account_id, email, attempt.purpose, writing.now)
+    grants.record_connection(writing.tx, account_id, email, attempt.purpose, writing.now)
     texts = {"target": writing.label(ACCOUNT, account_id), "email": email or "?"}
     writing.log(CONNECTED, writing.registry.type(ACCOUNT).context, account_id, texts)
     return account_id

@@ -44,19 +44,19 @@ def list_grants(ctx: Context) -> dict[int, ConnectedGrant]:
     return ctx.service.store.read(read)
 
 
-def note_connected(tx: Transaction, account_id: int, email: str, purpose: str, now: int) -> None:
+def record_connection(tx: Transaction, account_id: int, email: str, purpose: str, now: int) -> None:
     """Records the consent of a person."""
     row = ConnectedGrant(account_id, email, purpose, connected_at=now, renewed_at=now)
     tx.put(CONNECTED_GRANT, _values(row))
 
 
-def note_renewed(tx: Transaction, account_id: int, now: int) -> None:
+def record_renewal(tx: Transaction, account_id: int, now: int) -> None:
     """Records that the token was renewed."""
     old = find_grant(tx, account_id) or ConnectedGrant(account_id)
     tx.put(CONNECTED_GRANT, _values(old) | {"renewed_at": now, "ended_at": 0, "error": ""})
 
 
-def note_ended(writing: RecordWriter, account_id: int, error: str) -> None:
+def record_end(writing: RecordWriter, account_id: int, error: str) -> None:
     """Records that the provider refuses to renew the token for good, and notifies administrators, once."""
     account, old = writing.record("connected_account", account_id), find_grant(writing.tx, account_id)
     if account is None or (old is not None and old.ended_at):

@@ -137,7 +137,7 @@ def deliver(service: Service, draft_id: int, claim: str, now: int) -> bool | Non
             deferred=len(report.deferred),
         )
         service.store.write(
-            lambda tx: outcome.note_sent(
+            lambda tx: outcome.record_sent(
                 RecordWriter(ctx, tx), draft_id, claim, AcceptedMail(loaded.recipients, report, transport_id)
             )
         )
@@ -145,7 +145,7 @@ def deliver(service: Service, draft_id: int, claim: str, now: int) -> bool | Non
             record(service, DELIVERIES, 1, {"transport_id": transport_id, "sender_id": sender_id}, now)
         return True
     _log.warning("mail.failed", draft=draft_id, error=failure.text)
-    service.store.write(lambda tx: outcome.note_failed_attempt(RecordWriter(ctx, tx), draft_id, claim, failure))
+    service.store.write(lambda tx: outcome.record_failed_attempt(RecordWriter(ctx, tx), draft_id, claim, failure))
     if transport_id:
         record(service, FAILURES, 1, {"transport_id": transport_id, "sender_id": sender_id}, now)
     return False

@@ -14,7 +14,7 @@ from server.jobs.scheduler import at_start, periodic
 from server.outbox import draft_kinds, queue_rows
 from server.outbox.deliver import sending_context
 from server.outbox.holds import hasten, probe_held
-from server.outbox.outcome import DeliveryFailure, note_failed_attempt
+from server.outbox.outcome import DeliveryFailure, record_failed_attempt
 from server.outbox.queue_rows import CLAIM_SECONDS, OUTGOING
 from server.outbox.sender import way_of
 from server.outbox.sending import send_soon
@@ -86,7 +86,7 @@ def send_draft(service: Service, draft_id: int, now: int) -> bool | None:
             return False
     except HelpdeskError as error:
         failure = DeliveryFailure(error.message, not isinstance(error, (Unavailable, TimedOut)))
-        service.store.write(lambda tx: note_failed_attempt(RecordWriter(ctx, tx), draft_id, claim, failure))
+        service.store.write(lambda tx: record_failed_attempt(RecordWriter(ctx, tx), draft_id, claim, failure))
         return False
     return send_soon(service, draft_id, claim, now)
 

@@ -61,7 +61,7 @@ def hold_back(tx: Transaction, draft_id: int, claim: str, hold: TransportHold) -
         queue_rows.change(tx, draft_id, {**queue_rows.FREE, "held_by": hold.transport_id, "last_error": hold.error})
 
 
-def note_failed_attempt(writing: RecordWriter, draft_id: int, claim: str, failure: DeliveryFailure) -> None:
+def record_failed_attempt(writing: RecordWriter, draft_id: int, claim: str, failure: DeliveryFailure) -> None:
     """Records that a mail reached no recipient: a comment, an activity entry, and the next attempt or the final
     failure.
 
@@ -79,7 +79,7 @@ def note_failed_attempt(writing: RecordWriter, draft_id: int, claim: str, failur
     _retry_or_give_up(writing, draft, row, text, settled, failure.transport_id, is_final=failure.is_permanent)
 
 
-def note_sent(writing: RecordWriter, draft_id: int, claim: str, accepted: AcceptedMail) -> None:
+def record_sent(writing: RecordWriter, draft_id: int, claim: str, accepted: AcceptedMail) -> None:
     """Records that recipients got a mail. Deletes its draft unless other recipients are still to get it or were
     refused."""
     draft, row = writing.record("draft", draft_id), queue_rows.get(writing.tx, draft_id)

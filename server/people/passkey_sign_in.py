@@ -82,7 +82,7 @@ def by_passkey(ctx: Context, text: str, owner: str, peer: Peer, is_remembered: b
         if not _may_sign_in(ctx, worker_id):
             raise NotAuthenticated(WRONG)
     except NotAuthenticated:
-        sign_in.note_failure(ctx, worker_id, peer)
+        sign_in.record_failure(ctx, worker_id, peer)
         raise
     sign_in.ask_automations(ctx, worker_id, peer)
 
@@ -133,7 +133,7 @@ def _own(
             raise NotAuthenticated(WRONG_FACTOR)
         return passkey, _proof(ctx, assertion, passkey, peer, WRONG_FACTOR, must_be_verified=purpose == CONFIRM)
     except NotAuthenticated:
-        sign_in.note_failure(ctx, worker_id, peer, locks)
+        sign_in.record_failure(ctx, worker_id, peer, locks)
         raise
 
 
@@ -183,7 +183,7 @@ def _proof(
     except NotAuthenticated as error:
         raise NotAuthenticated(message) from error
     if passkeys.is_regressed(passkey, proof):
-        _note_copy(ctx, passkey, peer)
+        _report_copy(ctx, passkey, peer)
         raise NotAuthenticated(COPY)
     return proof
 
@@ -204,7 +204,7 @@ def _record_use(ctx: Context, tx: Transaction, passkey: Passkey, proof: Proof, k
     passkeys.record_use(tx, passkey.id, proof, ctx.now)
 
 
-def _note_copy(ctx: Context, passkey: Passkey, peer: Peer) -> None:
+def _report_copy(ctx: Context, passkey: Passkey, peer: Peer) -> None:
     """Logs a passkey whose counter did not rise, and notifies its worker."""
 
     def write(tx: Transaction) -> None:

@@ -77,7 +77,7 @@ def by_password(ctx: Context, email: str, password: str, peer: Peer, is_remember
         keys = attempt_keys(ctx, "password", email, account.known_id, peer)
         is_last = store.write(lambda tx: lockout.count(tx, keys, ctx.now))
         if not passwords.verify(account.password_hash, password) or not account.worker_id:
-            note_failure(ctx, account.known_id, peer, "password" if is_last else "")
+            record_failure(ctx, account.known_id, peer, "password" if is_last else "")
             raise NotAuthenticated(WRONG)
         renewed = passwords.hash(password) if passwords.needs_rehash(account.password_hash) else ""
     has_code = store.read(lambda tx: second_factor.is_on(tx, account.worker_id))
@@ -372,7 +372,7 @@ def _require_code(ctx: Context, worker_id: int, code: str, peer: Peer, keys: tup
         return True
 
     if not store.write(write):
-        note_failure(ctx, worker_id, peer, "code" if is_last else "")
+        record_failure(ctx, worker_id, peer, "code" if is_last else "")
         raise NotAuthenticated(WRONG_CODE)
 
 
@@ -381,7 +381,7 @@ def ask_automations(ctx: Context, worker_id: int, peer: Peer) -> None:
     for answer in event_publishing.automation_results(ctx, AUTHENTICATED, lambda: _values(worker_id, peer)):
         reason = answer.get("deny")
         if reason:
-            note_failure(ctx, worker_id, peer)
+            record_failure(ctx, worker_id, peer)
             message = reason if isinstance(reason, str) else "ask an administrator"
             raise Forbidden(f"Signing in was refused: {message[:MAX_REASON_CHARS]}")
 
@@ -396,7 +396,7 @@ def _values(worker_id: int, peer: Peer) -> dict[str, Any]:
     }
 
 
-def note_failure(ctx: Context, worker_id: int, peer: Peer, locks: str = "") -> None:
+def record_failure(ctx: Context, worker_id: int, peer: Peer, locks: str = "") -> None:
     """Records a failure without waiting for the write: the response time must not reveal whether the worker exists.
     locks: the kind of secret, password or code, whose attempts are used up now; "" if there are attempts left."""
     if not worker_id:
@@ -444,7 +444,7 @@ def shown_device(device: str) -> str:
     return str(name or platform or "an unknown browser")
 
 
-def note_use(service: Service, session: Session, now: int, client: str) -> None:
+def record_use(service: Service, session: Session, now: int, client: str) -> None:
     """Records that a worker uses their session. client: the address of the browser."""
     usage_buffer(service.store).saw(session.actor.worker_id, now)
     if session.seen_at + sessions.SEEN_EVERY_SECONDS <= now:

@@ -10,7 +10,7 @@ from server.record_types.shared import custom, tags
 from server.record_types.shared.dangling_references import redirect
 from server.record_types.shared.relation_tables import ATTACHED, CUSTOM_VALUE, FIELDSET_USE, LINK
 from server.record_types.traits import Tags
-from server.record_types.traits.links import note_linked
+from server.record_types.traits.links import mark_linked
 from server.records.reading import RecordReader
 from server.records.writing import RecordWriter
 from server.search.conditions import ALWAYS, NEVER, slots_from
@@ -204,4 +204,4 @@ def remove_moved(
 def _link(tx: Transaction, one: tuple[str, int], other: tuple[str, int]) -> None:
     for (context, id), (to_context, to_id) in ((one, other), (other, one)):
         tx.add(LINK, {"from_context": context, "from_id": id, "to_context": to_context, "to_id": to_id})
-    note_linked(tx, one, other)
+    mark_linked(tx, one, other)

@@ -39,7 +39,7 @@ def _write(tx: Transaction, buffer: UsageBuffer, now: int) -> None:
     metric_bins.forget_old(tx, now)
     _write_activity(tx, buffer.active)
     _write_runs(tx, buffer.runs)
-    tokens.note_use(tx, buffer.tokens)
+    tokens.record_use(tx, buffer.tokens)
     tx.put_many(VISIT, VISIT.names, [(worker, page, at) for worker, (page, at) in buffer.visits.items()])
     tx.run(lambda: VISIT.sql.delete().where(VISIT.sql.at < slot(0)), (now - VISIT_SECONDS,))
 

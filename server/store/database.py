@@ -268,7 +268,7 @@ class Store(ABC):
         """Ensures that the indexes include everything committed, before a search in them. Raises TextsWait in a read on
         the event loop; elsewhere the store indexes the waiting texts."""
 
-    def note_indexed(self, error: BaseException | None) -> None:  # noqa: B027, as above
+    def record_indexed(self, error: BaseException | None) -> None:  # noqa: B027, as above
         """Records whether waiting texts could be indexed. If not, as on a full disk, reads that miss them set
         `Transaction.lacks_texts`."""
 

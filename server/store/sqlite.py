@@ -247,9 +247,9 @@ class SqliteStore(Store):
             try:
                 self.write(lambda tx: self.index_waiting(tx, names))
             except HelpdeskError as error:
-                self.note_indexed(error)
+                self.record_indexed(error)
             else:
-                self.note_indexed(None)
+                self.record_indexed(None)
         with self.as_indexed():
             return self.read(work, None, seconds)
 
@@ -393,7 +393,7 @@ class SqliteStore(Store):
         if self._texts.has_waiting(tx, names):
             self._texts.put_in(tx, names)
 
-    def note_indexed(self, error: BaseException | None) -> None:
+    def record_indexed(self, error: BaseException | None) -> None:
         self._texts.are_stuck = error is not None
 
     @property

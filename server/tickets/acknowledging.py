@@ -92,7 +92,7 @@ def acknowledgement_write(by: Context, draft: Record) -> Save:
         raise  # the queue tries again
     except HelpdeskError as error:
         text = error.message[:MAX_ERROR_CHARACTERS]
-        return lambda writing, id: _note_error(writing, draft["ticket_id"], text)
+        return lambda writing, id: _record_error(writing, draft["ticket_id"], text)
     return lambda writing, id: _save(writing, plan, id)
 
 
@@ -229,7 +229,7 @@ def _save(writing: RecordWriter, plan: ReplyPlan, draft_id: int) -> int:
     return save(writing, plan, draft_id)[0]
 
 
-def _note_error(writing: RecordWriter, ticket_id: int, text: str) -> int:
+def _record_error(writing: RecordWriter, ticket_id: int, text: str) -> int:
     """Logs the error in the activity of the group and notifies administrators, once per error and not once per mail."""
     ticket = writing.record("ticket", ticket_id)
     group = writing.record("group", ticket["group_id"]) if ticket else None

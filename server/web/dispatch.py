@@ -155,7 +155,7 @@ class Dispatch:
             pool.waiting -= 1
         if self._awaits_texts:
             self._awaits_texts = False
-            front.service.store.note_indexed(result.error if isinstance(result, PendingWrite) else None)
+            front.service.store.record_indexed(result.error if isinstance(result, PendingWrite) else None)
             self._run_as_indexed()
         elif isinstance(result, Response):
             self._sender.send(result)

@@ -211,7 +211,7 @@ class RestSite(Site):
         if each is _OPTIONS:
             return each, EndpointCall(ctx, target.allow, {}, Params({}), request.headers)
         params = Params(parameters(request, each, self.limit(request)), self.is_strict or _prefers_strict(request))
-        note_unknown(params, each)
+        report_unknown(params, each)
         call = EndpointCall(
             ctx,
             target.method,
@@ -237,7 +237,7 @@ class RestSite(Site):
         actor, limit = self._reach(grant, asked.method, below)
         ctx = dataclasses.replace(ctx, actor=actor, limit=limit)
         params = Params(asked.params, self.is_strict or _prefers_strict(asked))
-        note_unknown(params, each)
+        report_unknown(params, each)
         call = EndpointCall(ctx, asked.method, arguments, params, asked.headers, grant.scopes, grant.app_id, asked.path)
         is_small = each.mode == "small write" and each.ready is None and each.is_small(call)
         return InnerCall(asked.path, is_small, partial(self._run, each, call))
@@ -355,7 +355,7 @@ def parameters(request: Request, each: Endpoint, most: int) -> Tree:
     return merge(query, _odd_body(request, body, each) if _is_odd(request) else _body(request, body))
 
 
-def note_unknown(params: Params, each: Endpoint) -> None:
+def report_unknown(params: Params, each: Endpoint) -> None:
     """Adds notes about parameters that an endpoint does not have."""
     for name in params.tree:
         if not each.takes(name):

@@ -18,7 +18,7 @@ from server.automation.types.webhook_listener import KEPT_DAYS
 from server.automation.webhooks import webhook_tokens
 from server.automation.webhooks.redacting import redacted
 from server.automation.webhooks.secret_requests import HIDDEN, hidden, hidden_headers, hidden_query, withheld
-from server.automation.webhooks.webhook_tokens import note_use
+from server.automation.webhooks.webhook_tokens import record_use
 from server.context import Context, Service
 from server.dataclass import dataclass
 from server.errors import Invalid, NotFound, nearest
@@ -162,7 +162,7 @@ def keep(tx: Transaction, each: WebhookDelivery, values: dict[str, Any]) -> int:
     ):
         return 0
     if each.former_token_id:
-        note_use(tx, each.former_token_id, each.at)
+        record_use(tx, each.former_token_id, each.at)
     return tx.insert(DELIVERY, values)
 
 

@@ -99,7 +99,7 @@ def former(tx: Transaction, id: int, now: int) -> list[FormerToken]:
     return sorted(tokens, key=lambda each: -each.until)
 
 
-def note_use(tx: Transaction, former_id: int, now: int) -> None:
+def record_use(tx: Transaction, former_id: int, now: int) -> None:
     """Records a call of an old address."""
     tx.update(FORMER_TOKEN, former_id, {"last_used_at": now})
 

@@ -52,12 +52,12 @@ def check(service: Service, mailbox_id: int, now: int) -> int:
     except HelpdeskError as error:
         _log.warning("mailbox.failed", mailbox=mailbox_id, error=error.message)
         wait_seconds = error.wait_seconds if isinstance(error, InboxFailed) else 0
-        problems.note_failure(ctx, mailbox_id, error.message, wait_seconds)
+        problems.record_failure(ctx, mailbox_id, error.message, wait_seconds)
     except Exception:
         _log.exception("mailbox.failed", mailbox=mailbox_id)
-        problems.note_failure(ctx, mailbox_id, "an internal error; see the log")
+        problems.record_failure(ctx, mailbox_id, "an internal error; see the log")
     else:
-        problems.note_success(ctx, mailbox_id, has_more, look.mails, look.missed)
+        problems.record_success(ctx, mailbox_id, has_more, look.mails, look.missed)
     problems.kept_apart(ctx, mailbox_id, look.letters)
     if look.mails:
         _log.info("mailbox.read", mailbox=mailbox_id, mails=look.mails, kept_apart=len(look.letters))
@@ -83,7 +83,7 @@ class _MailboxReader:
             state = FetchState(self._ctx.service, self._box, login, inbox, self._ctx.now)
             # One more, to know whether there are more.
             mails = inbox.waiting(state.last_uid, MAX_MAILS + 1)
-            state.note_listed(mails)
+            state.record_listed(mails)
             again = inbox.listed(state.passed_over()) if state.passed_over() else []
             new = state.in_order([each for each in mails if each.uid not in state.uids], again, self._ctx.now)
             # An interrupted check left these on the server.
@@ -106,20 +106,20 @@ class _MailboxReader:
             self.missed = list(state.missed.values())
             has_more = len(new) > MAX_MAILS
             if not has_more:
-                state.note_position()
+                state.record_position()
                 has_more = isinstance(inbox, ChangesInbox) and not inbox.is_at_end
             if done and not login.is_kept and not is_over:
                 inbox.remove(done)
-                state.note_removed(done)
+                state.record_removed(done)
         return has_more
 
     def _miss(self, state: FetchState, uid: str, error: MailNotRetrieved) -> bool:
         """Records a mail that the server did not deliver; returns whether the mail, not the server, seems to be the
         cause."""
-        missed = state.note_missed(uid, error.message, self._ctx.now, is_over=error.is_over)
+        missed = state.record_missed(uid, error.message, self._ctx.now, is_over=error.is_over)
         _log.warning("mailbox.mail.missed", mailbox=self._box["id"], uid=uid, tries=missed.tries, error=error.message)
         if missed.tries == problems.MISSED_TOLD_AT:
-            problems.note_missed(self._ctx, self._box["id"], missed)
+            problems.record_missed(self._ctx, self._box["id"], missed)
         return missed.tries > LAST_FROM
 
     def _take(self, state: FetchState, inbox: Inbox, waiting: WaitingMail) -> list[str]:

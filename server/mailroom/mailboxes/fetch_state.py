@@ -72,7 +72,7 @@ class FetchState:
             return self._received.get(uid, 0) < self._history_below
         return int(uid) < self._history_below if self._is_rising else uid in self._history
 
-    def note_listed(self, mails: list[WaitingMail]) -> None:
+    def record_listed(self, mails: list[WaitingMail]) -> None:
         """Records the mails on the server. At the first check they are history if the server does not report the next
         uid."""
         if self._changes is not None:
@@ -98,7 +98,7 @@ class FetchState:
         ]
         return sorted(ready, key=lambda each: each.uid in self.missed and self.missed[each.uid].tries >= LAST_FROM)
 
-    def note_missed(self, uid: str, error: str, now: int, *, is_over: bool) -> MissedMail:
+    def record_missed(self, uid: str, error: str, now: int, *, is_over: bool) -> MissedMail:
         """Records a mail that was not delivered. is_over: the connection was lost, which may have another cause: the
         mail keeps its place in the order once."""
         before = self.missed.get(uid)
@@ -143,7 +143,7 @@ class FetchState:
             stays = is_left or (self._is_kept and self._changes is not None)
             tx.add(MAILBOX_TAKEN, {"mailbox_id": self._id, "uid": uid, "is_left": int(stays)})
 
-    def note_removed(self, uids: list[str]) -> None:
+    def record_removed(self, uids: list[str]) -> None:
         """Records that mails were removed from the server. If it lists changes, they are forgotten once it lists their
         removal: until then, an earlier change may list them again."""
         if self._changes is None:
@@ -157,7 +157,7 @@ class FetchState:
             )
         )
 
-    def note_position(self) -> None:
+    def record_position(self) -> None:
         """Records that all listed mails are stored or missed, if the server lists changes."""
         if self._changes is None or self._changes.following == self._changes.position:
             return

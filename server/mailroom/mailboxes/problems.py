@@ -17,18 +17,18 @@ MISSED_TOLD_AT = 3  # tries of one mail
 MAX_ERROR_CHARACTERS = 500
 
 
-def note_success(ctx: Context, id: int, has_more: bool, mails: int = 0, missed: Sequence[MissedMail] = ()) -> None:
+def record_success(ctx: Context, id: int, has_more: bool, mails: int = 0, missed: Sequence[MissedMail] = ()) -> None:
     """Records a successful check; has_more: not to its end. mails: number of mails. missed: mails that the server does
     not deliver."""
 
     def write(tx: Transaction) -> None:
         _note(RecordWriter(ctx, tx), id, {"num_fails": 0, "last_error": _missed_text(missed)}, has_more)
-        _note_look(tx, id, failing_since=0, retry_at=0, **({"arrived_at": ctx.now} if mails else {}))
+        _record_look(tx, id, failing_since=0, retry_at=0, **({"arrived_at": ctx.now} if mails else {}))
 
     ctx.service.store.write(write)
 
 
-def note_failure(ctx: Context, id: int, error: str, wait_seconds: int = 0) -> None:
+def record_failure(ctx: Context, id: int, error: str, wait_seconds: int = 0) -> None:
     """Records that the mailbox could not be read, or not to its end. wait_seconds: how long its server asks to wait."""
 
     def write(tx: Transaction) -> None:
@@ -39,7 +39,7 @@ def note_failure(ctx: Context, id: int, error: str, wait_seconds: int = 0) -> No
         fails, text = box["num_fails"] + 1, error[:MAX_ERROR_CHARACTERS]
         _note(writing, id, {"num_fails": fails, "last_error": text}, has_more=False)
         retry_at = ctx.now + wait_seconds if wait_seconds else 0
-        _note_look(tx, id, retry_at=retry_at, **({"failing_since": ctx.now} if fails == 1 else {}))
+        _record_look(tx, id, retry_at=retry_at, **({"failing_since": ctx.now} if fails == 1 else {}))
         if fails in TOLD_AT:
             texts = {"target": box["name"], "count": str(fails), "error": text}
             writing.log("mailbox.check.error", MAILBOX, id, texts, also_notify=administrators(tx))
@@ -47,7 +47,7 @@ def note_failure(ctx: Context, id: int, error: str, wait_seconds: int = 0) -> No
     ctx.service.store.write(write)
 
 
-def note_missed(ctx: Context, id: int, missed: MissedMail) -> None:
+def record_missed(ctx: Context, id: int, missed: MissedMail) -> None:
     """Notifies administrators of a mail that the server lists but repeatedly does not deliver."""
     text = (
         f"An email could not be read, {missed.tries} times. It stays on its server and is retried as long as it is "
@@ -93,7 +93,7 @@ def _note(writing: RecordWriter, id: int, values: dict[str, Any], has_more: bool
     )
 
 
-def _note_look(tx: Transaction, id: int, **changes: int) -> None:
+def _record_look(tx: Transaction, id: int, **changes: int) -> None:
     row = tx.first(MAILBOX_LOOK, mailbox_id=id)
     names = MAILBOX_LOOK.names
     state = dict(zip(names, row, strict=True)) if row else dict.fromkeys(names, 0) | {"mailbox_id": id}

@@ -95,7 +95,7 @@ class Watchers(Trait):
         return [row[3] for row in tx.find(LINK, from_context=context, from_id=id, to_context=WORKER)]
 
 
-def note_linked(tx: Transaction, *records: tuple[str, int]) -> None:
+def mark_linked(tx: Transaction, *records: tuple[str, int]) -> None:
     """Marks new records as linked, in the memo of the transaction."""
     for record in records:
         tx.memo.pop((UNLINKED, *record), None)
@@ -114,7 +114,7 @@ def link(writing: Writing, context: str, id: int, other_context: str, other_id: 
         if not tx.add(LINK, forth):
             return False
         tx.add(LINK, back)
-        note_linked(tx, (context, id), (other_context, other_id))
+        mark_linked(tx, (context, id), (other_context, other_id))
     else:
         if not tx.delete(LINK, **forth):
             return False
