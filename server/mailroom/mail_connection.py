@@ -10,7 +10,7 @@ from server.dataclass import dataclass
 from server.digits import whole_in
 from server.errors import HelpdeskError, Invalid, Required
 from server.mail import dialogue, inboxes
-from server.mail.transports import SMTP, TRANSPORTS, transport
+from server.mail.transports import SMTP, transport
 from server.mailroom.mail_setup import DOING, TestFailed, send_mail, set_sender_of
 from server.mailroom.mailboxes import checking, due_mailboxes
 from server.outbox.sender import TransportChoice, open_transport
@@ -66,11 +66,6 @@ class ConnectedMailbox:
     transport_id: int
     is_new: bool
     dialogue: tuple[str, ...]
-
-
-def offers_graph() -> bool:
-    """Returns whether mail can be exchanged by Microsoft Graph."""
-    return GRAPH_PROTOCOL in inboxes.PROTOCOLS and GRAPH_TRANSPORT in TRANSPORTS
 
 
 def connect_mailbox(ctx: Context, new: NewMailbox) -> ConnectedMailbox:

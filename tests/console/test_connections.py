@@ -8,10 +8,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from tests.console.browser import Browser, sign_in, violations
 from tests.console.visitor import Visitor, loaded, place, text_of, value
+from tests.graph_server import Box, GraphServer
 from tests.mail_servers import ImapServer, Pop3Server
 from tests.oauth_provider import CLIENT, SECRET, OAuthProvider
 from tests.outbound.peer import HOST
@@ -223,7 +224,7 @@ def test_a_page_of_another_site_begins_nothing(signed_in: Visitor, provider: OAu
 # -- a mailbox in one go -----------------------------------------------------------------------------------------------
 
 CONNECT, SERVERS = "/admin/mail/connect", "/admin/mail/connect/servers"
-GMAIL = "support@gmail.com"
+GMAIL, OUTLOOK = "support@gmail.com", "support@outlook.com"
 
 
 def servers(imap: Any, smtp: SmtpServer, **fields: str) -> dict[str, str]:
@@ -358,6 +359,17 @@ def test_an_address_that_is_none_is_refused(signed_in: Visitor) -> None:
     assert answer.status_code == 422 and "Enter an email address" in text_of(answer.text)
 
 
+def enter_provider(page: Page, provider: OAuthProvider) -> None:
+    """Fills in the form of a provider, whose addresses are those of the stand-in, and saves it."""
+    page.fill("#p_client_id", CLIENT)
+    page.fill("#p_client_secret", SECRET)
+    page.locator("form[data-guard] summary").click()
+    for name, text in provider.params().items():
+        if name.endswith("_url") or name == "issuer":
+            page.fill(f"#p_{name}", text)
+    page.locator("[data-save]").click()
+
+
 @pytest.mark.exhaustive("a long walk through several pages")
 def test_a_mailbox_from_an_empty_desk_to_the_end_of_its_grant_and_back(
     chromium: Browser, tmp_path: Path, provider: OAuthProvider
@@ -384,13 +396,7 @@ def test_a_mailbox_from_an_empty_desk_to_the_end_of_its_grant_and_back(
         page.get_by_role("button", name="Continue").click()
         page.get_by_role("link", name="Set up Google").click()
         assert violations(page) == []
-        page.fill("#p_client_id", CLIENT)
-        page.fill("#p_client_secret", SECRET)
-        page.locator("form[data-guard] summary").click()
-        for name, text in provider.params().items():
-            if name.endswith("_url") or name == "issuer":
-                page.fill(f"#p_{name}", text)
-        page.locator("[data-save]").click()
+        enter_provider(page, provider)
         expect(page.locator("#address")).to_have_value(GMAIL)
         page.get_by_role("button", name="Continue").click()
         page.get_by_role("button", name="Connect with Google").click()
@@ -439,5 +445,61 @@ def test_a_mailbox_from_an_empty_desk_to_the_end_of_its_grant_and_back(
         page.get_by_role("button", name="Check now").click()
         loaded(visitor, "/inbox?v=unassigned", "And the valve")
         assert nora.search("mailbox", "").ok()["results"][0]["num_fails"] == 0
+    provider.redirect_uris, provider.on_token = registered, lambda token: None
+    assert started.stop() == 0
+
+
+@pytest.mark.exhaustive("a long walk through several pages")
+def test_a_mailbox_by_microsoft_graph_from_an_empty_desk_to_the_end_of_its_grant_and_back(
+    chromium: Browser, tmp_path: Path, provider: OAuthProvider
+) -> None:
+    started = Server(tmp_path / "data", env={"HELPDESK_OUTBOUND_ALLOW": HOST})
+    started.set_up()
+    registered, provider.redirect_uris = provider.redirect_uris, {f"{started.url}/connect/callback"}
+    with GraphServer() as graph, chromium.page(started.url, elsewhere=provider.url("")) as page:
+        graph.users[OUTLOOK] = Box()
+        graph.box(OUTLOOK).put(
+            b"From: Ana <ana@kite.example>\nTo: support@outlook.com\nSubject: The pump leaks\n\nIt loses oil.\n"
+        )
+
+        def accept(token: str) -> None:
+            graph.token = token
+
+        provider.on_token = accept
+        sign_in(page)
+        page.goto("/admin/mail/connect")
+        page.fill("#address", OUTLOOK)
+        page.get_by_role("button", name="Continue").click()
+        page.get_by_role("link", name="Set up Microsoft 365").click()
+        assert violations(page) == []
+        enter_provider(page, provider)
+        page.get_by_role("button", name="Continue").click()
+        page.get_by_role("button", name="by Microsoft Graph").click()
+        page.get_by_role("button", name="Allow").click()
+        expect(page.get_by_text(f"Signs in with the connected account {OUTLOOK}")).to_be_visible()
+        assert violations(page) == []
+        page.fill("#host", graph.url)
+        page.get_by_role("button", name="Test and connect").click()
+        expect(page.get_by_role("heading", name="Mailbox connected")).to_be_visible()
+        visitor = Visitor(started.url)
+        visitor.sign_in()
+        loaded(visitor, "/inbox?v=unassigned", "The pump leaks")
+        page.goto("/inbox?v=unassigned")
+        page.get_by_role("link", name="The pump leaks").first.click()
+        page.get_by_role("link", name="Reply to the message from").click()
+        page.locator("#content").fill("A new seal is on its way.")
+        page.locator("#content").press("Control+Enter")
+        graph.until(lambda: any(b"A new seal" in each.raw for each in graph.box(OUTLOOK).sent))
+
+        provider.revoke()
+        graph.token = "revoked"
+        page.goto("/admin/mail")
+        page.get_by_role("button", name="Check now").click()
+        expect(page.get_by_text("has ended; connect it again").first).to_be_visible()
+        page.goto("/admin/mail/mailboxes/1")
+        page.get_by_role("link", name="Reconnect").click()
+        page.get_by_role("button", name="Reconnect").click()
+        page.get_by_role("button", name="Allow").click()
+        expect(page.get_by_text(f"as {OUTLOOK}, renewed")).to_be_visible()
     provider.redirect_uris, provider.on_token = registered, lambda token: None
     assert started.stop() == 0

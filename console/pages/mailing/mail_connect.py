@@ -81,7 +81,7 @@ def show_servers(visit: Visit) -> PageResponse:
     )
     servers = mail_discovery.PROVIDERS.get(provider, MailServers())
     form = _form_of(visit, address, replace(servers, provider=provider), account_id)
-    if account_id and visit.query.text("purpose", "") == GRAPH and mail_connection.offers_graph():
+    if account_id and visit.query.text("purpose", "") == GRAPH:
         form.values |= {"protocol": GRAPH_PROTOCOL, "host": "", "port": "", "smtp_host": ""}
     return _servers(visit, form, replace(servers, provider=provider))
 
@@ -186,7 +186,7 @@ def _consent_services(visit: Visit) -> list[dict[str, Any]]:
             continue
         provider = params.get("provider") or OTHER
         purposes = [purpose for purpose, _label in service_kinds.purposes(params)]
-        ways = [GRAPH] if GRAPH in purposes and mail_connection.offers_graph() else []
+        ways = [GRAPH] if GRAPH in purposes else []
         ways = [MAIL, *ways] if MAIL in purposes else ["other"] if provider == OTHER else ways
         result.append({"id": each["id"], "name": each["name"], "provider": provider, "ways": ways})
     return result
