@@ -3,13 +3,16 @@
 The journeys walk through its pages, and the pictures of the README show it."""
 
 import json
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from server import settings
+from server.access.sign_in_providers import SIGN_IN_PROVIDER
 from server.first_start.setup import STEPS
 from server.mailroom.mailboxes import dead_letters
 from tests.console.visitor import Visitor, place
+from tests.records.desk import Desk
 from tests.service import PASSWORD, Server, command
 
 # First and last names: right-to-left, with symbols, of maximum length, and in other scripts.
@@ -294,6 +297,15 @@ class Lively:
     def _mail(self) -> None:
         """Creates a transport that accepts nothing, mail that waits for it, a mailbox that cannot be read, and a
         disabled one."""
+        service = self._make("service", "connected_service", name="Parcels of the carrier abroad",
+                             extension_id="svc.service.provider.api_key", params={})  # fmt: skip
+        self._make("account", "connected_account", name="Parcels", service_id=service, owner__context="app",
+                   owner_id=0, params={"api_key": "k"})  # fmt: skip
+        with closing(Desk(self.server.data)) as desk:
+            row = {"name": "company", "label": "Company account", "preset": "other", "issuer": "https://login.example",
+                   "client_id": "desk", "scopes": "openid email", "group_ids": "[]", "mapping": "[]",
+                   "trial": "{}"}  # fmt: skip
+            self.ids["provider"] = desk.store.write(lambda tx: tx.insert(SIGN_IN_PROVIDER, row))
         self._make("transport", "mail_transport", name="Provider", extension_id="core.mail.transport.smtp",
                    params={"host": "127.0.0.1", "port": 9, "encryption": "None"})  # fmt: skip
         old = "Old mailbox of the partner programme, read until spring"

@@ -12,6 +12,7 @@ routes.load()
 _ARGUMENT = re.compile(r"\(\?P<(\w+)>[^)]*\)")
 # The path before an id, and the record of the desk that the id refers to.
 IDS = {
+    "/admin/connections": "service", "/admin/connections/accounts": "account", "/admin/people/sign-in": "provider",
     "/account/apps": "plain", "/avatars": "nora", "/admin/apps": "app", "/admin/fields": "field",
     "/admin/fields/sets": "fieldset",
     "/admin/jobs/timers": "timer", "/admin/mail/mailboxes": "mailbox", "/admin/mail/outbox": "mail",

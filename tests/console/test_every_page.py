@@ -32,7 +32,8 @@ WITHOUT_REQUESTS = (
     "/-/", "/login", "/confirm", "/forgotten", "/account/second-factor", "/account/apps", "/account/address",
     "/account/passkeys", "/admin/people/second-factor",
     "/admin/backups", "/oauth/", "/api", "/help", "/admin/jobs", "/jump", "/admin/mail/listener",
-    "/admin/packages/done", "/admin/packages/imported", "/admin/people/sign-in", "/setup", "/admin/system/checkup",
+    "/admin/packages/done", "/admin/packages/imported", "/admin/people/provisioning",
+    "/admin/people/sign-in", "/setup", "/admin/system/checkup",
     "/admin/system/log", "/admin/system/settings", "/settings", "/admin/tokens/revoke", "/admin/mail/failed/",
     "/workspaces/add",
 )  # fmt: skip

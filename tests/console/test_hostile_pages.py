@@ -94,10 +94,12 @@ def test_pages_escape_hostile_texts(world: World, looked: dict[str, requests.Res
     assert {path: found for path, found in acted.items() if found} == {}
     wrong = {path: page.status_code for path, page in looked.items() if page.status_code not in (200, 303)}
     assert wrong.pop("/oauth/authorize") == 400
+    assert wrong.pop("/connect/callback") == 422, "the response of a provider that nobody was sent to"
+    assert wrong.pop("/admin/people/sign-in/1") == 404, "there is no provider"
     assert wrong.pop("/pages/texts/1") == 404, "a widget of no known kind has no text"
     assert [wrong.pop(each) for each in STREAMS] == [404] * len(STREAMS), "a stream is no page"
     assert {path: status for path, status in wrong.items() if NOTHING not in path} == {}
-    assert set(wrong.values()) == {404}
+    assert set(wrong.values()) == {404, 422}  # 422: of a sign-in at a provider that nobody began
     assert sum(payloads.shown(page.text) for page in looked.values()) > 35
 
 
@@ -180,6 +182,7 @@ def test_others_can_neither_see_nor_do_anything(name: str, world: World) -> None
     # write drafts.
     assert changed(world, before) - BY_ITSELF <= {
         "login_attempt", "session", "oauth_token", "draft", "change_log", "notification_mail_choice",
+        "passkey_challenge",
     }  # fmt: skip
     for each in world.tokens:
         Api(world.server.url, each).get("/rest/workers/me.json").ok()
@@ -240,7 +243,8 @@ def test_another_site_can_neither_send_our_forms_nor_frame_our_pages(chromium: B
 
 
 FRAMED = ("/", "/forgotten", "/account", "/admin/tokens")
-OPEN_TO_ALL = {"/oauth/authorize": 303}  # where an app sends workers; it shows a question, not a form result
+# Where an app sends workers, which shows a question, not a form result; where a provider sends a signed token.
+OPEN_TO_ALL = {"/oauth/authorize": 303, f"/sign-in/backchannel/{NOTHING}": 400}
 FORM = "new URLSearchParams({name: 'x', theme: 'dark', email: 'x@evil.example', answer: 'allow', do: 'save'})"
 SENDING = f"""async ([own, paths]) => {{
   for (const path of paths)

@@ -23,7 +23,10 @@ MIDDLE = {"width": 1100, "height": 800}  # barely wide enough for tables
 SHORT = {"width": PHONE[0], "height": 560}  # so that bars are close together
 TINY = {"width": NARROW[0], "height": NARROW[1]}
 # Used codes, and a page that never existed.
-NOT_THERE = (f"/reset/{table.GONE}", f"/confirm-address/{table.GONE}", f"/setup/{table.GONE}", "/no/")
+NOT_THERE = (
+    f"/reset/{table.GONE}", f"/confirm-address/{table.GONE}", f"/setup/{table.GONE}", f"/join/{table.GONE}",
+    f"/sign-in/link/{table.GONE}", "/sign-in/start/", "/sign-in/callback/", "/confirm/", "/connect/callback", "/no/",
+)  # fmt: skip
 FEW = (
     "/-/ui",
     "/automations",

@@ -20,7 +20,7 @@ from tests.telling import WALK
 
 PERSON = {"first_name": "Nora", "last_name": "Berg", "email": "nora@desk.example", "timezone": "Europe/Berlin"}
 SETTINGS = "/admin/system/settings"
-MOST_TABS = 60  # Tab presses to reach any control of a page
+MOST_TABS = 80  # Tab presses to reach any control of a page
 PASSWORDS = {"password": PASSWORD, "password_again": PASSWORD}
 
 

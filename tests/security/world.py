@@ -374,7 +374,7 @@ class World:
             "/records/{type}/{id}/activity": [f"/records/{uri}/{self.ids[uri]}/activity" for uri in MINIMAL],
             **{
                 f"/records/{{type}}/{{id}}/{act}": [f"/records/org/{self.ids['org']}/{act}"]
-                for act in ("comment", "link", "unlink", "remind")
+                for act in ("comment", "link", "unlink", "remind", "tags")
             },
             "/records/{type}/{id}/raw": [f"/records/{uri}/{self.ids[uri]}/raw" for uri in MINIMAL],
             "/records/{type}/{id}": [f"/records/{uri}/{self.ids[uri]}" for uri in MINIMAL],
