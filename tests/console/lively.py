@@ -298,9 +298,9 @@ class Lively:
         """Creates a transport that accepts nothing, mail that waits for it, a mailbox that cannot be read, and a
         disabled one."""
         service = self._make("service", "connected_service", name="Parcels of the carrier abroad",
-                             extension_id="svc.service.provider.api_key", params={})  # fmt: skip
+                             extension_id="svc.service.provider.token.bearer", params={})  # fmt: skip
         self._make("account", "connected_account", name="Parcels", service_id=service, owner__context="app",
-                   owner_id=0, params={"api_key": "k"})  # fmt: skip
+                   owner_id=0, params={"token": "k"})  # fmt: skip
         with closing(Desk(self.server.data)) as desk:
             row = {"name": "company", "label": "Company account", "preset": "other", "issuer": "https://login.example",
                    "client_id": "desk", "scopes": "openid email", "group_ids": "[]", "mapping": "[]",

@@ -45,6 +45,7 @@ ALLOWED = re.compile(
     "no mail server at|Starter$|What a new service begins|Webhook responder|A webhook that answers|Name of the webhook|"
     "Answer requests at once|None$|Yes$|No, I will look|(Mail|Backups): |For the dashboard|Nightly export|"
     "Mara Lindqvist, |status:open group:|"
+    "Company account$|login\\.$|The host login\\.example cannot|"
     "(Amazon Web Services|Authentik|Google|HTTP Basic|Keycloak|Microsoft|Microsoft Graph|Okta)$"
 )
 MAX_SHOWN = 20
