@@ -87,9 +87,16 @@ def show(visit: Visit) -> PageResponse:
     number = visit.query.integer("page", 1, 1, records.MAX_PAGE)
     listed, total = invitations.open_invitations(visit.ctx, PAGE_ROWS, number)
     return render(
-        visit, "invitations.html", tabs=TABS, listed=listed, total=total, page=number, path=LIST, new=NEW,
+        visit,
+        "invitations.html",
+        tabs=TABS,
+        listed=listed,
+        total=total,
+        page=number,
+        path=LIST,
+        new=NEW,
         sample=Sample("GET", "/rest/invitations/search.json", []),
-    )  # fmt: skip
+    )
 
 
 @page("POST", f"{LIST}/{{id}}/again", "proven admin", creates=True)

@@ -33,9 +33,18 @@ from server.translation import N_, lazy_gettext
 
 # Signatures that only the owner of a private key can create: never HS*, whose key the client shares, and never none.
 ALGORITHMS = {
-    "RS256": "RSA", "RS384": "RSA", "RS512": "RSA", "PS256": "RSA", "PS384": "RSA", "PS512": "RSA",
-    "ES256": "EC", "ES384": "EC", "ES512": "EC", "EdDSA": "OKP", "Ed25519": "OKP",
-}  # fmt: skip
+    "RS256": "RSA",
+    "RS384": "RSA",
+    "RS512": "RSA",
+    "PS256": "RSA",
+    "PS384": "RSA",
+    "PS512": "RSA",
+    "ES256": "EC",
+    "ES384": "EC",
+    "ES512": "EC",
+    "EdDSA": "OKP",
+    "Ed25519": "OKP",
+}
 SKEW_SECONDS = 120  # tolerated difference of clocks
 DOCUMENT_SECONDS = 3600  # how long metadata and keys are used without being read again
 STALE_SECONDS = 86400  # how long they are used while the provider cannot be reached

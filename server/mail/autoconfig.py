@@ -17,8 +17,12 @@ MAX_SERVERS = 20  # in one file
 MAX_DEPTH = 20  # nested elements
 MAX_USERNAME_CHARS = 128
 _FIELDS = ("hostname", "port", "socketType", "username", "authentication")
-_PROTOCOLS = {("imap", "SSL"): "imap-ssl", ("imap", "STARTTLS"): "imap-starttls", ("pop3", "SSL"): "pop3-ssl",
-              ("pop3", "STARTTLS"): "pop3-starttls"}  # fmt: skip
+_PROTOCOLS = {
+    ("imap", "SSL"): "imap-ssl",
+    ("imap", "STARTTLS"): "imap-starttls",
+    ("pop3", "SSL"): "pop3-ssl",
+    ("pop3", "STARTTLS"): "pop3-starttls",
+}
 _ENCRYPTIONS = {"SSL": "tls", "STARTTLS": "starttls"}
 _PASSWORDS = ("password-cleartext", "plain", "password-encrypted", "secure")
 OAUTH2 = "OAuth2"

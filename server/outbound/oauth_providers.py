@@ -90,7 +90,7 @@ PROVIDERS: dict[str, OAuthProvider] = {
         console="https://entra.microsoft.com/#view/Microsoft_AAD_RegisteredApps/ApplicationsListBlade",
     ),
     OTHER: OAuthProvider(N_("Another provider")),
-}  # fmt: skip
+}
 
 
 def with_defaults(values: Mapping[str, str]) -> dict[str, str]:

@@ -274,23 +274,30 @@ def _problem(reading: RecordReader, email: str) -> AddressProblem | None:
         return AddressProblem(email, _("'{email}' is not an email address", email=email[:80]))
     invitation = invitation_links.open_of(reading.tx, email)
     if invitation is not None:
-        sentence = _("{email} has been invited by {name} already; send that invitation again, or withdraw it",
-                     email=email, name=invitation.inviter)  # fmt: skip
+        sentence = _(
+            "{email} has been invited by {name} already; send that invitation again, or withdraw it",
+            email=email,
+            name=invitation.inviter,
+        )
         return AddressProblem(email, sentence)
     address = reading.find("address", email=email)
     worker_id = login_changes.holder(reading.tx, email) or (address["worker_id"] if address is not None else 0)
     if worker_id:
         name = reading.label(WORKER, worker_id)
-        return AddressProblem(email, _("{email} is an address of {name}, who works here already",
-                                       email=email, name=name))  # fmt: skip
+        return AddressProblem(
+            email, _("{email} is an address of {name}, who works here already", email=email, name=name)
+        )
     if address is not None and identity.is_sender(reading, address):
         return AddressProblem(email, _("{email} is an address that the helpdesk sends from", email=email))
     if reading.find("mailbox", username=email) is not None:
         return AddressProblem(email, _("{email} is a mailbox that the helpdesk fetches email from", email=email))
     if address is not None and address["contact_id"]:
         name = reading.label("contact", address["contact_id"])
-        sentence = _("{email} is the address of the contact {name}; their email would count as a worker's",
-                     email=email, name=name)  # fmt: skip
+        sentence = _(
+            "{email} is the address of the contact {name}; their email would count as a worker's",
+            email=email,
+            name=name,
+        )
         return AddressProblem(email, sentence, is_contact=True)
     return None
 

@@ -136,10 +136,18 @@ def standings(ctx: Context) -> list[Standing]:
             id, due = worker["id"], policy.due_at(worker)
             has_factor = id in apps or id in keys
             state = DONE if has_factor else MISSING if not due else GRACE if due > ctx.now else OVERDUE
-            found.append(Standing(
-                id, full_name(worker), bool(worker["is_superuser"]), id in apps, keys.get(id, 0), codes.get(id, 0),
-                due, state,
-            ))  # fmt: skip
+            found.append(
+                Standing(
+                    id,
+                    full_name(worker),
+                    bool(worker["is_superuser"]),
+                    id in apps,
+                    keys.get(id, 0),
+                    codes.get(id, 0),
+                    due,
+                    state,
+                )
+            )
         return sorted(found, key=lambda each: (STATES.index(each.state), each.name.lower(), each.worker_id))
 
     return ctx.service.store.read(read)

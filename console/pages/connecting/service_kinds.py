@@ -23,9 +23,14 @@ FURTHER = N_("Addresses of the provider")
 
 def _line(name: str, label: Words, hint: Words = "", heading: Words = "", **attributes: Any) -> Control:
     return Control(
-        f"{PREFIX}{name}", label, hint, "line", attributes={**PLAIN, "maxlength": 2048, **attributes}, is_own=True,
+        f"{PREFIX}{name}",
+        label,
+        hint,
+        "line",
+        attributes={**PLAIN, "maxlength": 2048, **attributes},
+        is_own=True,
         heading=heading,
-    )  # fmt: skip
+    )
 
 
 def _secret(name: str, label: Words, heading: Words = "") -> Control:
@@ -38,9 +43,14 @@ BASE_URL = _line("base_url", N_("Use only below"), N_("Requests to other address
 CLIENT = (
     _line("client_id", N_("Client id"), required=True),
     _secret("client_secret", N_("Client secret")),
-    Control(f"{PREFIX}client_secret_expires", N_("Client secret expires on"),
-            N_("Administrators are notified 30, 7 and 1 days before."), "date", is_own=True),
-)  # fmt: skip
+    Control(
+        f"{PREFIX}client_secret_expires",
+        N_("Client secret expires on"),
+        N_("Administrators are notified 30, 7 and 1 days before."),
+        "date",
+        is_own=True,
+    ),
+)
 ENDPOINTS = (
     _line("authorization_url", N_("Consent page"), N_("Blank: the usual one."), FURTHER),
     _line("token_url", N_("Token address"), N_("Blank: the usual one.")),
@@ -72,63 +82,132 @@ class ServiceKind:
 
 KINDS: tuple[ServiceKind, ...] = (
     ServiceKind(
-        GOOGLE, request_signing.OAUTH2, "Google", N_("Mailboxes of Gmail and Google Workspace"),
-        (*CLIENT, *ENDPOINTS, _line("scope", N_("Further scope"), N_("For accounts that are used for other things "
-         "than mail. Separated by blanks."))), TOKENS, GOOGLE,
-        ("p_authorization_url", "p_token_url", "p_userinfo_url", "p_issuer", "p_base_url", "p_scope"),
-    ),
-    ServiceKind(
-        MICROSOFT, request_signing.OAUTH2, "Microsoft 365", N_("Mailboxes of Exchange Online and Outlook"),
-        (_line("tenant", N_("Tenant"), N_("The directory id, or one of its domains. Blank: accounts of any "
-         "organization."), maxlength=100), *CLIENT, *ENDPOINTS, _line("scope", N_("Further scope"), N_("For accounts "
-         "that are used for other things than mail. Separated by blanks."))), TOKENS, MICROSOFT,
-        ("p_authorization_url", "p_token_url", "p_userinfo_url", "p_issuer", "p_base_url", "p_scope"),
-    ),
-    ServiceKind(
-        "oauth2", request_signing.OAUTH2, "OAuth 2", N_("Another provider that asks a person for consent, or gives "
-        "tokens to this program itself"),
+        GOOGLE,
+        request_signing.OAUTH2,
+        "Google",
+        N_("Mailboxes of Gmail and Google Workspace"),
         (
-            _line("issuer", N_("Issuer"), N_("Such as https://login.example. With it, the addresses below are found; "
-                  "they can also be entered.")),
-            _line("authorization_url", N_("Consent page"), N_("Blank without consent: tokens are then requested with "
-                  "the client secret alone.")),
+            *CLIENT,
+            *ENDPOINTS,
+            _line(
+                "scope",
+                N_("Further scope"),
+                N_("For accounts that are used for other things than mail. Separated by blanks."),
+            ),
+        ),
+        TOKENS,
+        GOOGLE,
+        ("p_authorization_url", "p_token_url", "p_userinfo_url", "p_issuer", "p_base_url", "p_scope"),
+    ),
+    ServiceKind(
+        MICROSOFT,
+        request_signing.OAUTH2,
+        "Microsoft 365",
+        N_("Mailboxes of Exchange Online and Outlook"),
+        (
+            _line(
+                "tenant",
+                N_("Tenant"),
+                N_("The directory id, or one of its domains. Blank: accounts of any organization."),
+                maxlength=100,
+            ),
+            *CLIENT,
+            *ENDPOINTS,
+            _line(
+                "scope",
+                N_("Further scope"),
+                N_("For accounts that are used for other things than mail. Separated by blanks."),
+            ),
+        ),
+        TOKENS,
+        MICROSOFT,
+        ("p_authorization_url", "p_token_url", "p_userinfo_url", "p_issuer", "p_base_url", "p_scope"),
+    ),
+    ServiceKind(
+        "oauth2",
+        request_signing.OAUTH2,
+        "OAuth 2",
+        N_("Another provider that asks a person for consent, or gives tokens to this program itself"),
+        (
+            _line(
+                "issuer",
+                N_("Issuer"),
+                N_("Such as https://login.example. With it, the addresses below are found; they can also be entered."),
+            ),
+            _line(
+                "authorization_url",
+                N_("Consent page"),
+                N_("Blank without consent: tokens are then requested with the client secret alone."),
+            ),
             _line("token_url", N_("Token address"), ""),
             _line("userinfo_url", N_("User info address"), N_("Says whose account it is. May be blank.")),
             _line("scope", N_("Scope"), N_("Separated by blanks.")),
             *CLIENT,
-            Control(f"{PREFIX}client_authentication", N_("Client authentication"), "", "choice", is_own=True,
-                    options=[("", N_("Usual")), ("basic", N_("In the header (Basic)")), ("body", N_("In the body"))]),
+            Control(
+                f"{PREFIX}client_authentication",
+                N_("Client authentication"),
+                "",
+                "choice",
+                is_own=True,
+                options=[("", N_("Usual")), ("basic", N_("In the header (Basic)")), ("body", N_("In the body"))],
+            ),
             BASE_URL,
         ),
-        TOKENS, OTHER,
+        TOKENS,
+        OTHER,
     ),
     ServiceKind(
-        "api_key", request_signing.API_KEY, N_("API key"), N_("A key in a header or in the query of each request"),
+        "api_key",
+        request_signing.API_KEY,
+        N_("API key"),
+        N_("A key in a header or in the query of each request"),
         (
-            Control(f"{PREFIX}location", N_("Where the key is sent"), "", "choice", is_own=True,
-                    options=[("header", N_("In a header")), ("query", N_("In the query"))]),
+            Control(
+                f"{PREFIX}location",
+                N_("Where the key is sent"),
+                "",
+                "choice",
+                is_own=True,
+                options=[("header", N_("In a header")), ("query", N_("In the query"))],
+            ),
             _line("name", N_("Name of header or parameter"), N_("Blank: x-api-key."), maxlength=200),
             BASE_URL,
         ),
         (_secret("api_key", N_("API key")),),
     ),
     ServiceKind(
-        "bearer", request_signing.BEARER, N_("Bearer token"), N_("A fixed token in the Authorization header"),
+        "bearer",
+        request_signing.BEARER,
+        N_("Bearer token"),
+        N_("A fixed token in the Authorization header"),
         (_line("token_type", N_("Word before the token"), N_("Blank: Bearer."), maxlength=50), BASE_URL),
         (_secret("token", N_("Token")),),
     ),
     ServiceKind(
-        "basic", request_signing.BASIC, "HTTP Basic", N_("A user name and a password"), (BASE_URL,),
+        "basic",
+        request_signing.BASIC,
+        "HTTP Basic",
+        N_("A user name and a password"),
+        (BASE_URL,),
         (_line("username", N_("User name"), maxlength=255), _secret("password", N_("Password"))),
     ),
     ServiceKind(
-        "aws", request_signing.AWS, "Amazon Web Services", N_("Requests that are signed with an access key"),
-        (_line("region", N_("Region"), N_("Such as eu-central-1."), maxlength=100),
-         _line("service", N_("Service"), N_("Such as s3."), maxlength=100), BASE_URL),
-        (_line("access_key_id", N_("Access key id"), maxlength=200), _secret("secret_access_key",
-         N_("Secret access key")), _secret("session_token", N_("Session token"))),
+        "aws",
+        request_signing.AWS,
+        "Amazon Web Services",
+        N_("Requests that are signed with an access key"),
+        (
+            _line("region", N_("Region"), N_("Such as eu-central-1."), maxlength=100),
+            _line("service", N_("Service"), N_("Such as s3."), maxlength=100),
+            BASE_URL,
+        ),
+        (
+            _line("access_key_id", N_("Access key id"), maxlength=200),
+            _secret("secret_access_key", N_("Secret access key")),
+            _secret("session_token", N_("Session token")),
+        ),
     ),
-)  # fmt: skip
+)
 BY_NAME = {each.name: each for each in KINDS}
 PARAMS = Control("params", N_("Settings as JSON"), N_("Never shown again. They replace all stored ones."), "json")
 URLS = ("base_url", "authorization_url", "token_url", "userinfo_url", "issuer")

@@ -30,9 +30,20 @@ from server.translation import N_, Words, _
 CONNECT = f"{BASE}/connect"
 SERVERS = f"{CONNECT}/servers"
 NAMES = (
-    "address", "account", "protocol", "host", "port", "username", "password", "smtp_host", "smtp_port",
-    "smtp_encryption", "smtp_username", "smtp_password", "recipient",
-)  # fmt: skip
+    "address",
+    "account",
+    "protocol",
+    "host",
+    "port",
+    "username",
+    "password",
+    "smtp_host",
+    "smtp_port",
+    "smtp_encryption",
+    "smtp_username",
+    "smtp_password",
+    "recipient",
+)
 TICKS = ("is_mail_kept", "is_default")
 ACCOUNT_DIGITS = 18  # of an id that every database can hold
 FIELD_LABELS: dict[str, Words] = {

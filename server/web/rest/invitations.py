@@ -12,10 +12,19 @@ from server.web.routes import Parameter, endpoint
 
 LIMIT = 25
 OPEN_INVITATION = shapes.keys(
-    id=shapes.ID, email=shapes.TEXT, is_superuser=shapes.FLAG, groups=shapes.list_of(shapes.ID), language=shapes.TEXT,
-    remark=shapes.TEXT, inviter_id=shapes.ID, inviter=shapes.TEXT, created_at=shapes.TIME, sent_at=shapes.TIME,
-    expires_at=shapes.TIME, is_valid=shapes.FLAG,
-)  # fmt: skip
+    id=shapes.ID,
+    email=shapes.TEXT,
+    is_superuser=shapes.FLAG,
+    groups=shapes.list_of(shapes.ID),
+    language=shapes.TEXT,
+    remark=shapes.TEXT,
+    inviter_id=shapes.ID,
+    inviter=shapes.TEXT,
+    created_at=shapes.TIME,
+    sent_at=shapes.TIME,
+    expires_at=shapes.TIME,
+    is_valid=shapes.FLAG,
+)
 NEW = shapes.keys(id=shapes.ID, email=shapes.TEXT, link=shapes.TEXT)
 WAY = Parameter("link", "boolean", "1: return the link instead of sending an email. It is returned only once.")
 

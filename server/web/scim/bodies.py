@@ -154,9 +154,10 @@ def _single(attribute: Attribute, raw: Any) -> Any:
         return {
             sub.name: value
             for sub, each in named
-            if sub is not None and not (sub.is_read_only and attribute.name == "name")
+            if sub is not None
+            and not (sub.is_read_only and attribute.name == "name")
             and (value := _value(sub, each)) is not None
-        }  # fmt: skip
+        }
     if attribute.kind == "boolean":
         value = _BOOLEANS.get(raw.lower()) if isinstance(raw, str) else raw
         return value if isinstance(value, bool) else _wrong(attribute, "true or false")

@@ -72,11 +72,20 @@ class Attribute:
         }
 
 
-_ID = Attribute("id", "The id, given by the service.", mutability=READ_ONLY, uniqueness="server", is_case_exact=True,
-                returned="always")  # fmt: skip
+_ID = Attribute(
+    "id",
+    "The id, given by the service.",
+    mutability=READ_ONLY,
+    uniqueness="server",
+    is_case_exact=True,
+    returned="always",
+)
 _EXTERNAL_ID = Attribute("externalId", "The id that the provider gives.", is_case_exact=True)
 _META = Attribute(
-    "meta", "When the resource was created and changed.", "complex", mutability=READ_ONLY,
+    "meta",
+    "When the resource was created and changed.",
+    "complex",
+    mutability=READ_ONLY,
     below=(
         Attribute("resourceType", "User or Group.", mutability=READ_ONLY, is_case_exact=True),
         Attribute("created", "When it was created.", "dateTime", mutability=READ_ONLY),
@@ -84,46 +93,79 @@ _META = Attribute(
         Attribute("location", "Its address.", "reference", mutability=READ_ONLY, references=("uri",)),
         Attribute("version", "Its entity tag.", mutability=READ_ONLY, is_case_exact=True),
     ),
-)  # fmt: skip
+)
 _COMMON = (_ID, _EXTERNAL_ID, _META)  # of every resource; schemas do not list them (RFC 7643, section 3.1)
 _OWN_USER = (
-    Attribute("userName", "The address that the worker signs in with, or another unique name.", is_required=True,
-              uniqueness="server"),
-    Attribute("name", "The parts of the name.", "complex", below=(
-        Attribute("formatted", "The full name.", mutability=READ_ONLY),
-        Attribute("familyName", "The family name."),
-        Attribute("givenName", "The given name."),
-    )),
+    Attribute(
+        "userName",
+        "The address that the worker signs in with, or another unique name.",
+        is_required=True,
+        uniqueness="server",
+    ),
+    Attribute(
+        "name",
+        "The parts of the name.",
+        "complex",
+        below=(
+            Attribute("formatted", "The full name.", mutability=READ_ONLY),
+            Attribute("familyName", "The family name."),
+            Attribute("givenName", "The given name."),
+        ),
+    ),
     Attribute("displayName", "The name to display. Without givenName and familyName, it gives them."),
     Attribute("title", "The job title."),
     Attribute("locale", "Language and region, such as de-CH.", values=("en-US", "en-GB", "de-DE")),
     Attribute("timezone", "The IANA time zone, such as Europe/Zurich.", values=("UTC", "Europe/Berlin")),
     Attribute("active", "False: the worker is deactivated.", "boolean"),
-    Attribute("emails", f"The email addresses, at most {MAX_EMAILS}.", "complex", is_list=True, below=(
-        Attribute("value", "The address."),
-        Attribute("type", "The use.", values=("work", "home", "other")),
-        Attribute("primary", "Whether it is the main one.", "boolean"),
-    )),
-    Attribute("phoneNumbers", "The phone numbers of the types work and mobile.", "complex", is_list=True, below=(
-        Attribute("value", "The number."),
-        Attribute("type", "The use.", values=("work", "mobile")),
-    )),
-    Attribute("groups", "The groups of the worker; change the groups instead.", "complex", is_list=True,
-              mutability=READ_ONLY, below=(
-        Attribute("value", "The id of the group.", mutability=READ_ONLY),
-        Attribute("$ref", "The address of the group.", "reference", mutability=READ_ONLY, references=("Group",)),
-        Attribute("display", "The name of the group.", mutability=READ_ONLY),
-    )),
-)  # fmt: skip
+    Attribute(
+        "emails",
+        f"The email addresses, at most {MAX_EMAILS}.",
+        "complex",
+        is_list=True,
+        below=(
+            Attribute("value", "The address."),
+            Attribute("type", "The use.", values=("work", "home", "other")),
+            Attribute("primary", "Whether it is the main one.", "boolean"),
+        ),
+    ),
+    Attribute(
+        "phoneNumbers",
+        "The phone numbers of the types work and mobile.",
+        "complex",
+        is_list=True,
+        below=(
+            Attribute("value", "The number."),
+            Attribute("type", "The use.", values=("work", "mobile")),
+        ),
+    ),
+    Attribute(
+        "groups",
+        "The groups of the worker; change the groups instead.",
+        "complex",
+        is_list=True,
+        mutability=READ_ONLY,
+        below=(
+            Attribute("value", "The id of the group.", mutability=READ_ONLY),
+            Attribute("$ref", "The address of the group.", "reference", mutability=READ_ONLY, references=("Group",)),
+            Attribute("display", "The name of the group.", mutability=READ_ONLY),
+        ),
+    ),
+)
 _OWN_GROUP = (
     Attribute("displayName", "The name of the group.", is_required=True, uniqueness="server"),
-    Attribute("members", "The workers in the group.", "complex", is_list=True, below=(
-        Attribute("value", "The id of the worker.", mutability="immutable"),
-        Attribute("$ref", "The address of the worker.", "reference", mutability="immutable", references=("User",)),
-        Attribute("type", "Always User.", mutability="immutable", values=("User",)),
-        Attribute("display", "The name of the worker.", mutability=READ_ONLY),
-    )),
-)  # fmt: skip
+    Attribute(
+        "members",
+        "The workers in the group.",
+        "complex",
+        is_list=True,
+        below=(
+            Attribute("value", "The id of the worker.", mutability="immutable"),
+            Attribute("$ref", "The address of the worker.", "reference", mutability="immutable", references=("User",)),
+            Attribute("type", "Always User.", mutability="immutable", values=("User",)),
+            Attribute("display", "The name of the worker.", mutability=READ_ONLY),
+        ),
+    ),
+)
 
 
 @dataclass(frozen=True)
