@@ -85,7 +85,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("access.openid_client.MAX_TOKEN_CHARS", "characters", "ID token or logout token of a sign-in provider"),
         ("access.openid_client.CALL_SECONDS", "seconds", "request to a sign-in provider"),
         (
-            "console.pages.provider_sign_in.STARTS", "in a minute",
+            "console.pages.provider_pages.STARTS", "in a minute",
             "sign-ins by a provider that one address starts; further ones have to wait",
         ),
         ("access.device_codes.MAX_OPEN_DEVICE_CODES", "", "pending device codes of one app"),
@@ -105,7 +105,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("web.scim.scim_site.MAX_ADDRESS_REQUESTS_PER_MINUTE", "a minute", "SCIM requests from one address"),
         ("web.scim.scim_site.MAX_BODY_BYTES", "bytes", "body of a SCIM request"),
         ("web.scim.schemas.MAX_RESULTS", "", "resources in one SCIM response"),
-        ("web.scim.bodies.MAX_OPERATIONS", "", "operations of one SCIM PATCH"),
+        ("web.scim.scim_bodies.MAX_OPERATIONS", "", "operations of one SCIM PATCH"),
         ("web.scim.filters.MAX_FILTER_CHARS", "characters", "SCIM filter or path"),
         ("web.scim.filters.MAX_FILTER_TERMS", "", "comparisons in a SCIM filter"),
         ("web.scim.filters.MAX_FILTER_DEPTH", "", "nested brackets in a SCIM filter"),

@@ -115,8 +115,9 @@ INTERNAL = {
         console.pages.automation.webhooks.MAX_SHOWN_CHARS automation.webhooks.response_preview.MAX_SHOWN_INPUTS
         console.pages.automation.webhooks.MAX_SHOWN_ENTRIES
         console.pages.explorer.MAX_FOUND
-        console.html.charts.MAX_DOTTED console.html.charts.MAX_LABEL_CHARS console.html.maps.MAX_LINES
-        console.html.maps.MAX_NAMED console.html.maps.MAX_NAME_CHARS console.pages.workspaces.board.MAX_CARDS
+        console.html.charts.MAX_DOTTED console.html.charts.MAX_LABEL_CHARS console.html.point_maps.MAX_LINES
+        console.html.point_maps.MAX_NAMED console.html.point_maps.MAX_NAME_CHARS
+        console.pages.workspaces.board.MAX_CARDS
         console.pages.workspaces.board.MAX_COLUMNS console.pages.workspaces.build.MAX_CALENDARS
         console.pages.workspaces.chart_widgets.MAX_AFFIX_CHARS console.pages.workspaces.chart_widgets.MAX_BARS
         console.pages.workspaces.chart_widgets.MAX_DATASETS console.pages.workspaces.chart_widgets.MAX_MARK_CHARS
@@ -175,8 +176,8 @@ INTERNAL = {
         access.webauthn.MAX_RESPONSE_CHARS access.webauthn.MAX_KEY_CHARS
         store.tables.MAX_NAME_CHARS
         connections.connecting.MAX_STATE_CHARS connections.connecting.MAX_CODE_CHARS
-        connections.identity.MAX_EMAIL_CHARS connections.identity.MAX_ID_TOKEN_CHARS
-        connections.identity.MAX_USERINFO_BYTES mail.autoconfig.MAX_CONFIG_BYTES mail.autoconfig.MAX_SERVERS
+        connections.consented_identity.MAX_EMAIL_CHARS connections.consented_identity.MAX_ID_TOKEN_CHARS
+        connections.consented_identity.MAX_USERINFO_BYTES mail.autoconfig.MAX_CONFIG_BYTES mail.autoconfig.MAX_SERVERS
         mail.autoconfig.MAX_DEPTH mail.autoconfig.MAX_USERNAME_CHARS
         access.codes.MAX_CODE_CHARS access.device_codes.MAX_DEVICE_CODE_CHARS
         access.password_links.MAX_CODE_CHARS access.sessions.MAX_ID_CHARS
@@ -185,7 +186,7 @@ INTERNAL = {
         people.sign_in_provider_setup.MAX_LABEL_CHARS people.sign_in_provider_setup.MAX_CLIENT_CHARS
         people.sign_in_provider_setup.MAX_SECRET_CHARS people.sign_in_provider_setup.MAX_TRIAL_CHARS
         people.claim_rules.MAX_VALUES people.claim_rules.MAX_CLAIM_CHARS people.claim_rules.MAX_SHOWN_CHARS
-        people.claim_rules.MAX_SHOWN_CLAIMS console.pages.provider_sign_in.MAX_SECRET_CHARS
+        people.claim_rules.MAX_SHOWN_CLAIMS console.pages.provider_pages.MAX_SECRET_CHARS
         people.invitation_links.MAX_CODE_CHARS people.provisioning_tokens.MAX_TOKEN_CHARS
         access.validator.MAX_CLIENT_ID_CHARS automation.commands.pgp.MAX_MESSAGE_CHARS
         console.http.visit.MAX_TOLD_CHARS console.lists.selection.MAX_UNDO_BYTES console.http.visit.MAX_UNDO_CHARS

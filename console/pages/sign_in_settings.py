@@ -10,7 +10,7 @@ from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import lookup
 from console.pages.people import TABS
-from console.pages.provider_sign_in import begin_trial
+from console.pages.provider_pages import begin_trial
 from server.access import openid_client
 from server.access.openid_client import Metadata
 from server.access.sign_in_providers import ClaimRule, SignInProvider

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from server import outbound
-from server.connections import grants, identity
+from server.connections import consented_identity, grants
 from server.connections.grant_tables import CONNECTED_GRANT, CONNECTION_ATTEMPT
 from server.context import Context
 from server.contexts import WORKER
@@ -301,7 +301,7 @@ def _exchange(ctx: Context, attempt: _Attempt, values: Mapping[str, str], code: 
             )
         )
     nonce = attempt.nonce if "openid" in scopes else ""
-    email = identity.consented_as(values, payload, nonce, replace(bounds, seconds=min(bounds.seconds, 10)))
+    email = consented_identity.consented_as(values, payload, nonce, replace(bounds, seconds=min(bounds.seconds, 10)))
     # Providers that do not ask for the scopes again renew the granted ones (RFC 6749, 6).
     stored["scope"] = " ".join(scopes) if oauth_providers.provider_of(values).renews_with_scope else ""
     account_id = ctx.service.store.write(lambda tx: _store(RecordWriter(ctx, tx), attempt, email, stored))

@@ -12,7 +12,7 @@ from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import lookup
 from console.pages.connecting import service_kinds
-from console.pages.connecting.connections import ACCOUNT, NO_REFERRER, SERVICE, service_origin
+from console.pages.connecting.connection_pages import ACCOUNT, NO_REFERRER, SERVICE, service_origin
 from console.pages.mailing.mail_overview import BASE, ENCRYPTIONS, LABELS, tabs
 from server.connections import grants
 from server.digits import is_whole

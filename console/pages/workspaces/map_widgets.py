@@ -6,8 +6,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from console.html import maps
-from console.html.maps import DATE_LINE, POLE, MapPoint
+from console.html import point_maps
+from console.html.point_maps import DATE_LINE, POLE, MapPoint
 from console.http.visit import Visit
 from console.pages.workspaces.chart_widgets import table_html
 from console.pages.workspaces.drawing import Drawing, muted, params_of, query_result
@@ -45,7 +45,7 @@ def points_on_map(visit: Visit, kind: WidgetKind, widget: Widget, drawing: Drawi
         if not params_of(widget).get("data_query") and not remark:
             raise BadDataQuery(_("the widget has no data query"))
         return Markup("\n").join([muted(_("No points were found.")), *([muted(remark)] if remark else [])]), False
-    html = maps.plot(
+    html = point_maps.plot(
         str(widget["label"]), points[:MAX_POINTS], series, left_out=max(len(points) - MAX_POINTS, 0), remark=remark
     )
     return html, True

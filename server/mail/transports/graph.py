@@ -35,7 +35,7 @@ from server.mail.graph_client import (
 from server.mail.mail_bytes import ascii_address
 from server.mail.part_names import own_name
 from server.mail.transports import DeliveryReport, Sign, TransportFailed, unsigned
-from server.mail.transports.params import account_param, number_param, text_param
+from server.mail.transports.transport_params import account_param, number_param, text_param
 from server.outbound import AccountAccess, OutboundResponse
 from server.outbound.urls import HttpUrl
 from server.translation import lazy_gettext

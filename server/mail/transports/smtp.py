@@ -20,7 +20,7 @@ from server.mail import dialogue
 from server.mail.mail_bytes import ascii_address, ascii_head
 from server.mail.network import MAX_ANSWER_CHARACTERS, MailPort, connection_failure, no_starttls, reason
 from server.mail.transports import DeliveryReport, Sign, TokenRefused, TransportFailed, unsigned
-from server.mail.transports.params import YES_NO, account_param, flag_param, number_param, text_param
+from server.mail.transports.transport_params import YES_NO, account_param, flag_param, number_param, text_param
 from server.translation import N_, lazy_gettext
 
 DEFAULT_TIMEOUT_SECONDS = 30

@@ -47,13 +47,13 @@ class ScimSite(Site):
         return True
 
     def respond(self, request: Request, steps: int | None) -> Response:
-        from server.web.scim import resources  # seldom needed
+        from server.web.scim import scim_resources  # seldom needed
 
         self._count(request)
         token, now = self._token(request), clock.now()
         self.by_token.count(token.id, now)
         actor = provisioning_tokens.actor(token)
-        response = resources.respond(Context(self.service, actor, now, times.zone("UTC"), request.id), request)
+        response = scim_resources.respond(Context(self.service, actor, now, times.zone("UTC"), request.id), request)
         if provisioning_tokens.is_used_again(token, now):
             with suppress(Unavailable):  # the disk may be full, which must not stop reads
                 self.service.store.write(lambda tx: provisioning_tokens.record_use(tx, token.id, now, request.client))
@@ -61,7 +61,7 @@ class ScimSite(Site):
 
     def failure(self, error: HelpdeskError) -> Response:
         from server.web.scim import scim_errors
-        from server.web.scim.resources import MEDIA_TYPE
+        from server.web.scim.scim_resources import MEDIA_TYPE
 
         status, kind = scim_errors.status_and_type(error)
         LOG.info("refused", status=status, kind=kind)

@@ -14,9 +14,9 @@ from server.people import provisioned_groups, provisioned_users
 from server.web.endpoint_call import Response
 from server.web.json_text import decode_json
 from server.web.params import Params, decode_query
-from server.web.scim import bodies, filters
-from server.web.scim.bodies import Resource
+from server.web.scim import filters, scim_bodies
 from server.web.scim.schemas import GROUPS, LIST, MAX_RESULTS, USERS, ResourceType, documents
+from server.web.scim.scim_bodies import Resource
 from server.web.scim.scim_errors import ScimInvalid
 from server.web.site import Request, content_type
 
@@ -106,7 +106,7 @@ def _collection(ctx: Context, request: Request, store: _Store, query: Params) ->
         return _listed(ctx, store, query)
     if request.method != "POST":
         raise _not_offered(request, is_one=False)
-    created = store.create(ctx, bodies.canonical(_body(request), store.type))
+    created = store.create(ctx, scim_bodies.canonical(_body(request), store.type))
     return _shown(ctx, store, created, _projection(query, store.type), 201)
 
 
@@ -131,11 +131,11 @@ def _single(ctx: Context, request: Request, store: _Store, id: int, query: Param
         store.remove(ctx, id, check)
         return Response(status=204)
     if method == "PUT":
-        sent = bodies.canonical(_body(request), store.type)
+        sent = scim_bodies.canonical(_body(request), store.type)
         return _shown(ctx, store, store.update(ctx, id, lambda before: check(before) and sent), projection)
     if method == "PATCH":
-        changes = bodies.operations(_body(request), store.type)
-        changed = store.update(ctx, id, lambda before: bodies.apply(check(before), changes, store.type))
+        changes = scim_bodies.operations(_body(request), store.type)
+        changed = store.update(ctx, id, lambda before: scim_bodies.apply(check(before), changes, store.type))
         if store.type is GROUPS and "attributes" not in query:
             return Response(status=204)  # the members of a group may be many
         return _shown(ctx, store, changed, projection)
