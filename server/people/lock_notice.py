@@ -4,15 +4,10 @@ that an attacker cannot fill a mailbox."""
 from typing import Any
 
 from server.access.lockout import WINDOW_SECONDS
-from server.access.service_actor import own_context
 from server.context import Service
 from server.jobs.job_queue import job
 from server.people import password_change
-from server.people.password_change import ServiceMail
 from server.people.sign_in import LOCKED
-from server.records import catalogs
-from server.records.writing import RecordWriter
-from server.store.transaction import Transaction
 from server.translation import N_
 
 SUBJECT = N_("Somebody tried to sign in as you")
@@ -37,7 +32,7 @@ ADVICE = {
 
 @job(LOCKED, N_("Notifies a worker that sign-in was locked"))
 def _send(service: Service, payload: dict[str, Any], now: int) -> None:
-    ctx, worker_id, kind = own_context(service), int(payload["worker_id"]), str(payload["kind"])
+    worker_id, kind = int(payload["worker_id"]), str(payload["kind"])
     values = {
         "what": WHAT[kind],
         "advice": ADVICE[kind],
@@ -45,13 +40,4 @@ def _send(service: Service, payload: dict[str, Any], now: int) -> None:
         "minutes": WINDOW_SECONDS // 60,
         "account": f"{service.base_url}/account",
     }
-
-    letter = ServiceMail(SUBJECT, TEXT, catalogs.worker_catalog(service, worker_id))
-
-    def write(tx: Transaction) -> None:
-        writing = RecordWriter(ctx, tx)
-        worker = writing.record("worker", worker_id)
-        if worker is not None and not worker["is_disabled"]:
-            password_change.send(writing, worker, letter, values)
-
-    service.store.write(write)
+    password_change.send_to_worker(service, worker_id, SUBJECT, TEXT, values)

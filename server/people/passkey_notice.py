@@ -3,15 +3,11 @@ could return after the password has changed."""
 
 from typing import Any
 
-from server.access.service_actor import own_context
 from server.context import Service
 from server.jobs.job_queue import JobQueue, job
 from server.people import password_change
-from server.people.password_change import ServiceMail
 from server.people.sign_in import Peer, shown_device
-from server.records import catalogs
 from server.records.writing import RecordWriter
-from server.store.transaction import Transaction
 from server.translation import N_
 
 NOTICE = "passkey.notice"
@@ -56,19 +52,11 @@ def queue(writing: RecordWriter, worker_id: int, what: str, name: str, peer: Pee
 
 @job(NOTICE, N_("Notifies a worker of a changed passkey"))
 def _send(service: Service, payload: dict[str, Any], now: int) -> None:
-    ctx, worker_id, what = own_context(service), int(payload["worker_id"]), str(payload["what"])
+    worker_id, what = int(payload["worker_id"]), str(payload["what"])
     values = {
         "name": payload["name"],
         "device": shown_device(payload["device"]),
         "client": payload["client"] or N_("an unknown address"),
         "account": f"{service.base_url}/account#passkeys",
     }
-    letter = ServiceMail(SUBJECTS[what], TEXTS[what], catalogs.worker_catalog(service, worker_id))
-
-    def write(tx: Transaction) -> None:
-        writing = RecordWriter(ctx, tx)
-        worker = writing.record("worker", worker_id)
-        if worker is not None and not worker["is_disabled"]:
-            password_change.send(writing, worker, letter, values)
-
-    service.store.write(write)
+    password_change.send_to_worker(service, worker_id, SUBJECTS[what], TEXTS[what], values)

@@ -121,6 +121,20 @@ def send(writing: RecordWriter, worker: Record, letter: ServiceMail, values: dic
     return send_to(writing, email, letter, {"email": email, **values})
 
 
+def send_to_worker(service: Service, worker_id: int, subject: Words, text: Words, values: dict[str, Any]) -> None:
+    """Queues a mail to a worker in their language, unless they are deactivated or deleted by now. values: as in
+    send."""
+    letter = ServiceMail(subject, text, catalogs.worker_catalog(service, worker_id))
+
+    def write(tx: Transaction) -> None:
+        writing = RecordWriter(own_context(service), tx)
+        worker = writing.record("worker", worker_id)
+        if worker is not None and not worker["is_disabled"]:
+            send(writing, worker, letter, values)
+
+    service.store.write(write)
+
+
 def send_to(writing: RecordWriter, email: str, letter: ServiceMail, values: dict[str, Any]) -> int:
     """Queues a mail of the service; returns the id of its draft. values: for the placeholders of the letter."""
     ctx, subject = writing.ctx, letter.subject_line()
