@@ -5,10 +5,8 @@ Knows no database. Documents of providers are cached in memory: each process rea
 also when a token names an unknown one, so that providers can rotate them."""
 
 import base64
-import binascii
 import hashlib
 import hmac
-import json
 import secrets
 import threading
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,16 +15,22 @@ from dataclasses import replace
 from functools import cache
 from types import SimpleNamespace
 from typing import Any
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from server import outbound
 from server.context import Service
 from server.dataclass import dataclass
 from server.digits import is_whole
 from server.errors import HelpdeskError, Invalid, NotAuthenticated, TooMany, Unavailable
-from server.outbound import OutboundRequest, OutboundResponse, RequestLimits
+from server.outbound import (
+    OutboundRequest,
+    OutboundResponse,
+    RequestLimits,
+    client_tokens,
+    oauth_discovery,
+    pkce,
+)
 from server.outbound.allowlist import is_public
-from server.outbound.request_signing import basic
 from server.outbound.urls import parsed
 from server.store.store_local import StoreLocal
 from server.translation import N_, lazy_gettext
@@ -165,8 +169,8 @@ _DOCUMENTS: StoreLocal[dict[str, Documents]] = StoreLocal()
 
 
 def new_flow_secrets() -> FlowSecrets:
-    """Returns new secrets of 256 random bits each."""
-    return FlowSecrets(secrets.token_urlsafe(32), secrets.token_urlsafe(32), secrets.token_urlsafe(32))
+    """Returns new secrets of at least 256 random bits each."""
+    return FlowSecrets(secrets.token_urlsafe(32), secrets.token_urlsafe(32), pkce.new_verifier())
 
 
 def issuer_of(service: Service, text: str) -> str:
@@ -240,7 +244,6 @@ def authorization_url(
     """Returns the address at the provider that the browser is sent to. more: further parameters, such as `prompt`.
     Raises Invalid, Unavailable."""
     metadata = metadata_of(service, client.issuer, now)
-    challenge = _base64url(hashlib.sha256(flow_secrets.verifier.encode()).digest())
     query = urlencode(
         {
             "response_type": "code",
@@ -249,8 +252,8 @@ def authorization_url(
             "scope": client.scopes,
             "state": flow_secrets.state,
             "nonce": flow_secrets.nonce,
-            "code_challenge": challenge,
-            "code_challenge_method": "S256",
+            "code_challenge": pkce.challenge(flow_secrets.verifier),
+            "code_challenge_method": pkce.METHOD,
             **(more or {}),
         }
     )
@@ -294,13 +297,13 @@ def exchange(
         "redirect_uri": callback,
         "code_verifier": flow_secrets.verifier,
     }
-    headers = {"accept": "application/json", "content-type": "application/x-www-form-urlencoded"}
-    if client.secret and metadata.client_authentication == "basic":
-        headers["authorization"] = basic(quote(client.client_id, ""), quote(client.secret, ""))
-    else:
-        form |= {"client_id": client.client_id} | ({"client_secret": client.secret} if client.secret else {})
-    outgoing = outbound.request(metadata.token_endpoint, "POST", headers, urlencode(form).encode())
-    response = _call(service, replace(outgoing, follow=False))  # a redirect would forward the secret
+    values = {
+        "token_url": metadata.token_endpoint,
+        "client_id": client.client_id,
+        "client_secret": client.secret,
+        "client_authentication": metadata.client_authentication if client.secret else "body",
+    }
+    response = _call(service, client_tokens.token_request(values, form))
     payload = _json(response)
     if response.status != 200 or payload.get("error"):
         error = str(payload.get("error") or response.status)
@@ -482,14 +485,10 @@ def _verified(
 
 def _header(client: Client, token: str) -> dict[str, Any]:
     """Returns the header of a token, which is not verified yet. Raises NotAuthenticated."""
-    parts = token.split(".") if len(token) <= MAX_TOKEN_CHARS else []
-    if len(parts) != 3:
+    if len(token) > MAX_TOKEN_CHARS or token.count(".") != 2:
         raise _forged(client, N_("it is not a signed token, or too large"))
-    try:
-        header = json.loads(base64.urlsafe_b64decode(parts[0] + "=" * (-len(parts[0]) % 4)))
-    except (ValueError, RecursionError, binascii.Error):
-        header = None
-    if not isinstance(header, dict):
+    header = oauth_discovery.unverified_part(token, 0, MAX_TOKEN_CHARS)
+    if header is None:
         raise _forged(client, N_("it cannot be read"))
     return header
 
@@ -621,10 +620,7 @@ def _turn() -> Iterator[None]:
 
 def _json(response: OutboundResponse) -> dict[str, Any]:
     """Returns a JSON object. Raises Unavailable for anything else."""
-    try:
-        document = json.loads(response.body)
-    except (ValueError, RecursionError):
-        document = None
-    if not isinstance(document, dict):
+    document = oauth_discovery.json_object(response.body)
+    if document is None:
         raise Unavailable(lazy_gettext(NO_JSON, host=response.url.host))
     return document

@@ -3,15 +3,13 @@
 The ID token comes from the token endpoint, over TLS, so its signature proves nothing more (OpenID Connect Core,
 3.1.3.7). The address names the account for people; it signs in no worker."""
 
-import base64
-import binascii
 from collections.abc import Mapping
 from typing import Any
 
 from server.errors import HelpdeskError, Invalid
 from server.mail.addresses import valid
 from server.outbound.client import RequestLimits, request
-from server.outbound.oauth_discovery import fetch_json, json_object, secure_url
+from server.outbound.oauth_discovery import fetch_json, secure_url, unverified_part
 from server.translation import _
 
 CLAIMS = ("email", "preferred_username", "upn")  # may hold an address; the best first
@@ -33,15 +31,10 @@ def consented_as(values: Mapping[str, str], payload: Mapping[str, Any], nonce: s
 
 
 def _claims(token: object) -> dict[str, Any]:
-    parts = token.split(".") if isinstance(token, str) and len(token) <= MAX_ID_TOKEN_CHARS else []
-    if len(parts) == 3:
-        try:
-            claims = json_object(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
-        except (binascii.Error, ValueError):
-            claims = None
-        if claims is not None:
-            return claims
-    raise Invalid(_("the provider sent an ID token that cannot be read; nothing was stored"))
+    claims = unverified_part(token, 1, MAX_ID_TOKEN_CHARS) if isinstance(token, str) else None
+    if claims is None:
+        raise Invalid(_("the provider sent an ID token that cannot be read; nothing was stored"))
+    return claims
 
 
 def _require_ours(claims: Mapping[str, Any], values: Mapping[str, str], nonce: str) -> None:

@@ -58,7 +58,7 @@ def token_response(values: Mapping[str, str], form: Mapping[str, str], bounds: R
     values: as in `fetched`. form: of the grant, without the client. Raises as `fetched`; TokenRejected with the code of
     the endpoint."""
     limits = RequestLimits(bounds.seconds, min(bounds.max_bytes, MAX_TOKEN_BYTES), bounds.permitted)
-    outgoing = _token_request(values, dict(form))
+    outgoing = token_request(values, dict(form))
     response = send(outgoing, limits)
     host = outgoing.url.host
     payload = json_object(response.body)
@@ -88,7 +88,9 @@ def token_values(payload: Mapping[str, Any], values: Mapping[str, str], now: int
     return stored | ({"refresh_token": str(refresh)} if refresh else {})
 
 
-def _token_request(values: Mapping[str, str], form: dict[str, str]) -> OutboundRequest:
+def token_request(values: Mapping[str, str], form: dict[str, str]) -> OutboundRequest:
+    """Returns the request to a token endpoint, with the client's own credentials (RFC 6749, 2.3.1). values: token_url,
+    client_id, client_secret, client_authentication. Raises Invalid for an unknown client_authentication."""
     headers = {"accept": "application/json", "content-type": "application/x-www-form-urlencoded"}
     client, secret = values["client_id"], values.get("client_secret", "")
     where = values.get("client_authentication") or ("basic" if secret else "body")

@@ -2,6 +2,7 @@
 
 Follows OpenID Connect Discovery 1.0, section 4, and RFC 8414."""
 
+import base64
 import ipaddress
 import json
 import time
@@ -66,6 +67,18 @@ def json_object(body: bytes) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return content if isinstance(content, dict) else None
+
+
+def unverified_part(token: str, place: int, max_chars: int) -> dict[str, Any] | None:
+    """Returns the header (place 0) or the claims (1) of a signed token in compact form, whose signature is not verified
+    (RFC 7515, 7.1); None for anything else, or a longer text."""
+    parts = token.split(".") if len(token) <= max_chars else []
+    if len(parts) != 3:
+        return None
+    try:
+        return json_object(base64.urlsafe_b64decode(parts[place] + "=" * (-len(parts[place]) % 4)))
+    except ValueError:  # also binascii.Error
+        return None
 
 
 def secure_url(text: str, field: str = "issuer") -> HttpUrl:
