@@ -55,8 +55,10 @@ class Tags(Trait):
 
     def write(self, change: Change, writing: Writing) -> None:
         """Adds and removes the tags, creates unknown ones, and logs what changed unless the record is new."""
+        if "tags" not in change.extras:
+            return
         tx, names = writing.tx, {True: list[str](), False: list[str]()}
-        for name, adds in tags.read_changes(change.extras.get("tags", "")).items():
+        for name, adds in tags.read_changes(change.extras["tags"]).items():
             id = tags.tag_id(tx, name) or (writing.create("tag", {"name": name}) if adds else 0)
             pair = {self.table.names[0]: change.id, "tag_id": id}
             if tx.add(self.table, pair) if adds else tx.delete(self.table, **pair):
