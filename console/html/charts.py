@@ -105,7 +105,7 @@ class _ChartBar:
 
 
 def _bars(series: Sequence[Series], top: int, look: str) -> list[_ChartBar]:
-    """The columns of each place: beside each other, or one upon the other."""
+    """Returns the columns of each place, side by side or stacked."""
     is_stacked = look == STACKED
     width = (SLOT - GAP) / (1 if is_stacked else max(len(series), 1))
     bars, base = [], [0.0] * max((len(each.values) for each in series), default=0)

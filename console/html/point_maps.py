@@ -85,7 +85,7 @@ def _grid_of(points: Sequence[MapPoint]) -> _MapGrid:
     west, east = _extent([each.longitude for each in points], DATE_LINE)
     south, north = _extent([each.latitude for each in points], POLE)
     latitude = (south + north) / 2
-    narrowing = max(math.cos(math.radians(latitude)), 0.2)  # of degrees of longitude, away from the equator
+    narrowing = max(math.cos(math.radians(latitude)), 0.2)  # a degree of longitude is shorter away from the equator
     upwards = min(WIDTH / ((east - west) * narrowing), HEIGHT / (north - south))
     return _MapGrid((west + east) / 2, latitude, upwards * narrowing, upwards)
 

@@ -34,7 +34,7 @@ _LIMITER: StoreLocal[RateLimiter] = StoreLocal()
 
 @page("GET", "/sign-in/start/{name}", "anyone")
 def start(visit: Visit) -> PageResponse:
-    """Redirects to a provider. It is a link, since browsers follow no redirect to another site after a form of ours."""
+    """Redirects to a provider. Links lead here, not forms: our policy forbids a form to redirect to another site."""
     try:
         _limiter(visit.service).count(lockout.address(visit.request.client), visit.now)
         provider = provider_sign_in.enabled_provider(visit.service, visit.arguments["name"])
@@ -178,8 +178,8 @@ def use_link(visit: Visit) -> PageResponse:
 
 @page("POST", "/account/sign-in/{name}/link", "proven worker")
 def link(visit: Visit) -> PageResponse:
-    """Leads to the provider whose account signs the worker in from then on. It takes a form of ours: another site could
-    lead the browser to a link, with its own account at the provider."""
+    """Sends the worker to a provider, to link their account there. Requires a form token: otherwise another site could
+    link an account of its own."""
     try:
         provider = provider_sign_in.enabled_provider(visit.service, visit.arguments["name"])
         target = provider_sign_in.begin(visit.ctx, provider, _browser(visit), LINK, "/")
@@ -206,7 +206,7 @@ def unlink(visit: Visit) -> PageResponse:
 
 
 def leave(visit: Visit, label: str, target: str) -> PageResponse:
-    """A page that leads to a provider after a form of ours: the policy of the form's page allows no redirect there."""
+    """Returns a page that forwards to a provider after a form, which our policy forbids to redirect there."""
     page = render(visit, "sign_in_leave.html", provider=label, target=target)
     return PageResponse(page.html, 200, {"Refresh": f"0;url={target}", "Referrer-Policy": "no-referrer", **NO_STORE})
 

@@ -16,7 +16,7 @@ from server.store.statements import slot
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
 
-FLOW_SECONDS = 600  # time that somebody has at the provider
+FLOW_SECONDS = 600  # that a person may spend at the provider
 LINK_SECONDS = 900  # lifetime of a sign-in link from the command line
 MAX_LINK_CHARS = 200
 ONLY = "sign_in_only_by_provider"  # the row of META: passwords sign nobody in

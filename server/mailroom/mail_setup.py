@@ -352,7 +352,7 @@ def uses_of_account(ctx: Context, account_id: int) -> list[tuple[str, int, str]]
 
 
 def resume_account(ctx: Context, account_id: int) -> None:
-    """Fetches and sends mail again with an account that was connected anew. Raises AdminOnly."""
+    """Fetches and sends mail again after an account was reconnected. Raises AdminOnly."""
     ctx.require_admin(DOING)
 
     def write(tx: Transaction) -> None:

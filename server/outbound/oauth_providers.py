@@ -111,7 +111,7 @@ def provider_of(values: Mapping[str, str]) -> OAuthProvider:
 
 
 def scopes_for(values: Mapping[str, str], purpose: Purpose) -> tuple[str, ...]:
-    """Returns the scopes to request: of the provider for this purpose, or else those of the service."""
+    """Returns the scopes to request: those of the provider for this purpose, otherwise those of the service."""
     return provider_of(values).scopes.get(purpose) or tuple(values.get("scope", "").split())
 
 

@@ -384,7 +384,7 @@ def _acceptable(reading: RecordReader, code: str) -> Invitation:
 
 
 def _may_invite(tx: Transaction, invitation: Invitation) -> bool:
-    """Whether the inviter is still an administrator: one who has left must not bring in somebody else."""
+    """Returns whether the inviter is still an administrator; a former one can bring nobody in."""
     if not invitation.invited_by:
         return True
     inviter = actors.worker(tx, invitation.invited_by)

@@ -1,7 +1,7 @@
 """Groups as SCIM groups. Follows RFC 7643, section 4.2.
 
-A provider creates groups, names them and fills them with workers. What it deletes loses its members and is no longer
-visible to it; the group stays with its tickets, since these have to be somewhere."""
+A provider creates groups, names them and fills them with workers. A group that it deletes loses its members and is
+hidden from it, but remains here, because its tickets belong to it."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any

@@ -87,7 +87,7 @@ def one(ctx: Context, id: int) -> SignInProvider:
 
 
 def free_name(ctx: Context, wish: str) -> str:
-    """Returns a name for a new provider that is not in use: the wish, else with a number behind it."""
+    """Returns an unused name for a new provider: the requested one, followed by a number if it is in use."""
     taken = {each.name for each in overview(ctx).providers}
     names = [wish, *(f"{wish}-{number}" for number in range(2, MAX_PROVIDERS + 2))]
     return next(name for name in names if name not in taken)

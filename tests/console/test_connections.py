@@ -28,7 +28,7 @@ USER = "support@desk.example"
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server of its own, which may reach this machine."""
+    """A server that may send requests to this machine."""
     started = Server(tmp_path_factory.mktemp("connections") / "data", env={"HELPDESK_OUTBOUND_ALLOW": HOST})
     yield started
     assert started.stop() == 0

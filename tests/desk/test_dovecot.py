@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(dovecot.PROGRAM is None, reason="needs dovecot")
 
 @pytest.fixture(scope="module")
 def imap() -> Iterator[Dovecot]:
-    # Its processes run as another user, who may not reach the folders of the tests.
+    # Its processes run as another user, who has no access to the folders of the tests.
     with tempfile.TemporaryDirectory(prefix="dovecot-") as folder:
         Path(folder).chmod(0o755)
         with Dovecot(Path(folder)) as started:

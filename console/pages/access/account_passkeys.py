@@ -39,7 +39,7 @@ def create(visit: Visit) -> PageResponse:
 
 @page("POST", f"{BASE}/{{id}}/remove", "proven worker")
 def remove(visit: Visit) -> PageResponse:
-    """Removes a passkey. Raises NotFound for a passkey of somebody else."""
+    """Removes a passkey. Raises NotFound for one of another worker."""
     try:
         own_passkeys.remove(visit.ctx, visit.id, visit.peer)
         visit.flash(_("Passkey removed."))
@@ -50,7 +50,7 @@ def remove(visit: Visit) -> PageResponse:
 
 @page("POST", f"{BASE}/{{id}}")
 def rename(visit: Visit) -> PageResponse:
-    """Gives a passkey another name. Raises NotFound for a passkey of somebody else."""
+    """Renames a passkey. Raises NotFound for one of another worker."""
     try:
         former = own_passkeys.rename(visit.ctx, visit.id, visit.form.text("name", ""))
         visit.flash(_("Passkey renamed."), visit.path, name=former)

@@ -1,4 +1,4 @@
-"""Who must sign in with a second factor, and how everybody stands."""
+"""The policy of the second factor, and the state of each worker."""
 
 from console.html.form import Form
 from console.html.rendering import render
@@ -30,7 +30,7 @@ STATE_LABELS = {OVERDUE: N_("Overdue"), GRACE: N_("In grace"), MISSING: N_("None
 
 @page("POST", BASE, "proven admin")
 def save(visit: Visit) -> PageResponse:
-    """Requires a second factor of others, or no longer. Without one of their own, administrators set one up first."""
+    """Changes the policy. An administrator without a second factor has to set one up first."""
     form, before = Form.sent(visit.form, tuple(LABELS)), second_factor_policy.current(visit.ctx)
     days = form.text("days")
     try:

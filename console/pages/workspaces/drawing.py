@@ -98,7 +98,7 @@ def _rendered(visit: Visit, text: str, values: Mapping[str, Any]) -> str:
 
 
 def rendered_search(visit: Visit, widget: Mapping[str, Any], drawing: Drawing) -> str:
-    """The search of a widget: what always applies, and what the widget begins with."""
+    """Returns the search of a widget: its required part, and the part that it begins with."""
     texts = (rendered(visit, text_param(widget, name), drawing) for name in ("query_required", "query"))
     parts = [text for text in texts if text.strip()]
     return " ".join(f"({part})" if len(parts) > 1 and _EITHER.search(part) else part for part in parts)
@@ -114,7 +114,7 @@ def listed_type(visit: Visit, context: str) -> RecordType:
 
 
 def query_result(visit: Visit, widget: Mapping[str, Any], drawing: Drawing) -> dict[str, Any]:
-    """What the data query of a widget returns. Raises BadDataQuery, BadQuery, TimedOut."""
+    """Returns the result of the data query of a widget. Raises BadDataQuery, BadQuery, TimedOut."""
     q = str(params_of(widget).get("data_query") or "")
     if not q.strip():
         raise BadDataQuery(_("the widget has no data query"))
