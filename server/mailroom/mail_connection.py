@@ -106,9 +106,12 @@ def connected_as(ctx: Context, address: str) -> str:
 
 
 def lacks_sender(ctx: Context) -> bool:
-    """Returns whether there is no default sender that other servers could reply to."""
+    """Returns whether email has no default sender that it could be sent from and replied to: none was chosen, or the
+    chosen one has had no mail transport so far."""
 
     def read(tx: Transaction) -> bool:
+        if not tx.some(ctx.service.registry.type("mail_transport").table, 1):
+            return True
         address = RecordReader(ctx, tx).record("address", int(get(tx, DEFAULT_SENDER, 0) or 0))
         return address is None or str(address["email"]).endswith(("@localhost", ".localhost"))
 
