@@ -38,9 +38,13 @@ TABS = (
     (f"{BASE}/rosters", N_("Rosters")),
     (f"{BASE}/roles", N_("Roles")),
     (f"{BASE}/sign-in", N_("Sign-in")),
-    (f"{BASE}/second-factor", N_("Second factor")),
     ("/admin/targets", N_("Service targets")),
     ("/search/calendar", N_("Calendars")),
+)
+SIGN_IN_TABS = (
+    (BASE, N_("Workers")),
+    (f"{BASE}/sign-in", N_("Sign-in")),
+    (f"{BASE}/second-factor", N_("Second factor")),
     (f"{BASE}/provisioning", N_("Provisioning")),
 )
 LABELS = {"tickets": N_("Their tickets"), "to_id": N_("New owner")}

@@ -5,7 +5,7 @@ from console.html.rendering import render
 from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
-from console.pages.people import BASE, TABS
+from console.pages.people import BASE, SIGN_IN_TABS
 from server.errors import Invalid, NotFound
 from server.people import provisioning_tokens
 from server.translation import N_, _
@@ -22,7 +22,7 @@ def show(visit: Visit, form: Form | None = None) -> PageResponse:
     return render(
         visit,
         "provisioning.html",
-        tabs=TABS,
+        tabs=SIGN_IN_TABS,
         form=form or Form(),
         labels=LABELS,
         path=PATH,

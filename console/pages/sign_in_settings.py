@@ -9,7 +9,7 @@ from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import lookup
-from console.pages.people import TABS
+from console.pages.people import SIGN_IN_TABS
 from console.pages.provider_pages import begin_trial
 from server.access import openid_client
 from server.access.openid_client import Metadata
@@ -138,7 +138,7 @@ def show_all(visit: Visit, form: Form | None = None) -> PageResponse:
         overview=overview,
         presets=presets,
         base=BASE,
-        tabs=TABS,
+        tabs=SIGN_IN_TABS,
     )
 
 

@@ -60,7 +60,7 @@ def show(visit: Visit, form: Form | None = None, asks_for_own: bool = False) -> 
         most=MAX_GRACE_DAYS,
         asks_for_own=asks_for_own,
         own=f"/account/second-factor?next={BASE}",
-        tabs=people.TABS,
+        tabs=people.SIGN_IN_TABS,
         path=people.BASE,
         counts=[(each, STATE_LABELS[each], sum(one.state == each for one in standings)) for each in STATES],
         state=state,
