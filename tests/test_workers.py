@@ -70,7 +70,7 @@ def test_two_processes_share_the_tests(tmp_path: Path) -> None:
 def test_a_process_that_dies_takes_one_test_with_it(tmp_path: Path) -> None:
     done = run(tmp_path, test_1="killed", test_2="failed", test_4="killed", test_5="killed")
     assert done.returncode == 1 and "4 failed, 26 passed" in done.stdout, done.stdout + done.stderr
-    assert done.stdout.count("the process ended while it ran 'test_1.py::test_each[2]': 3") == 1
+    assert "the process ended while it ran 'test_1.py::test_each[2]': 3" in done.stdout
     assert processes(tmp_path) == 2
 
 
