@@ -44,9 +44,14 @@ const STILL = 60_000; // milliseconds without a key, after which nobody is writi
 let typed = -Infinity;
 let writing = "writing"; // a reply, or "noting"
 const doing = () => (performance.now() - typed < STILL ? writing : "viewing");
+let signs = 0;
+let signed = Promise.resolve(); // the one that was sent last: the next waits, so that it does not overtake it
 function sign(now = doing()) {
   const body = new URLSearchParams({ doing: now, seen: now === "left" ? (seen ?? []).join(".") : "", _xsrf: formToken() });
-  fetch(`${ticket.dataset.ticket}/presence`, { method: "POST", body, keepalive: true, headers: { "X-Live": "1" } }).catch(() => {});
+  const address = `${ticket.dataset.ticket}/presence`;
+  const send = () => fetch(address, { method: "POST", body, keepalive: true, headers: { "X-Live": "1" } }).catch(() => {});
+  const own = ++signs;
+  signed = now === "left" ? send() : signed.then(() => own === signs && send());
 }
 function showPeople(people) {
   const place = document.querySelector("[data-present]");
