@@ -184,8 +184,8 @@ def fetched(url: str, token: str) -> Document:
     types; if it is refused, the last document is returned."""
     tag, known = _fetched.get(url, ("", own()))
     headers = {"If-None-Match": tag, "Authorization": token}
-    answer = requests.get(f"{url}/openapi.json", headers=headers, timeout=60)
-    if answer.status_code == 200:
-        known = Document(answer.json())
-        _fetched[url] = (answer.headers["ETag"], known)
+    response = requests.get(f"{url}/openapi.json", headers=headers, timeout=60)
+    if response.status_code == 200:
+        known = Document(response.json())
+        _fetched[url] = (response.headers["ETag"], known)
     return known

@@ -131,10 +131,10 @@ class GraphServer:
 
             def respond(self) -> None:
                 self.close_connection = True
-                answer = graph.respond(self.command, self.path, self.headers, self.rfile)
-                if answer is None:
+                response = graph.respond(self.command, self.path, self.headers, self.rfile)
+                if response is None:
                     return
-                status, headers, content = answer
+                status, headers, content = response
                 self.send_response(status)
                 for name, value in {**headers, "Content-Length": str(len(content))}.items():
                     self.send_header(name, value)

@@ -113,9 +113,9 @@ class Server:
             "password": PASSWORD, "password_again": PASSWORD,
         }  # fmt: skip
         with requests.Session() as browser:
-            answer = browser.post(self.setup_link, data=form, timeout=60)
-            assert answer.status_code == 200 and answer.url.endswith("/setup/address"), answer.text
-            return Api(self.url, self._token(browser, answer.text))
+            response = browser.post(self.setup_link, data=form, timeout=60)
+            assert response.status_code == 200 and response.url.endswith("/setup/address"), response.text
+            return Api(self.url, self._token(browser, response.text))
 
     def _token(self, browser: requests.Session, page: str) -> str:
         """A token from the form of the console: a command would start one more process per server. page: any page of

@@ -184,8 +184,8 @@ def test_another_code_is_no_link(change: str, waiting: Server) -> None:
 def test_the_link_works_once(fresh: Server) -> None:
     page = _send(fresh)
     assert page.status_code == 200 and "Nora Berg" in page.text and PASSWORD not in page.text  # already signed in
-    for answer in (requests.get(fresh.setup_link, timeout=30), _send(fresh, email="eve@desk.example")):
-        assert answer.status_code == 404 and "used or replaced" in answer.text and 'href="/login"' in answer.text
+    for response in (requests.get(fresh.setup_link, timeout=30), _send(fresh, email="eve@desk.example")):
+        assert response.status_code == 404 and "used or replaced" in response.text and 'href="/login"' in response.text
     nora = _client(fresh)
     assert nora.search("worker", "").ok()["total"] == 1
 
@@ -366,8 +366,8 @@ def test_neither_log_nor_data_folder_holds_code_or_password(data: Path) -> None:
 def test_nothing_else_can_be_done_before_it_is_set_up(waiting: Server) -> None:
     assert requests.get(waiting.url + "/", timeout=30).status_code == 200
     assert requests.get(waiting.url + "/setup/", timeout=30).status_code == 404
-    answer = requests.get(waiting.url + "/rest/workers/me.json", timeout=30)
-    assert answer.status_code == 401 and answer.headers["WWW-Authenticate"].startswith("Bearer")
+    response = requests.get(waiting.url + "/rest/workers/me.json", timeout=30)
+    assert response.status_code == 401 and response.headers["WWW-Authenticate"].startswith("Bearer")
 
 
 def test_a_service_without_https_starts_with_a_warning_and_its_app_follows_the_address(data: Path) -> None:

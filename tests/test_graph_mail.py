@@ -88,16 +88,16 @@ def desk(tmp_path_factory: pytest.TempPathFactory, graph: GraphServer) -> Iterat
 
 
 def test_both_directions_are_tried_in_the_console(desk: GraphDesk, graph: GraphServer) -> None:
-    answer = desk.browser.send(f"{TRANSPORTS}/1/test", {"recipient": ANN}, page=f"{TRANSPORTS}/1")
-    assert place(answer) == f"{TRANSPORTS}/1" and graph.box().sent[-1].recipients == (ANN,)
+    response = desk.browser.send(f"{TRANSPORTS}/1/test", {"recipient": ANN}, page=f"{TRANSPORTS}/1")
+    assert place(response) == f"{TRANSPORTS}/1" and graph.box().sent[-1].recipients == (ANN,)
     graph.scopes = {READ}
-    answer = desk.browser.send(f"{TRANSPORTS}/1/test", {"recipient": ANN}, page=f"{TRANSPORTS}/1")
-    text = text_of(answer.text)
+    response = desk.browser.send(f"{TRANSPORTS}/1/test", {"recipient": ANN}, page=f"{TRANSPORTS}/1")
+    text = text_of(response.text)
     assert "give the app the permission Mail.Send" in text
     assert f"> POST /v1.0/users/{USER}/sendMail" in text and "< 403" in text and graph.token not in text
     graph.scopes = {SEND}
-    answer = desk.browser.send(f"{MAILBOXES}/1/check", {}, page=f"{MAILBOXES}/1")
-    text = text_of(answer.text)
+    response = desk.browser.send(f"{MAILBOXES}/1/check", {}, page=f"{MAILBOXES}/1")
+    text = text_of(response.text)
     assert "give the app the permission Mail.ReadWrite" in text and "< 403" in text and graph.token not in text
     graph.scopes = {READ, SEND, "Mail.ReadWrite"}
     assert place(desk.browser.send(f"{MAILBOXES}/1/check", {}, page=f"{MAILBOXES}/1")) == "/admin/mail"
@@ -110,8 +110,8 @@ def test_a_wrong_form_names_its_field(desk: GraphDesk) -> None:
     form = {"name": "X", "extension_id": "svc.mail.transport.graph", "username": USER}
     assert "choose a connected account" in text_of(desk.browser.send(f"{TRANSPORTS}/new", form).text).lower()
     form = {"name": "X", "protocol": "graph", "username": USER, "host": "graph.example/v1.0"}
-    answer = desk.browser.send(f"{MAILBOXES}/new", form)
-    assert answer.status_code == 422 and 'id="host-error"' in answer.text
+    response = desk.browser.send(f"{MAILBOXES}/new", form)
+    assert response.status_code == 422 and 'id="host-error"' in response.text
 
 
 def test_a_large_reply_is_sent_once_although_the_service_is_killed(desk: GraphDesk, graph: GraphServer) -> None:

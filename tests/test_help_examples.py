@@ -125,8 +125,8 @@ def test_the_request_of_each_endpoint_is_one(tmp_path_factory: pytest.TempPathFa
     for sample in sorted(samples, key=lambda each: (bool(DELETION.search(each)), "merge" in each)):
         method, path, form, is_query = curl(sample, files)
         sent = {"params" if is_query else "data": form}
-        answer = nora.session.request(method, server.url + path, timeout=60, **sent)
-        assert answer.status_code == 200, f"{sample}{answer.text}"
+        response = nora.session.request(method, server.url + path, timeout=60, **sent)
+        assert response.status_code == 200, f"{sample}{response.text}"
     assert (
         server.stop() == 0
         and len(samples) == sum(page.read_text("utf-8").count("\n## ") for page in (HELP / "api").glob("*.md")

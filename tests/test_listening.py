@@ -52,8 +52,8 @@ if has_ipv6():  # otherwise no socket exists
         port = urlsplit(server.url).port
         assert server.url == f"http://[::1]:{port}"
         for host in ("[::1]", "127.0.0.1"):
-            answer = requests.get(f"http://{host}:{port}/health", timeout=60)
-            assert answer.status_code == 200 and "findings" in answer.json()
+            response = requests.get(f"http://{host}:{port}/health", timeout=60)
+            assert response.status_code == 200 and "findings" in response.json()
         assert server.stop() == 0
 
 

@@ -118,8 +118,8 @@ def _tokens(nora: Api) -> dict[str, str]:
     made = nora.post("/rest/oauth/tokens/create.json", worker_id=1, expires="1 hour").ok()
     for name, text in (("Authorization", f"Bearer {MADE_UP}"), ("Authorization", MADE_UP), ("Cookie", f"a={MADE_UP}")):
         headers = {name: text}
-        answer = requests.get(f"{nora.url}/rest/workers/me.json?access_token={MADE_UP}", headers=headers, timeout=30)
-        assert answer.status_code == 401
+        response = requests.get(f"{nora.url}/rest/workers/me.json?access_token={MADE_UP}", headers=headers, timeout=30)
+        assert response.status_code == 401
     return {name: str(made[name]) for name in ("access_token", "refresh_token") if made.json.get(name)}
 
 

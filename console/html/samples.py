@@ -33,8 +33,9 @@ def as_python(visit: Visit, each: Sample) -> str:
     return (
         "import os, requests\n\n"
         'headers = {"Authorization": "Bearer " + os.environ["HELPDESK_TOKEN"]}\n'
-        f'answer = requests.request("{each.method}", "{visit.service.base_url}{each.path}", headers=headers{fields})\n'
-        "print(answer.json())"
+        f'response = requests.request("{each.method}", "{visit.service.base_url}{each.path}", '
+        f"headers=headers{fields})\n"
+        "print(response.json())"
     )
 
 
@@ -52,4 +53,4 @@ def as_javascript(visit: Visit, each: Sample) -> str:
         address = f"{address} + '?' + new URLSearchParams({fields})"
     elif each.fields:
         options += f", body: new URLSearchParams({fields})"
-    return f"const answer = await fetch({address}, {{{options}}});\nconsole.log(await answer.json());"
+    return f"const response = await fetch({address}, {{{options}}});\nconsole.log(await response.json());"

@@ -326,8 +326,8 @@ def _export(visit: Visit, form: Form) -> PageResponse:
     results: list[dict[str, Any]] = []
     total, uri = 0, form.text("type") if form.text("type") in [each.uri for each in types] else "automation"
     try:
-        answer = records.search(visit.ctx, uri, SearchRequest(form.text("q"), MAX_FOUND, expand=lookup.LABEL))
-        results, total = answer["results"], answer["total"]
+        found = records.search(visit.ctx, uri, SearchRequest(form.text("q"), MAX_FOUND, expand=lookup.LABEL))
+        results, total = found["results"], found["total"]
     except BadQuery as error:
         form.fail("q", error.message)
     names = {value for value, _, _ in chosen}

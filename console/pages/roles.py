@@ -97,8 +97,8 @@ def _form(visit: Visit, fields: OpenForm) -> PageResponse:
     members: list[str] = []
     total = 0
     if role:
-        answer = records.search(visit.ctx, "worker", SearchRequest(f"role:(id:{role['id']})", MAX_MEMBERS))
-        members, total = [each["_label"] for each in answer["results"]], answer["total"]
+        found = records.search(visit.ctx, "worker", SearchRequest(f"role:(id:{role['id']})", MAX_MEMBERS))
+        members, total = [each["_label"] for each in found["results"]], found["total"]
     return fields.render(
         "role.html",
         role=role,

@@ -21,9 +21,9 @@ Result = TypeVar("Result")
 class _DryRunResult(Exception):
     """Carries the result of a write out of the transaction that it rolls back."""
 
-    def __init__(self, answer: Any) -> None:
+    def __init__(self, result: Any) -> None:
         super().__init__("undone")
-        self.answer = answer
+        self.result = result
 
 
 def service_of(call: CommandCall, bytes_in: tuple[str, ...] = ()) -> Context:
@@ -58,8 +58,8 @@ def changed(call: CommandCall, ctx: Context, work: Callable[[Context], Result]) 
     try:
         ctx.service.store.write(write)
     except _DryRunResult as undone:
-        answer: Result = undone.answer
-        return answer
+        result: Result = undone.result
+        return result
     raise AssertionError("a dry run cannot have written")
 
 

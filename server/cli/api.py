@@ -31,10 +31,10 @@ PIECE_BYTES = 64 * 1024
 ARGUMENT = re.compile(r"(?P<name>[^=]+?)(?P<kind>[:@]?)=(?P<value>.*)", re.DOTALL)
 DONE, FAILED = 0, 1
 ABOUT = f"""\
-Send a request to a running server and print its answer; JSON is indented, everything else goes out as it came.
+Send a request to a running server and print the response: JSON indented, everything else as it came.
 
-The server is that of --url, else of {ADDRESS_VARIABLE}, else the one that runs on the data folder, else the one that
-its settings tell of. The token that the request acts with is in {TOKEN_VARIABLE}; `helpdesk token create` makes one.
+The server is the one at --url, else at {ADDRESS_VARIABLE}, else the one that runs on the data folder, else the one that
+its settings name. {TOKEN_VARIABLE} holds the token of the request; `helpdesk token create` creates one.
 REQUESTS_CA_BUNDLE names a file with the certificates of your own authority."""
 EPILOG = """\
 parameters:
@@ -45,8 +45,8 @@ parameters:
 They go into the query of GET and DELETE, and into the body of other requests, as a form.
 
 exit codes:
-  0  answered with 2xx        3  a redirect, which is not followed
-  1  no answer                4  refused: 4xx, or an answer whose __status is error
+  0  success: 2xx             3  a redirect, which is not followed
+  1  no response              4  refused: 4xx, or a response whose __status is error
   2  wrong command line       5  failed: 5xx
 
 examples:
@@ -125,8 +125,8 @@ def _run(options: argparse.Namespace) -> int:
             timeout=TIMEOUT_SECONDS,
             stream=True,
             allow_redirects=False,
-        ) as answer:
-            return _print_response(answer)
+        ) as response:
+            return _print_response(response)
     except requests.RequestException as error:
         raise Unavailable(f"no response from {address}: {cause(error)}") from error
 
@@ -177,25 +177,25 @@ def cause(error: BaseException) -> str:
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
-def _print_response(answer: "Response") -> int:
+def _print_response(response: "Response") -> int:
     """Prints a response and returns the exit code."""
-    if "json" in answer.headers.get("Content-Type", ""):
+    if "json" in response.headers.get("Content-Type", ""):
         try:
-            body = json.loads(answer.content)
+            body = json.loads(response.content)
         except ValueError as error:
-            raise Unavailable(f"the server responded with {answer.status_code} and invalid JSON: {error}") from error
+            raise Unavailable(f"the server responded with {response.status_code} and invalid JSON: {error}") from error
         texts.put(texts.as_json(body, indent=2) + "\n")
         is_refused = isinstance(body, dict) and body.get("__status") == "error"
     else:
         is_refused = False
-        for piece in answer.iter_content(PIECE_BYTES):
+        for piece in response.iter_content(PIECE_BYTES):
             sys.stdout.buffer.write(piece)
         sys.stdout.buffer.flush()
-    code = DONE if answer.ok and answer.status_code < 300 else answer.status_code // 100
+    code = DONE if response.ok and response.status_code < 300 else response.status_code // 100
     code = 4 if code == DONE and is_refused else code
     if code != DONE:
-        print(f"helpdesk: the server responded with {answer.status_code} {answer.reason}", file=sys.stderr)
-    if answer.status_code == 401:
+        print(f"helpdesk: the server responded with {response.status_code} {response.reason}", file=sys.stderr)
+    if response.status_code == 401:
         print(
             f"helpdesk: {TOKEN_VARIABLE} has no valid token; create one with: helpdesk token create --worker EMAIL",
             file=sys.stderr,

@@ -85,8 +85,8 @@ def findings(settings_of: Callable[[], Settings]) -> Iterator[Finding]:
         settings = settings.replace(port=urlsplit(address).port or settings.port)
     server_findings: tuple[Finding, ...] = ()
     if is_running:
-        answer, server_findings = _server_health(address or app.local_url(settings))
-        yield answer
+        health, server_findings = _server_health(address or app.local_url(settings))
+        yield health
     else:
         yield from _free_port(settings)
     yield from _database(settings, server_findings)

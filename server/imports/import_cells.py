@@ -77,16 +77,16 @@ class NameFinder:
         """All records by lower-case name; None if there are too many."""
         uri = record_type.uri
         if uri not in self._labels:
-            answer = records.search(self.ctx, uri, SearchRequest("", MAX_LABELS, expand=_LABEL))
-            self._labels[uri] = _by_name(record_type, answer["results"]) if answer["total"] <= MAX_LABELS else None
+            result = records.search(self.ctx, uri, SearchRequest("", MAX_LABELS, expand=_LABEL))
+            self._labels[uri] = _by_name(record_type, result["results"]) if result["total"] <= MAX_LABELS else None
         return self._labels[uri]
 
     def _searched(self, record_type: RecordType, text: str) -> list[int]:
         words = " ".join(f'text:"{word}"' for word in text.replace('"', " ").split()[:6])
         if not words:
             return []
-        answer = records.search(self.ctx, record_type.uri, SearchRequest(words, MAX_FOUND, expand=_LABEL))
-        return _by_name(record_type, answer["results"]).get(text.casefold(), [])
+        result = records.search(self.ctx, record_type.uri, SearchRequest(words, MAX_FOUND, expand=_LABEL))
+        return _by_name(record_type, result["results"]).get(text.casefold(), [])
 
 
 def _by_name(record_type: RecordType, records: list[dict[str, Any]]) -> dict[str, list[int]]:

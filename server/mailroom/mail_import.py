@@ -113,11 +113,11 @@ def _end(ctx: Context, tx: Transaction, sources: list[str], counts: Counts) -> N
 
 @dataclass
 class _Mail:
-    """One mail on its way. size: in bytes. answer: the result of its write, once there is one."""
+    """One mail on its way. size: in bytes. written: its write, once that is done."""
 
     place: str
     size: int
-    answer: "SimpleQueue[PendingWrite]" = field(default_factory=SimpleQueue)
+    written: "SimpleQueue[PendingWrite]" = field(default_factory=SimpleQueue)
 
 
 class _Import:
@@ -160,7 +160,7 @@ class _Import:
     def wait(self) -> None:
         """Waits until the writer has finished pending mails, when the import ends early."""
         for mail in self._waiting:
-            mail.answer.get()
+            mail.written.get()
 
     def _submit(self, source: str, number: int, place: str, raw: bytes) -> None:
         if any(event_publishing.is_bound(self._ctx, name) for name in (mail_filter.FILTER, mail_filter.ROUTE)):
@@ -175,20 +175,20 @@ class _Import:
             len(self._waiting) >= MAX_WAITING or self._waiting_bytes + mail.size > MAX_WAITING_BYTES
         ):
             self._settle_first()
-        self._store.submit(write, mail.answer.put)
+        self._store.submit(write, mail.written.put)
         self._waiting.append(mail)
         self._waiting_bytes += mail.size
 
     def _settle_first(self) -> None:
         mail = self._waiting.popleft()
         self._waiting_bytes -= mail.size
-        answer = mail.answer.get()
-        if answer.error is not None:
-            raise _stopped(answer.error, self.counts.done)
-        if isinstance(answer.result, Receipt):
-            self._count(_outcome(answer.result))
+        write = mail.written.get()
+        if write.error is not None:
+            raise _stopped(write.error, self.counts.done)
+        if isinstance(write.result, Receipt):
+            self._count(_outcome(write.result))
         else:
-            self._fail(mail.place, answer.result)
+            self._fail(mail.place, write.result)
 
     def _count(self, outcome: str) -> None:
         setattr(self.counts, outcome, getattr(self.counts, outcome) + 1)

@@ -336,15 +336,15 @@ def attempted(service: Service, receiver: Receiver, each: OutgoingDelivery) -> A
     bounds = replace(client.limits(service.settings), max_bytes=MAX_RESPONSE_BYTES)
     try:
         request = replace(message.request_of(receiver, each, body, at, SECONDS), follow=False)
-        answer = client.send(request, bounds)
+        response = client.send(request, bounds)
     except HelpdeskError as error:
         ms = round((time.monotonic() - began) * 1000)
         return Attempt(each, at, 0, ms, error.message[: deliveries.MAX_ERROR_CHARS])
     ms = round((time.monotonic() - began) * 1000)
-    text = answer.body.decode("utf-8", "replace")[: deliveries.MAX_RESPONSE_CHARS].replace("\0", "")
-    wrong = "" if 200 <= answer.status < 300 else f"{deliveries.place_of(receiver.url)} answered {answer.status}"
-    asked_seconds = answer.headers.get("retry-after", "")
-    return Attempt(each, at, answer.status, ms, wrong, text, int(asked_seconds) if asked_seconds.isdecimal() else 0)
+    text = response.body.decode("utf-8", "replace")[: deliveries.MAX_RESPONSE_CHARS].replace("\0", "")
+    wrong = "" if 200 <= response.status < 300 else f"{deliveries.place_of(receiver.url)} answered {response.status}"
+    asked_seconds = response.headers.get("retry-after", "")
+    return Attempt(each, at, response.status, ms, wrong, text, int(asked_seconds) if asked_seconds.isdecimal() else 0)
 
 
 def tried(ctx: Context, webhook_id: int) -> dict[str, Any]:

@@ -185,11 +185,11 @@ def _offered(ctx: Context, uri: str) -> RecordType:
 
 def _require_assent(ctx: Context, record_type: RecordType, target_id: int, ids: list[int]) -> None:
     """Raises Forbidden if an automation of record.merge denies it."""
-    for answer in event_publishing.automation_results(
+    for result in event_publishing.automation_results(
         ctx, "record.merge", lambda: _values(ctx, record_type, target_id, ids)
     ):
-        if answer.get("deny"):
-            raise Forbidden(f"an automation refused to merge these records: {str(answer['deny'])[:200]}")
+        if result.get("deny"):
+            raise Forbidden(f"an automation refused to merge these records: {str(result['deny'])[:200]}")
         return  # the first automation that returns decides
 
 

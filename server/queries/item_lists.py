@@ -26,6 +26,6 @@ def filter_items(values: KeyValues, items: Sequence[Item], names: tuple[str, ...
     return QueryResult(list(page), {"paging": paging})
 
 
-def by_key(answer: QueryResult, key: str) -> QueryResult:
+def by_key(result: QueryResult, key: str) -> QueryResult:
     """Converts a list result to a map."""
-    return QueryResult({each[key]: each for each in answer.data}, answer.extra)
+    return QueryResult({each[key]: each for each in result.data}, result.extra)

@@ -70,9 +70,9 @@ def _values(ctx: Context, ids: list[int]) -> dict[str, Any]:
 
 def _require_assent(ctx: Context, ids: list[int]) -> None:
     """Raises Forbidden if an automation of record.merge denies it."""
-    for answer in event_publishing.automation_results(ctx, "record.merge", lambda: _values(ctx, ids)):
-        if answer.get("deny"):
-            raise Forbidden(f"an automation refused to merge these tickets: {str(answer['deny'])[:200]}")
+    for result in event_publishing.automation_results(ctx, "record.merge", lambda: _values(ctx, ids)):
+        if result.get("deny"):
+            raise Forbidden(f"an automation refused to merge these tickets: {str(result['deny'])[:200]}")
         return  # the first automation that returns decides
 
 

@@ -99,10 +99,10 @@ def requesters(api: Api, ticket_id: int) -> list[str]:
 
 def upload(api: Api, name: str, content: bytes, kind: str = "application/octet-stream") -> int:
     """Uploads a file as browsers do; returns its id."""
-    answer = api.call(
+    response = api.call(
         "POST", "/rest/attachments/upload.json", data={"file_name": name}, files={"content": (name, content, kind)}
     )
-    return int(answer.ok()["file_id"])
+    return int(response.ok()["file_id"])
 
 
 @contextmanager

@@ -35,11 +35,11 @@ def test_bytes_arrive_as_they_are_sent_in_every_form(api: Api) -> None:
             "POST", PATH, json={"file_name": "a.bin", "encoding": "base64", "content": base64.b64encode(BYTES).decode()}
         ),
     ]
-    for answer in sent:
-        assert (answer.ok()["name"], answer["size"]) == ("a.bin", len(BYTES)), answer
-        assert download(api, answer["id"]).content == BYTES
+    for response in sent:
+        assert (response.ok()["name"], response["size"]) == ("a.bin", len(BYTES)), response
+        assert download(api, response["id"]).content == BYTES
     assert sent[0]["file_id"] == sent[0]["id"]
-    assert len({answer["storage_sha1hash"] for answer in sent}) == 1
+    assert len({response["storage_sha1hash"] for response in sent}) == 1
 
 
 def test_the_same_bytes_are_stored_once(api: Api) -> None:
@@ -83,14 +83,14 @@ def test_a_file_that_its_sender_can_no_longer_read_is_not_found_again(api: Api) 
     ],
 )
 def test_uploads_that_are_refused(form: dict[str, str], field: str, api: Api) -> None:
-    answer = api.call("POST", PATH, data=form)
-    assert (answer.status, answer["errors"][0]["field"]) == (422, field), answer
+    response = api.call("POST", PATH, data=form)
+    assert (response.status, response["errors"][0]["field"]) == (422, field), response
 
 
 def test_an_empty_file_is_accepted(api: Api) -> None:
     id = upload(api, "empty", b"").ok()["id"]
-    answer = download(api, id)
-    assert (answer.status, answer.content, answer.headers["Content-Length"]) == (200, b"", "0")
+    response = download(api, id)
+    assert (response.status, response.content, response.headers["Content-Length"]) == (200, b"", "0")
     assert download(api, id, Range="bytes=0-").status in (200, 416)
 
 
@@ -107,14 +107,14 @@ RANGES = [
 @pytest.mark.parametrize(("header", "status", "span"), RANGES)
 def test_ranges(header: str, status: int, span: tuple[int, int] | None, api: Api) -> None:
     id = upload(api, content=BYTES).ok()["id"]
-    answer = download(api, id, Range=header.encode("utf-8"))  # type: ignore[arg-type]
-    assert answer.status == status
+    response = download(api, id, Range=header.encode("utf-8"))  # type: ignore[arg-type]
+    assert response.status == status
     if status == 416:
-        assert answer.headers["Content-Range"] == "bytes */768"
+        assert response.headers["Content-Range"] == "bytes */768"
         return
     start, end = span or (0, 768)
-    assert answer.content == BYTES[start:end]
-    assert answer.headers.get("Content-Range") == (f"bytes {start}-{end - 1}/768" if status == 206 else None)
+    assert response.content == BYTES[start:end]
+    assert response.headers.get("Content-Range") == (f"bytes {start}-{end - 1}/768" if status == 206 else None)
 
 
 def test_head_returns_the_size_without_a_body(api: Api) -> None:
@@ -189,8 +189,8 @@ def test_a_name_that_is_only_a_path_is_refused(api: Api) -> None:
 
 def test_unknown_files_are_404(api: Api) -> None:
     for id in ("999999", "0", "x", "-1", "1%2e"):
-        answer = api.get(f"/rest/attachments/{id}/download.json")
-        assert (answer.status, answer["__error"]) == (404, "ERROR_NOT_FOUND")
+        response = api.get(f"/rest/attachments/{id}/download.json")
+        assert (response.status, response["__error"]) == (404, "ERROR_NOT_FOUND")
 
 
 def test_a_file_is_readable_through_its_records(api: Api) -> None:
@@ -236,7 +236,7 @@ def test_a_file_of_exactly_the_limit_is_accepted_and_one_byte_more_is_413(api: A
     files = {"content": ("largest.bin", b"\0" * limit, "application/x-kite")}
     assert api.call("POST", PATH, files=files).ok()["size"] == limit
     files = {"content": ("largest.bin", b"\0" * (limit + 1), "application/x-kite")}
-    answer = api.call("POST", PATH, files=files)
-    assert (answer.status, answer["__error"]) == (413, "ERROR_TOO_LARGE")
-    assert str(limit) in answer["message"]
+    response = api.call("POST", PATH, files=files)
+    assert (response.status, response["__error"]) == (413, "ERROR_TOO_LARGE")
+    assert str(limit) in response["message"]
     assert len(api.found("attachment", "name:largest.bin")) == 1

@@ -148,8 +148,8 @@ def test_only_administrators_write_scripts_and_policies(api: Api) -> None:
             "/rest/data/query.json", q=f"type:worklist.records of:automation query:(id:{id}) expand:[script]"
         ).ok(),
     )
-    for answer in answers:
-        assert "xyzzy" not in answer.response.text and "record.get" not in answer.response.text
+    for response in answers:
+        assert "xyzzy" not in response.response.text and "record.get" not in response.response.text
     assert milo.search("automation", "script:*xyzzy*").status == 422
 
 

@@ -73,9 +73,9 @@ def test_runs_store_values_and_write_a_log(automated: Api) -> None:
 
 
 def test_a_failing_run_is_reported_to_the_caller_and_in_the_log(automated: Api) -> None:
-    answer = automated.get(QUERY, q="type:automation.invoke name:http.broken")
-    assert answer.status == 422 and "there is no task 999999" in answer["message"]
-    assert answer["position"] == len("type:automation.invoke name:")
+    response = automated.get(QUERY, q="type:automation.invoke name:http.broken")
+    assert response.status == 422 and "there is no task 999999" in response["message"]
+    assert response["position"] == len("type:automation.invoke name:")
     assert logged(automated, "http.broken") == [
         ("debug", "start:log", "before"),
         ("error", "", "there is no task 999999"),

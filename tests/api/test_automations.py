@@ -58,8 +58,8 @@ def test_an_entry_has_the_name_of_its_level(logged: Api) -> None:
 
 @pytest.mark.parametrize(("limit", "effective"), [("1", 1), ("250", 250), ("0", 1), ("9999", 250), ("many", 1)])
 def test_the_limit_is_clamped(logged: Api, limit: str, effective: int) -> None:
-    answer = logged.get(PATHS[0], limit=limit).ok()
-    assert (answer["limit"], answer["count"]) == (effective, min(effective, 60))
+    response = logged.get(PATHS[0], limit=limit).ok()
+    assert (response["limit"], response["count"]) == (effective, min(effective, 60))
 
 
 def test_order_and_pages_in_a_query_are_ignored(logged: Api) -> None:
@@ -96,15 +96,15 @@ def test_entries_are_searched(logged: Api, q: str, expected: list[int]) -> None:
     ],
 )  # fmt: skip
 def test_an_invalid_query_is_refused_with_its_position(logged: Api, q: str) -> None:
-    answer = logged.get(PATHS[0], q=q)
-    assert (answer.status, answer["__error"]) == (422, "ERROR_SEARCH_FILTERS_INVALID")
-    assert isinstance(answer["position"], int)
+    response = logged.get(PATHS[0], q=q)
+    assert (response.status, response["__error"]) == (422, "ERROR_SEARCH_FILTERS_INVALID")
+    assert isinstance(response["position"], int)
 
 
 def test_only_administrators_read_the_log(logged: Api) -> None:
     for path in PATHS:
-        answer = logged.as_("milo").get(path)
-        assert (answer.status, answer["__error"]) == (403, "ERROR_PERMISSIONS")
+        response = logged.as_("milo").get(path)
+        assert (response.status, response["__error"]) == (403, "ERROR_PERMISSIONS")
     assert logged.as_("milo").search("automation_log", "").ok()["total"] == 0
     assert Api(logged.url, "no token").get(PATHS[0]).status == 401
 
@@ -123,8 +123,8 @@ def test_built_in_records_exist_from_the_first_start(logged: Api) -> None:
     for uri, id in (("automation_event", 1), ("toolbar", toolbar["id"])):
         assert logged.create(uri, name="x", extension_id="y").status == 403
         assert logged.remove(uri, id).status == 403
-        answer = logged.update(uri, id, name="other")
-        assert (answer.status, answer["errors"][0]["field"]) == (422, "name")
+        response = logged.update(uri, id, name="other")
+        assert (response.status, response["errors"][0]["field"]) == (422, "name")
         assert logged.update(uri, id, description="Ours").ok()["description"] == "Ours"
     assert logged.create("package", name="P", uri="p", point="x").status == 403
 
@@ -153,8 +153,8 @@ def test_webhooks_and_credentials_are_hidden_from_others(api: Api) -> None:
     account = api.create(
         "connected_account", name="Stock", owner__context="app", owner_id=0, params={"token": "canary"}
     ).ok()
-    for answer in (account, milo.record("connected_account", account["id"], expand="params").ok()):
-        assert "canary" not in answer.response.text and "params" not in answer.json
+    for response in (account, milo.record("connected_account", account["id"], expand="params").ok()):
+        assert "canary" not in response.response.text and "params" not in response.json
 
 
 def test_automations_are_written_by_administrators_and_called_by_name(api: Api) -> None:

@@ -131,29 +131,29 @@ def test_an_unknown_name_gets_the_nearest_one_as_a_suggestion(record_type: Recor
     if subtotals:
         wrong, hint = nearly(subtotals)
         cases.append((api.search(uri, subtotals=wrong), hint, None))
-    for answer, hint, position in cases:
-        assert (answer.status, answer["__error"]) == (422, "ERROR_SEARCH_FILTERS_INVALID"), answer
-        assert "did you mean '" in hint and hint in answer["message"], (hint, answer)
-        assert position is None or answer["position"] == position, answer
-        assert "results" not in answer.json
+    for response, hint, position in cases:
+        assert (response.status, response["__error"]) == (422, "ERROR_SEARCH_FILTERS_INVALID"), response
+        assert "did you mean '" in hint and hint in response["message"], (hint, response)
+        assert position is None or response["position"] == position, response
+        assert "results" not in response.json
 
 
 @pytest.mark.parametrize("record_type", SEARCHED)
 def test_an_unknown_type_gets_the_nearest_one_as_a_suggestion(record_type: RecordType, api: Api) -> None:
     wrong = record_type.uri + "q"
-    for answer in (
+    for response in (
         api.search(wrong), api.record(wrong, 1), api.create(wrong, name="x"), api.upsert(wrong, "id:1", name="x"),
     ):  # fmt: skip
-        assert (answer.status, answer["__error"]) == (404, "ERROR_NOT_FOUND")
-        assert f"there is no record type '{wrong}'; did you mean '{record_type.uri}'?" in answer["message"]
+        assert (response.status, response["__error"]) == (404, "ERROR_NOT_FOUND")
+        assert f"there is no record type '{wrong}'; did you mean '{record_type.uri}'?" in response["message"]
 
 
 @pytest.mark.parametrize("prefix", ["links", "on", "owner", "author", "target", "actor"])
 def test_a_filter_by_linked_records_requires_an_existing_type(prefix: str, api: Api) -> None:
     uri = {"on": "comment", "owner": "asset", "author": "comment", "target": "activity_log", "actor": "activity_log"}
-    answer = api.search(uri.get(prefix, "ticket"), f"{prefix}.nosuch:(id:1)")
-    assert (answer.status, answer["position"]) == (422, 0)
-    assert f"'{prefix}.nosuch' is not a filter" in answer["message"]
+    response = api.search(uri.get(prefix, "ticket"), f"{prefix}.nosuch:(id:1)")
+    assert (response.status, response["position"]) == (422, 0)
+    assert f"'{prefix}.nosuch' is not a filter" in response["message"]
 
 
 MANY = 1500  # more than nested expressions could contain
@@ -173,9 +173,9 @@ LIMITS = [
 
 @pytest.mark.parametrize(("query", "limit"), [row[1:] for row in LIMITS], ids=[row[0] for row in LIMITS])
 def test_an_exceeded_limit_is_reported(query: str, limit: str, api: Api) -> None:
-    answer = api.call("POST", "/rest/records/ticket/search.json", data={"q": query})
-    assert (answer.status, answer["__error"]) == (422, "ERROR_SEARCH_FILTERS_INVALID"), answer
-    assert limit in answer["message"], answer
+    response = api.call("POST", "/rest/records/ticket/search.json", data={"q": query})
+    assert (response.status, response["__error"]) == (422, "ERROR_SEARCH_FILTERS_INVALID"), response
+    assert limit in response["message"], response
 
 
 FULL = f"[{','.join(str(number) for number in range(MAX_ITEMS))}]"
@@ -197,5 +197,5 @@ ALLOWED = [
 @pytest.mark.parametrize("query", [row[1] for row in ALLOWED], ids=[row[0] for row in ALLOWED])
 def test_queries_within_all_limits_succeed(query: str, name: str, api: Api) -> None:
     assert len(query) <= MAX_QUERY_CHARS
-    answer = api.as_(name).call("POST", "/rest/records/ticket/search.json", data={"q": query})
-    assert answer.ok()["count"] >= 0
+    response = api.as_(name).call("POST", "/rest/records/ticket/search.json", data={"q": query})
+    assert response.ok()["count"] >= 0

@@ -41,21 +41,21 @@ def test_each_has_its_own_response(api: Api) -> None:
         {"method": "POST", "path": "workers/me"},
         {"path": "workers/me", "params": {"expnd": "x"}},
     ]
-    answer = batch(api, *operations).ok()
-    statuses = [each["status"] for each in answer["results"]]
-    assert statuses == [200, 200, 200, 422, 200, 404, 404, 405, 200] and answer["failed"] == 4
-    bodies = [each["body"] for each in answer["results"]]
+    response = batch(api, *operations).ok()
+    statuses = [each["status"] for each in response["results"]]
+    assert statuses == [200, 200, 200, 422, 200, 404, 404, 405, 200] and response["failed"] == 4
+    bodies = [each["body"] for each in response["results"]]
     assert bodies[0]["title"] == f"{word} one" and bodies[2]["title"] == f"{word} two" and bodies[2]["links"] == {}
     assert bodies[3]["__error"] == "ERROR_PARAM_REQUIRED" and bodies[8]["notes"]
-    headers = [each["headers"] for each in answer["results"]]
+    headers = [each["headers"] for each in response["results"]]
     assert headers[0]["Location"] == f"/rest/records/task/{bodies[0]['id']}.json" and headers[2]["ETag"]
     assert titles(api, word) == [f"{word} one"]
 
 
 def test_the_largest_batch_is_done_in_order(api: Api) -> None:
     word = new_word()
-    answer = batch(api, *(create(f"{word} {number:03}") for number in range(MAX_OPERATIONS))).ok()
-    ids = [each["body"]["id"] for each in answer["results"]]
+    response = batch(api, *(create(f"{word} {number:03}") for number in range(MAX_OPERATIONS))).ok()
+    ids = [each["body"]["id"] for each in response["results"]]
     assert ids == sorted(ids) and titles(api, word) == [f"{word} {number:03}" for number in range(MAX_OPERATIONS)]
 
 
@@ -81,11 +81,11 @@ def test_slow_requests_run_outside_the_writer(api: Api) -> None:
         "first_name": word, "email": f"{word}@desk.example", "language": "en_US", "timezone": "UTC",
         "password": "correct horse battery",
     }  # fmt: skip
-    answer = batch(
+    response = batch(
         api, create(f"{word} one"), {"method": "POST", "path": "tickets/compose", "params": compose},
         {"method": "POST", "path": "records/worker/create", "params": {"fields": worker}}, create(f"{word} two"),
     ).ok()  # fmt: skip
-    assert [each["status"] for each in answer["results"]] == [200] * 4, answer["results"][2]
+    assert [each["status"] for each in response["results"]] == [200] * 4, response["results"][2]
     assert titles(api, word) == [f"{word} one", f"{word} two"]
 
 
@@ -123,11 +123,11 @@ def test_all_or_nothing(api: Api) -> None:
     ],
 )
 def test_an_invalid_batch_is_refused(api: Api, operations: Any, told: str | None) -> None:
-    answer = api.call("POST", "/rest/batch.json", json={"operations": operations})
+    response = api.call("POST", "/rest/batch.json", json={"operations": operations})
     if told is None:
-        answer.ok()
+        response.ok()
     else:
-        assert answer.status in (400, 422) and told in answer["message"], answer.json
+        assert response.status in (400, 422) and told in response["message"], response.json
 
 
 def test_conditions_and_keys_apply_to_each_request(api: Api) -> None:
@@ -139,10 +139,10 @@ def test_conditions_and_keys_apply_to_each_request(api: Api) -> None:
         return {"method": "PUT", "path": f"records/task/{id}", "params": fields, "headers": {"if-match": tag}}
 
     keyed = create(f"{word} once", **{"idempotency-key": key})
-    answer = batch(api, change("Knot"), change("Whip"), keyed, keyed).ok()
-    assert [each["status"] for each in answer["results"]] == [200, 412, 200, 200]
-    assert answer["results"][1]["body"]["record"]["title"] == "Knot"
-    assert answer["results"][3]["headers"]["Idempotent-Replayed"] == "true" and titles(api, word) == [f"{word} once"]
+    response = batch(api, change("Knot"), change("Whip"), keyed, keyed).ok()
+    assert [each["status"] for each in response["results"]] == [200, 412, 200, 200]
+    assert response["results"][1]["body"]["record"]["title"] == "Knot"
+    assert response["results"][3]["headers"]["Idempotent-Replayed"] == "true" and titles(api, word) == [f"{word} once"]
 
 
 def test_a_repeated_batch_is_done_once(api: Api) -> None:
@@ -175,8 +175,8 @@ def test_scopes_are_checked_for_each_request(api: Api) -> None:
         "/rest/oauth/tokens/create.json", worker_id=api.ids["nora"], app_id=app, scopes="tasks"
     ).ok()["access_token"]  # fmt: skip
     scoped = Api(api.url, token)
-    answer = batch(scoped, create(new_word()), {"path": "workers/me"}).ok()
-    assert [each["status"] for each in answer["results"]] == [200, 403]
-    assert answer["results"][1]["body"]["__error"] == "ERROR_SCOPE"
+    response = batch(scoped, create(new_word()), {"path": "workers/me"}).ok()
+    assert [each["status"] for each in response["results"]] == [200, 403]
+    assert response["results"][1]["body"]["__error"] == "ERROR_SCOPE"
     refused = batch(scoped, create(new_word()), {"path": "workers/me"}, all_or_nothing=1)
     assert refused.status == 403 and refused["__error"] == "ERROR_SCOPE"

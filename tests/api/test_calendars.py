@@ -22,8 +22,8 @@ def shifts(nora: Api) -> int:
 def test_workers_are_found_by_their_availability(api: Api, shifts: int) -> None:
     assert api.as_("milo").found("worker", 'isAvailable:"tomorrow 10am"') == [api.ids["olga"]]
     assert api.found("worker", 'isBusy:"tomorrow 6pm"') == [api.ids["olga"]]
-    answer = api.search("worker", 'isAvailable:"big bang to now"')
-    assert answer.status == 422 and "190 days" in answer["message"]
+    response = api.search("worker", 'isAvailable:"big bang to now"')
+    assert response.status == 422 and "190 days" in response["message"]
 
 
 def test_a_calendar_shows_its_month(api: Api, shifts: int) -> None:
@@ -37,8 +37,8 @@ def test_a_calendar_shows_its_month(api: Api, shifts: int) -> None:
     ("patterns", "named"), [("blurb", "blurb"), ("tomorrow", "tomorrow"), ("weekdays\n99", "99"), ("", "patterns")]
 )
 def test_a_pattern_without_days_is_reported(api: Api, shifts: int, patterns: str, named: str) -> None:
-    answer = api.create("calendar_event_recurring", calendar_id=shifts, name="E", patterns=patterns)
-    assert answer.status == 422 and named in answer["message"]
+    response = api.create("calendar_event_recurring", calendar_id=shifts, name="E", patterns=patterns)
+    assert response.status == 422 and named in response["message"]
 
 
 def test_events_on_a_read_only_calendar_are_refused(api: Api, shifts: int) -> None:

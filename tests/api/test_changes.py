@@ -226,10 +226,10 @@ WRONG = [
 
 @pytest.mark.parametrize(("params", "status", "text"), WRONG)
 def test_invalid_values_are_reported(api: Api, params: dict[str, str], status: int, text: str) -> None:
-    answer = api.get("/rest/changes.json", **params)
-    assert answer.status == status and text in answer["message"]
+    response = api.get("/rest/changes.json", **params)
+    assert response.status == status and text in response["message"]
     if status == 410:
-        assert answer["__error"] == "ERROR_GONE"
+        assert response["__error"] == "ERROR_GONE"
 
 
 def test_changes_can_begin_at_a_time(api: Api) -> None:
@@ -292,8 +292,8 @@ def test_a_token_gets_events_of_the_types_that_its_scopes_cover(api: Api) -> Non
     made(api, "org")
     assert {each[1] for each in log.new_events()} == {"ticket"}
     assert nothing.new_events() == []
-    answer = follower.get("/rest/changes.json", types="ticket,org")
-    assert (answer.status, answer["__error"]) == (403, "ERROR_SCOPE")
+    response = follower.get("/rest/changes.json", types="ticket,org")
+    assert (response.status, response["__error"]) == (403, "ERROR_SCOPE")
     assert ("created", "ticket", id) in Log(api).new_events() or follower.found("tickets", f"id:{id}") == [id]
 
 

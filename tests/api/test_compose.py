@@ -60,20 +60,24 @@ def test_every_parameter_at_once(saved: Form, post: Post, tier: int, template: i
     bucket = api.create("bucket", name="Refunds", group_id=api.ids["support"]).ok()["id"]
     org = api.create("org", name="Kite").ok()["id"]
     files = [upload(api, "a.bin", ALL_BYTES), upload(api, "b.txt", b"b", "text/plain")]
-    answer = compose(api, form(
+    response = compose(api, form(
         api, ("file_id[]", files[0]), ("file_id[]", files[1]), (f"custom_{tier}", "Gold"), *saved,
         to=f"Ann Kite <{to}>", cc=cc, bcc=bcc, bucket_id=bucket, content="Hello *Ann*",
         content_format="" if saved else "markdown",  # HTML is never rendered on the writer
         html_template_id=template, org_id=org, owner_id=api.ids["milo"], reopen_at="+2 days", status=1,
         expand="bucket_,custom_,requester_emails,latest_message_",
     )).ok()  # fmt: skip
-    assert answer["_context"] == "svc.contexts.ticket"
-    assert (answer["subject"], answer["status"], answer["org_id"]) == ("Boat", "waiting", org)
-    assert (answer["bucket_id"], answer["bucket_name"], answer["owner_id"]) == (bucket, "Refunds", api.ids["milo"])
-    assert answer["custom"][str(tier)] == answer[f"custom_{tier}"] == "Gold"
-    assert answer["reopen_date"] > answer["created"] + 86400 and answer["requester_emails"] == to
-    assert answer["latest_message_is_not_sent"] == len(saved)
-    kept = api.found("attachment", f"on.message:(id:{answer['latest_message_id']})")
+    assert response["_context"] == "svc.contexts.ticket"
+    assert (response["subject"], response["status"], response["org_id"]) == ("Boat", "waiting", org)
+    assert (response["bucket_id"], response["bucket_name"], response["owner_id"]) == (
+        bucket,
+        "Refunds",
+        api.ids["milo"],
+    )
+    assert response["custom"][str(tier)] == response[f"custom_{tier}"] == "Gold"
+    assert response["reopen_date"] > response["created"] + 86400 and response["requester_emails"] == to
+    assert response["latest_message_is_not_sent"] == len(saved)
+    kept = api.found("attachment", f"on.message:(id:{response['latest_message_id']})")
     assert set(files) <= set(kept) and len(kept) == (2 if saved else 3)  # the HTML is stored as a file too
     if saved:
         return
@@ -89,11 +93,11 @@ def test_every_parameter_at_once(saved: Form, post: Post, tier: int, template: i
 def test_a_missing_field_is_named_and_nothing_is_written(name: str, blank: str | None, saved: Form, post: Post) -> None:
     before = written(post.api)
     more = [] if blank is None else [(name, blank)]
-    answer = compose(post.api, form(post.api, *more, *saved, without=name))
+    response = compose(post.api, form(post.api, *more, *saved, without=name))
     if name == "to" and saved:
-        assert requesters(post.api, answer.ok()["id"]) == []
+        assert requesters(post.api, response.ok()["id"]) == []
         return
-    names(answer, name, "ERROR_PARAM_REQUIRED")
+    names(response, name, "ERROR_PARAM_REQUIRED")
     assert written(post.api) == before
 
 
@@ -153,8 +157,8 @@ def test_without_a_usable_recipient_nothing_is_mailed_or_written(post: Post) -> 
     [("1", False), ("true", False), ("yes", False), ("on", False), ("0", True), ("", True), ("false", True)],
 )
 def test_flags_as_scripts_write_them(value: str, is_sent: bool, post: Post) -> None:
-    answer = compose(post.api, form(post.api, dont_send=value, expand="latest_message_")).ok()
-    assert answer["latest_message_is_not_sent"] == int(not is_sent)
+    response = compose(post.api, form(post.api, dont_send=value, expand="latest_message_")).ok()
+    assert response["latest_message_is_not_sent"] == int(not is_sent)
     compose(post.api, form(post.api, subject="The next")).ok()
     assert post.mail()["Subject"] == ("Boat" if is_sent else "The next")
 
@@ -199,9 +203,9 @@ def test_keys_of_the_response_with_expand(saved: Form, post: Post, tier: int) ->
 @BOTH_WAYS
 @pytest.mark.parametrize(("number", "word"), [(0, "open"), (1, "waiting"), (2, "closed"), (3, "deleted")])
 def test_every_status(number: int, word: str, saved: Form, post: Post) -> None:
-    answer = compose(post.api, form(post.api, *saved, status=number, reopen_at="2100-01-01")).ok()
-    assert (answer["status"], answer["status_id"]) == (word, number)
-    assert (answer["reopen_date"] > 0) == (number in (1, 2))
+    response = compose(post.api, form(post.api, *saved, status=number, reopen_at="2100-01-01")).ok()
+    assert (response["status"], response["status_id"]) == (word, number)
+    assert (response["reopen_date"] > 0) == (number in (1, 2))
 
 
 @BOTH_WAYS
@@ -212,8 +216,8 @@ def test_every_status(number: int, word: str, saved: Form, post: Post) -> None:
 def test_who_may_compose_where(name: str, group: str, status: int, saved: Form, post: Post) -> None:
     api = post.api
     before = written(api)
-    answer = compose(api.as_(name), form(api, *saved, group_id=api.ids[group]))
-    assert answer.status == status, answer
+    response = compose(api.as_(name), form(api, *saved, group_id=api.ids[group]))
+    assert response.status == status, response
     if status != 200:
         assert written(api) == before
 
@@ -223,8 +227,8 @@ def test_a_bucket_of_a_private_group_grants_no_access(saved: Form, post: Post) -
     api = post.api
     (bucket,) = api.found("bucket", f"group.id:{api.ids['private']}")
     before = written(api)
-    answer = compose(api.as_("milo"), form(api, *saved, bucket_id=bucket))
-    assert (answer.status, answer["__error"]) == (403, "ERROR_PERMISSIONS")
+    response = compose(api.as_("milo"), form(api, *saved, bucket_id=bucket))
+    assert (response.status, response["__error"]) == (403, "ERROR_PERMISSIONS")
     assert written(api) == before
 
 
@@ -255,10 +259,10 @@ def test_files_arrive_byte_for_byte(post: Post) -> None:
 
 def test_bcc_recipients_are_not_named_in_the_mail(post: Post) -> None:
     hidden = customer()
-    answer = compose(post.api, form(post.api, bcc=f"Zoe <{hidden}>", expand="latest_message_headers")).ok()
+    response = compose(post.api, form(post.api, bcc=f"Zoe <{hidden}>", expand="latest_message_headers")).ok()
     _, recipients, raw = post.smtp.take()
     assert hidden in recipients and hidden.encode() not in raw and b"\nbcc:" not in raw.lower()
-    message = post.api.record("message", answer["latest_message_id"], expand="headers").ok()
+    message = post.api.record("message", response["latest_message_id"], expand="headers").ok()
     assert hidden in message["headers"]["bcc"]
 
 
@@ -266,18 +270,18 @@ def test_bcc_recipients_are_not_named_in_the_mail(post: Post) -> None:
 def test_scheduled_mail_returns_its_draft(send_at: str, post: Post) -> None:
     api = post.api
     before = written(api)
-    answer = compose(api, form(api, send_at=send_at, status=2)).ok()
-    assert (answer["_context"], answer["type"]) == ("svc.contexts.mail.draft", "mail.compose")
-    assert answer["params"]["send_at"] > answer["updated"] and answer["ticket_id"] == 0
-    told = {name: answer["params"][name] for name in ("worker_id", "owner_id", "ticket_id", "status_id")}
+    response = compose(api, form(api, send_at=send_at, status=2)).ok()
+    assert (response["_context"], response["type"]) == ("svc.contexts.mail.draft", "mail.compose")
+    assert response["params"]["send_at"] > response["updated"] and response["ticket_id"] == 0
+    told = {name: response["params"][name] for name in ("worker_id", "owner_id", "ticket_id", "status_id")}
     assert told == {"worker_id": api.ids["nora"], "owner_id": 0, "ticket_id": 0, "status_id": 2}
     assert written(api) == before | {"draft": before["draft"] + 1}
-    api.remove("draft", answer["id"]).ok()
+    api.remove("draft", response["id"]).ok()
 
 
 def test_saved_mail_has_no_delivery_to_wait_for(post: Post) -> None:
-    answer = compose(post.api, form(post.api, send_at="+1 hour", dont_send=1)).ok()
-    assert answer["_context"] == "svc.contexts.ticket" and answer["num_messages"] == 1
+    response = compose(post.api, form(post.api, send_at="+1 hour", dont_send=1)).ok()
+    assert response["_context"] == "svc.contexts.ticket" and response["num_messages"] == 1
 
 
 @pytest.mark.parametrize("send", [
@@ -316,6 +320,6 @@ def test_an_invalid_flag_is_refused(flag: str, post: Post) -> None:
     body = json.dumps(dict(form(post.api)))[:-1] + f', "dont_send": {flag}}}'
     before = written(post.api)
     headers = {"Content-Type": "application/json"}
-    answer = post.api.call("POST", "/rest/tickets/compose.json", data=body, headers=headers)
-    assert answer.status in (400, 422) and answer["__error"] == "ERROR_PARAM_INVALID"
+    response = post.api.call("POST", "/rest/tickets/compose.json", data=body, headers=headers)
+    assert response.status in (400, 422) and response["__error"] == "ERROR_PARAM_INVALID"
     assert written(post.api) == before

@@ -197,13 +197,16 @@ def test_checks_of_an_entry_come_in_their_order(api: Api) -> None:
         ({"variables": '{"target": "' + "x" * 70000 + '"}'}, 422, "ERROR_PARAM_INVALID", "variables"),
     ]
     for sent, status, code, field in wrong:
-        answer = olga.post(CREATE, **good | sent)
-        assert (answer.status, answer["__error"], answer["errors"][0]["field"]) == (status, code, field), (sent, answer)
+        response = olga.post(CREATE, **good | sent)
+        assert (response.status, response["__error"], response["errors"][0]["field"]) == (status, code, field), (
+            sent,
+            response,
+        )
     order = ["on", "activity_point", "variables", "urls"]
     bad = {"on": "org", "activity_point": "x", "variables": "{", "urls": "{"}
     for place, name in enumerate(order):
-        answer = olga.post(CREATE, **good | {each: bad[each] for each in order[place:]})
-        assert answer["errors"][0]["field"] == name
+        response = olga.post(CREATE, **good | {each: bad[each] for each in order[place:]})
+        assert response["errors"][0]["field"] == name
     assert "did you mean 'task.created'?" in olga.post(CREATE, **good | {"activity_point": "task.creatd"})["message"]
     assert api.search("activity_log").ok()["total"] == before
 
@@ -221,26 +224,26 @@ def test_watchers_and_the_owner_are_notified_and_never_the_actor(api: Api) -> No
 
 def test_link_and_unlink_return_the_record_and_its_targets(api: Api) -> None:
     ticket, org, task = made(api, "ticket"), made(api, "org"), made(api, "task")
-    answer = change(api, "link", f"svc.contexts.ticket:{ticket}", f"orgs:{org}", f"task:{task}").ok()
+    response = change(api, "link", f"svc.contexts.ticket:{ticket}", f"orgs:{org}", f"task:{task}").ok()
     shown = api.record("ticket", ticket, "_label").ok()
-    assert answer["on"] == {
+    assert response["on"] == {
         "context": "svc.contexts.ticket", "context_id": ticket,
         "meta": {"id": ticket, "name": f"[{shown['mask']}] {shown['subject']}", "permalink": shown["record_url"],
                  "owner_id": 0, "updated": shown["updated"]},
     }  # fmt: skip
-    assert [(each["context"], each["context_id"]) for each in answer["targets"]] == [
+    assert [(each["context"], each["context_id"]) for each in response["targets"]] == [
         ("svc.contexts.org", org),
         ("svc.contexts.task", task),
     ]
     back = change(api, "link", f"org:{org}", f"ticket:{ticket}").ok()
     assert (back["on"]["meta"]["name"], back["targets"][0]["meta"]) == (
-        answer["targets"][0]["meta"]["name"],
-        answer["on"]["meta"],
+        response["targets"][0]["meta"]["name"],
+        response["on"]["meta"],
     )
-    assert set(answer["targets"][0]["meta"]) == {"id", "name", "permalink", "updated"}
+    assert set(response["targets"][0]["meta"]) == {"id", "name", "permalink", "updated"}
     assert links(api, "ticket", ticket) == {"svc.contexts.org": [org], "svc.contexts.task": [task]}
     again = change(api, "link", f"ticket:{ticket}", f"org:{org}", f"task:{task}").ok()
-    assert again.json == answer.json
+    assert again.json == response.json
     change(api, "unlink", f"ticket:{ticket}", f"org:{org}", f"worker:{api.ids['milo']}").ok()
     assert links(api, "ticket", ticket) == {"svc.contexts.task": [task]}
     points = [
@@ -250,8 +253,8 @@ def test_link_and_unlink_return_the_record_and_its_targets(api: Api) -> None:
 
 
 def test_an_empty_list_links_nothing(api: Api) -> None:
-    answer = change(api, "link", f"task:{made(api, 'task')}").ok()
-    assert answer["targets"] == []
+    response = change(api, "link", f"task:{made(api, 'task')}").ok()
+    assert response["targets"] == []
 
 
 def test_a_link_to_or_from_a_worker_is_a_watcher_and_is_logged_on_the_record(api: Api) -> None:
@@ -295,8 +298,8 @@ def test_all_references_are_checked_before_the_first_link(
            "hidden": made(api, "ticket", group_id=api.ids["private"])}  # fmt: skip
     for key, id in ids.items():
         on, targets = on.replace(f"{{{key}}}", str(id)), targets.replace(f"{{{key}}}", str(id))
-    answer = milo.post(f"/rest/contexts/{name}.json", on=on, targets=targets)
-    assert (answer.status, answer["errors"][0]["field"]) == (status, field), answer
+    response = milo.post(f"/rest/contexts/{name}.json", on=on, targets=targets)
+    assert (response.status, response["errors"][0]["field"]) == (status, field), response
     assert links(api, "task", ids["task"]) == links(api, "org", ids["org"]) == {}
 
 

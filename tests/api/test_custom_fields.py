@@ -48,9 +48,9 @@ def test_an_invalid_value_is_refused_by_name_and_changes_nothing(kind: Kind, ids
     task = made(api, "task", **{name: filled(kind.fits[0][0], ids)})
     before = api.record("task", task, "custom_").ok().json
     for value in kind.refused:
-        answer = api.update("task", task, title="Changed", **{name: filled(value, ids)})
-        assert (answer.status, answer["__error"]) == (422, "ERROR_PARAM_INVALID"), value
-        assert answer["errors"][0]["field"] == name
+        response = api.update("task", task, title="Changed", **{name: filled(value, ids)})
+        assert (response.status, response["__error"]) == (422, "ERROR_PARAM_INVALID"), value
+        assert response["errors"][0]["field"] == name
     assert api.record("task", task, "custom_").ok().json == before
 
 
@@ -99,9 +99,9 @@ def test_an_unknown_option_is_refused_with_the_nearest_and_changes_nothing(
 ) -> None:
     name, id = f"custom_{ids['X']}", str(ids["X"])
     task = made(api, "task", **{name: ["red", "-odd"]})
-    answer = api.update("task", task, title="Other", **{name: sent})
-    assert (answer.status, answer["errors"][0]["field"]) == (422, name)
-    assert "is not one of its options" in answer["message"] and "'blue'" in answer["message"]
+    response = api.update("task", task, title="Other", **{name: sent})
+    assert (response.status, response["errors"][0]["field"]) == (422, name)
+    assert "is not one of its options" in response["message"] and "'blue'" in response["message"]
     shown = api.record("task", task, "custom_").ok()
     assert shown["custom"][id] == ["red", "-odd"] and shown["title"] != "Other"
 
@@ -178,10 +178,10 @@ def test_searches(letter: str, value: Any, query: str, found: bool | int, ids: d
     task = made(api, "task", **fields)
     plain = "kind" + letter.rpartition(".")[2].capitalize()
     for filter_name in (plain, name, uri_of(BY_LETTER[letter])):
-        answer = api.search("task", f"id:{task} " + filled(query.replace("{}", filter_name), ids))
-        assert answer.status == (200 if isinstance(found, bool) else found), answer
-        if answer.status == 200:
-            assert [each["id"] for each in answer["results"]] == ([task] if found else []), filter_name
+        response = api.search("task", f"id:{task} " + filled(query.replace("{}", filter_name), ids))
+        assert response.status == (200 if isinstance(found, bool) else found), response
+        if response.status == 200:
+            assert [each["id"] for each in response["results"]] == ([task] if found else []), filter_name
 
 
 def test_order_by_a_custom_field_of_any_kind(ids: dict[str, int], api: Api) -> None:
@@ -206,11 +206,11 @@ def test_counts_by_a_custom_field(ids: dict[str, int], api: Api) -> None:
     for letter, values in samples.items():
         name = f"custom_{ids[letter]}"
         tasks = [made(api, "task", **({name: value} if value != [] else {})) for value in values]
-        answer = api.search("task", f"id:[{','.join(map(str, tasks))}]", subtotals=name).ok()
+        response = api.search("task", f"id:[{','.join(map(str, tasks))}]", subtotals=name).ok()
         expected = Counter(str(one) for value in values for one in (value if isinstance(value, list) else [value]))
         if [] in values:
             expected[""] = 1
-        found = Counter({str(each.get("key", each["label"])): each["hits"] for each in answer["subtotals"][name]})
+        found = Counter({str(each.get("key", each["label"])): each["hits"] for each in response["subtotals"][name]})
         assert found == expected, letter
     for letter in ("E", "F", "I", "O", "T", "Y", GEO, LINKS, SLIDER):
         assert api.search("task", subtotals=f"custom_{ids[letter]}").status == 422, letter
@@ -245,8 +245,12 @@ def test_fieldsets_can_be_attached_to_tickets_and_tasks(api: Api) -> None:
 
 def test_a_field_of_another_type_is_unknown(ids: dict[str, int], api: Api) -> None:
     for name in (f"custom_{ids['S']}", "custom_999999", "custom_x", "kind_s"):
-        answer = api.create("org", name="Kite", **{name: "x"})
-        assert (answer.status, answer["__error"], answer["errors"][0]["field"]) == (422, "ERROR_PARAM_INVALID", name)
+        response = api.create("org", name="Kite", **{name: "x"})
+        assert (response.status, response["__error"], response["errors"][0]["field"]) == (
+            422,
+            "ERROR_PARAM_INVALID",
+            name,
+        )
 
 
 def test_two_fields_of_one_name_have_separate_filters(api: Api) -> None:
@@ -299,5 +303,5 @@ def test_fields_of_the_organization_are_searched_through_it(api: Api) -> None:
 )  # fmt: skip
 def test_invalid_custom_fields(fields: dict[str, Any], api: Api) -> None:
     plain = {"context": "call", "name": "Kite", "type": "S", "uri": f"kite_{number()}"}
-    answer = api.create("custom_field", **plain | fields)
-    assert answer.status == 422 and answer["errors"][0]["field"] in (*fields, "params"), answer
+    response = api.create("custom_field", **plain | fields)
+    assert response.status == 422 and response["errors"][0]["field"] in (*fields, "params"), response

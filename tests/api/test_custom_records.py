@@ -221,8 +221,8 @@ BAD = [
 def test_an_invalid_type_is_refused_and_nothing_is_created(fields: Options, status: int, field: str, nora: Api) -> None:
     before = nora.search("custom_record").ok()["total"]
     values = {"name": "Gizmo", "name_plural": "Gizmos", "uri": "gizmo"}
-    answer = nora.create("custom_record", **values | fields)
-    assert (answer.status, answer["errors"][0]["field"]) == (status, field)
+    response = nora.create("custom_record", **values | fields)
+    assert (response.status, response["errors"][0]["field"]) == (status, field)
     assert nora.search("custom_record").ok()["total"] == before
     assert nora.search("gizmo").status == 404
 

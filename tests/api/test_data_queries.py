@@ -56,13 +56,13 @@ def test_get_and_every_kind_of_post_return_the_same(sample: Sample) -> None:
     ],
 )
 def test_invalid_bodies(sample: Sample, way: dict[str, Any], status: int, code: str) -> None:
-    answer = sample.api.call("POST", PATH, **way)
-    assert (answer.status, answer["__error"]) == (status, code)
+    response = sample.api.call("POST", PATH, **way)
+    assert (response.status, response["__error"]) == (status, code)
 
 
 def test_other_methods_are_not_supported(sample: Sample) -> None:
-    answer = sample.api.call("PUT", PATH, data={"q": COUNTS})
-    assert answer.status == 405 and answer.headers["Allow"] == "GET, HEAD, OPTIONS, POST"
+    response = sample.api.call("PUT", PATH, data={"q": COUNTS})
+    assert response.status == 405 and response.headers["Allow"] == "GET, HEAD, OPTIONS, POST"
     assert sample.api.call("HEAD", PATH, params={"q": f"{COUNTS} by:status"}).status == 200
 
 
@@ -81,9 +81,9 @@ def test_other_methods_are_not_supported(sample: Sample) -> None:
     ],
 )
 def test_mistakes_are_422_with_their_position(sample: Sample, q: str, part: str, code: str) -> None:
-    answer = asked(sample, q)
-    assert (answer.status, answer["__error"]) == (422, code)
-    assert q[answer["position"] :].startswith(part)
+    response = asked(sample, q)
+    assert (response.status, response["__error"]) == (422, code)
+    assert q[response["position"] :].startswith(part)
 
 
 def test_counts_match_the_tickets(sample: Sample) -> None:

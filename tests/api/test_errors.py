@@ -44,8 +44,8 @@ def test_every_success_has_the_envelope(api: Api) -> None:
         api.post("/rest/attachments/upload.json", file_name="a.txt", content="a"),
         api.post("/rest/oauth/tokens/create.json", worker_id=api.ids["nora"]), api.remove("org", id),
     ]  # fmt: skip
-    for answer in answers:
-        check_envelope(answer.ok(), True)
+    for response in answers:
+        check_envelope(response.ok(), True)
     assert set(answers[-1].json) == KEYS
 
 
@@ -113,13 +113,13 @@ ROWS = [
 
 @pytest.mark.parametrize(("status", "code", "ask"), [row[1:] for row in ROWS], ids=[row[0] for row in ROWS])
 def test_errors_have_their_status_and_code(status: int, code: str, ask, api: Api) -> None:
-    answer = ask(api)
-    assert (answer.status, answer["__error"]) == (status, code), answer
-    check_envelope(answer, False)
-    assert ("WWW-Authenticate" in answer.headers) == (status == 401)
-    assert ("Allow" in answer.headers) == (status == 405)
+    response = ask(api)
+    assert (response.status, response["__error"]) == (status, code), response
+    check_envelope(response, False)
+    assert ("WWW-Authenticate" in response.headers) == (status == 401)
+    assert ("Allow" in response.headers) == (status == 405)
     for leak in ("Traceback", "SELECT", "server/", ".py", "apsw", "sqlite"):
-        assert leak not in answer["message"]
+        assert leak not in response["message"]
 
 
 @pytest.mark.parametrize(
@@ -131,16 +131,16 @@ def test_errors_have_their_status_and_code(status: int, code: str, ask, api: Api
     ],
 )  # fmt: skip
 def test_405_lists_the_supported_methods(path: str, allow: str, api: Api) -> None:
-    answer = api.call("BREW", f"/rest/{path}.json")
-    assert (answer.status, answer.headers["Allow"]) == (405, allow)
+    response = api.call("BREW", f"/rest/{path}.json")
+    assert (response.status, response.headers["Allow"]) == (405, allow)
 
 
 def test_errors_name_the_field_and_the_position_in_a_query(api: Api) -> None:
-    answer = api.create("task", title="a", importance="140")
-    assert answer["message"] == "importance: 140 is above 100"
-    assert answer["errors"] == [{"field": "importance", "message": "importance: 140 is above 100"}]
-    answer = api.search("ticket", "status:open groop:x")
-    assert answer["position"] == 12 and "did you mean 'group'?" in answer["message"]
+    response = api.create("task", title="a", importance="140")
+    assert response["message"] == "importance: 140 is above 100"
+    assert response["errors"] == [{"field": "importance", "message": "importance: 140 is above 100"}]
+    response = api.search("ticket", "status:open groop:x")
+    assert response["position"] == 12 and "did you mean 'group'?" in response["message"]
 
 
 def test_a_failed_request_writes_nothing(api: Api) -> None:
@@ -188,13 +188,13 @@ def test_errors_are_200_for_clients_that_expect_it_except_401(tmp_path: Path) ->
     try:
         client = started.set_up()
         client.is_checked = False  # the document lists the real statuses
-        for answer, code in (
+        for response, code in (
             (client.record("org", 999999), "ERROR_NOT_FOUND"),
             (client.create("org"), "ERROR_PARAM_REQUIRED"),
             (client.search("org", "nosuch:1"), "ERROR_SEARCH_FILTERS_INVALID"),
             (client.delete("/rest/workers/me.json"), "ERROR_METHOD"),
         ):
-            assert (answer.status, answer["__status"], answer["__error"]) == (200, "error", code)
+            assert (response.status, response["__status"], response["__error"]) == (200, "error", code)
         assert other(client, None).status == 401
     finally:
         assert started.stop() == 0
@@ -202,10 +202,10 @@ def test_errors_are_200_for_clients_that_expect_it_except_401(tmp_path: Path) ->
 
 def test_all_mistakes_are_reported_at_once(api: Api) -> None:
     sent = {"title": "", "status": "sometimes", "importance": "much", "nonsense": "1", "due": "someday", "id": "3"}
-    answer = api.create("task", **sent)
-    named = [each["field"] for each in answer["errors"]]
-    assert answer.status == 422 and set(named) == set(sent) and len(named) == len(set(named))
-    assert answer["message"] == answer["errors"][0]["message"]
+    response = api.create("task", **sent)
+    named = [each["field"] for each in response["errors"]]
+    assert response.status == 422 and set(named) == set(sent) and len(named) == len(set(named))
+    assert response["message"] == response["errors"][0]["message"]
     task = api.create("task", title="Pump").ok()["id"]
     again = api.update("task", task, status="sometimes", importance="200", title="Hose")
     assert {each["field"] for each in again["errors"]} == {"status", "importance"}
@@ -213,5 +213,5 @@ def test_all_mistakes_are_reported_at_once(api: Api) -> None:
 
 
 def test_consequences_of_a_mistake_are_not_reported(api: Api) -> None:
-    answer = api.create("comment", comment="", target__context="nonsense", target_id="7")
-    assert {each["field"] for each in answer["errors"]} == {"comment", "target__context"}
+    response = api.create("comment", comment="", target__context="nonsense", target_id="7")
+    assert {each["field"] for each in response["errors"]} == {"comment", "target__context"}

@@ -43,10 +43,10 @@ def test_a_valid_value_is_stored_and_shown(
 ) -> None:
     sent, shown = values.fitting(record_type, field, api)
     id = one(records, record_type.uri, api)
-    answer = api.update(record_type.uri, id, **sent).ok()
+    response = api.update(record_type.uri, id, **sent).ok()
     key = key_of(record_type, field)
     if key and shown is not None:
-        assert answer[key] == shown
+        assert response[key] == shown
         assert api.record(record_type.uri, id)[key] == shown
 
 
@@ -58,9 +58,9 @@ def test_an_invalid_value_is_refused_by_name(
     before = api.record(record_type.uri, id).ok().json
     listed = values.wrong(field)
     for value in listed if field is FIRST_OF_KIND[field.type] else [*listed[:1], *listed[-1:]]:
-        answer = api.update(record_type.uri, id, **{field.name: value})
-        assert answer.status == 422, (value, answer)
-        assert answer["errors"][0]["field"].startswith(field.name), (value, answer)
+        response = api.update(record_type.uri, id, **{field.name: value})
+        assert response.status == 422, (value, response)
+        assert response["errors"][0]["field"].startswith(field.name), (value, response)
     assert api.record(record_type.uri, id).ok().json == before
 
 
@@ -74,9 +74,9 @@ def test_a_text_that_is_too_long_gets_the_limit(record_type: RecordType, api: Ap
     for name, field in record_type.fields.items():
         if not field.immutable and limited(field):
             limit = field.describe()["max_length"]
-            answer = api.create(record_type.uri, **fields | {name: "x" * (limit + 1)})
-            assert (answer.status, answer["__error"]) == (422, "ERROR_PARAM_INVALID"), (name, answer)
-            assert answer["message"].startswith(f"{name}: at most {limit} characters"), answer
+            response = api.create(record_type.uri, **fields | {name: "x" * (limit + 1)})
+            assert (response.status, response["__error"]) == (422, "ERROR_PARAM_INVALID"), (name, response)
+            assert response["message"].startswith(f"{name}: at most {limit} characters"), response
 
 
 @pytest.mark.parametrize("record_type", CHANGED)
@@ -86,9 +86,9 @@ def test_blank_is_0_for_optional_ids_and_times(record_type: RecordType, records:
         is_optional_time = field.type == "timestamp" and not field.required
         if field.immutable or not (is_optional_id or is_optional_time) or (record_type.uri, name) in FIRM:
             continue
-        answer = api.update(record_type.uri, one(records, record_type.uri, api), **{name: ""}).ok()
+        response = api.update(record_type.uri, one(records, record_type.uri, api), **{name: ""}).ok()
         key = key_of(record_type, field)
-        assert not key or answer[key] == (None if (record_type.uri, key) == ("address", "org_id") else 0)
+        assert not key or response[key] == (None if (record_type.uri, key) == ("address", "org_id") else 0)
 
 
 FIRM = {("draft", "worker_id"), ("toolbar", "created_at")}  # required by its type, so it stays
@@ -117,8 +117,10 @@ def test_times_in_words_are_read_in_the_callers_zone(api: Api) -> None:
     ("sent", "shown"), [("1", 1), ("0", 0), ("true", 1), ("false", 0), ("YES", 1), ("No", 0), (True, 1), (False, 0)]
 )
 def test_bits_are_numbers_or_words(sent: Any, shown: int, api: Api) -> None:
-    answer = api.call("POST", "/rest/records/call/create.json", json={"fields": {"subject": "Keys", "is_closed": sent}})
-    assert answer.ok()["is_closed"] == shown
+    response = api.call(
+        "POST", "/rest/records/call/create.json", json={"fields": {"subject": "Keys", "is_closed": sent}}
+    )
+    assert response.ok()["is_closed"] == shown
 
 
 @pytest.mark.parametrize(
@@ -132,8 +134,8 @@ def test_text_is_stored_as_sent(text: str, api: Api) -> None:
 
 @pytest.mark.parametrize("text", ["a\x00b", "\x00"])
 def test_nul_is_refused(text: str, api: Api) -> None:
-    answer = api.create("org", name=text)
-    assert (answer.status, answer["errors"][0]["field"]) == (422, "name")
+    response = api.create("org", name=text)
+    assert (response.status, response["errors"][0]["field"]) == (422, "name")
 
 
 def test_limits_count_characters_not_bytes(api: Api) -> None:

@@ -23,8 +23,8 @@ def roster(api: Api, group: int) -> dict[int, bool]:
 
 def test_several_groups_and_workers_change_at_once(api: Api) -> None:
     first, second, milo, olga = made(api, "group"), made(api, "group"), api.ids["milo"], api.ids["olga"]
-    answer = change(api, {first: {milo: "Manager", olga: "MEMBER"}, second: {olga: "manager"}}).ok()
-    assert set(answer.json) == {"__build", "__status", "__version"}
+    response = change(api, {first: {milo: "Manager", olga: "MEMBER"}, second: {olga: "manager"}}).ok()
+    assert set(response.json) == {"__build", "__status", "__version"}
     assert roster(api, first) == {milo: True, olga: False} and roster(api, second) == {olga: True}
     change(api, {first: {milo: "member", olga: "remove"}, second: {milo: "remove"}}).ok()
     assert roster(api, first) == {milo: False} and roster(api, second) == {olga: True}
@@ -78,8 +78,8 @@ def test_one_mistake_prevents_all_changes(sent: str, status: int, code: str, api
     group = made(api, "group")
     for name, id in (("GOOD", group), ("MILO", api.ids["milo"]), ("OLGA", api.ids["olga"])):
         sent = sent.replace(name, str(id))
-    answer = api.put(MEMBERS, json=sent)
-    assert (answer.status, answer["__error"], answer["errors"][0]["field"]) == (status, code, "json"), answer
+    response = api.put(MEMBERS, json=sent)
+    assert (response.status, response["__error"], response["errors"][0]["field"]) == (status, code, "json"), response
     assert roster(api, group) == {}
 
 
@@ -89,8 +89,8 @@ def test_managers_change_only_the_rosters_of_their_groups(api: Api) -> None:
     assert change(api.as_("milo"), {own: {olga: "member"}}).status == 403  # members who are not managers
     change(api, {own: {milo: "manager"}}).ok()
     change(api.as_("milo"), {own: {olga: "member"}}).ok()
-    answer = change(api.as_("milo"), {own: {olga: "remove"}, other: {olga: "member"}})
-    assert (answer.status, answer["__error"]) == (403, "ERROR_PERMISSIONS") and str(other) in answer["message"]
+    response = change(api.as_("milo"), {own: {olga: "remove"}, other: {olga: "member"}})
+    assert (response.status, response["__error"]) == (403, "ERROR_PERMISSIONS") and str(other) in response["message"]
     assert roster(api, own) == {milo: True, olga: False} and roster(api, other) == {}
 
 

@@ -158,8 +158,8 @@ def test_excessive_searches_are_refused_before_they_run(crowded: Api, uri: str, 
     ],
 )
 def test_searches_that_are_too_long_or_too_deep_are_refused(crowded: Api, q: str, message: str) -> None:
-    answer = crowded.search("ticket", q)
-    assert answer.status == 422 and message in answer["message"]
+    response = crowded.search("ticket", q)
+    assert response.status == 422 and message in response["message"]
 
 
 @pytest.mark.parametrize(
@@ -175,5 +175,5 @@ def test_searches_that_are_too_long_or_too_deep_are_refused(crowded: Api, q: str
     ],
 )  # fmt: skip
 def test_endless_data_queries_are_refused(crowded: Api, q: str, message: str) -> None:
-    answer = crowded.get(QUERY, q=q)
-    assert answer.status == 422 and message in answer.response.text, answer
+    response = crowded.get(QUERY, q=q)
+    assert response.status == 422 and message in response.response.text, response

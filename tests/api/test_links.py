@@ -82,8 +82,8 @@ def test_a_record_cannot_be_linked_to_itself(api: Api) -> None:
 )
 def test_an_impossible_link_is_refused_and_nothing_is_written(link: str, api: Api) -> None:
     task, org = made(api, "task"), made(api, "org")
-    answer = api.update("task", task, title="Changed", links=[f"org:{org}", link])
-    assert (answer.status, answer["errors"][0]["field"]) == (422, "links"), answer
+    response = api.update("task", task, title="Changed", links=[f"org:{org}", link])
+    assert (response.status, response["errors"][0]["field"]) == (422, "links"), response
     assert links(api, "task", task) == {} and api.record("task", task)["title"] != "Changed"
 
 

@@ -126,9 +126,9 @@ REFUSED = [
 
 @pytest.mark.parametrize(("text", "field", "words"), REFUSED)
 def test_unknown_keys_are_refused(post: Post, ticket: int, text: str, field: str, words: str) -> None:
-    answer = run(post.api, ticket, made(post.api, returning(text)))
-    names(answer, field)
-    assert words in answer["message"] and entries(post.api, ticket) == 0
+    response = run(post.api, ticket, made(post.api, returning(text)))
+    names(response, field)
+    assert words in response["message"] and entries(post.api, ticket) == 0
 
 
 def test_a_script_that_fails_waits_or_takes_too_long_is_reported(post: Post, ticket: int) -> None:
@@ -141,8 +141,8 @@ def test_a_script_that_fails_waits_or_takes_too_long_is_reported(post: Post, tic
     late = run(api, ticket, made(api, endless, "settings:\n  time_limit_ms: 50"))
     assert (late.status, "too long" in late["message"]) == (504, True)
     denied = f"start:{UPDATE.format(type='ticket', id=ticket, field='importance', value=1)}"
-    answer = run(api, ticket, made(api, denied, ""))
-    assert (answer.status, "the policy does not let" in answer["message"]) == (422, True)
+    response = run(api, ticket, made(api, denied, ""))
+    assert (response.status, "the policy does not let" in response["message"]) == (422, True)
     assert entries(api, ticket) == 0
     run(api, ticket, made(api, "start:\n  set:\n    a: b")).ok()
     assert entries(api, ticket) == 1

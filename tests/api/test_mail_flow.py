@@ -104,8 +104,8 @@ def id_header(api: Api, message_id: int) -> str:
 def test_mail_waits_for_a_mail_server_says_so_and_is_sent_once_there_is_one(house: House) -> None:
     api, email = house.api, customer()
     ticket = received(api, email)
-    answer = answered(api, ticket, status=1)
-    assert (answer["_context"], answer["status"], answer["num_messages"]) == ("svc.contexts.ticket", "waiting", 2)
+    response = answered(api, ticket, status=1)
+    assert (response["_context"], response["status"], response["num_messages"]) == ("svc.contexts.ticket", "waiting", 2)
     (comment,) = comments_on_draft(api)
     assert comment.startswith("Error sending message: no mail server is configured")
     composed = api.compose(group_id=1, to=email, subject="Pump", content="Hello").ok()
@@ -114,7 +114,7 @@ def test_mail_waits_for_a_mail_server_says_so_and_is_sent_once_there_is_one(hous
         transport(api, smtp.port)
         mails = {mail["Subject"]: mail for mail in (read(smtp.take().raw) for _ in range(2))}
         assert set(mails) == {"Re: Boat", "Pump"}
-        assert mails["Re: Boat"]["Message-ID"] == id_header(api, answer["latest_message_id"])
+        assert mails["Re: Boat"]["Message-ID"] == id_header(api, response["latest_message_id"])
         house.restart()
         answered(house.api, ticket, content="The last")
         assert text_of(read(smtp.take().raw)).strip() == "The last"
@@ -127,8 +127,8 @@ def test_deferred_mail_is_sent_once_after_a_kill(house: House) -> None:
     with SmtpServer(data_answer=BUSY) as smtp:
         transport(api, smtp.port)
         ticket = received(api, email)
-        answer = answered(api, ticket, status=2)
-        assert answer["status"] == "open"  # so that a worker notices that it was not sent
+        response = answered(api, ticket, status=2)
+        assert response["status"] == "open"  # so that a worker notices that it was not sent
         assert api.found("draft", "queue.fails:1 is.queued:yes") == api.found("draft", "")
         (comment,) = comments_on_draft(api)
         assert "Come back later" in comment
@@ -136,7 +136,7 @@ def test_deferred_mail_is_sent_once_after_a_kill(house: House) -> None:
         smtp.data_answer = ""
         api = house.start(hours_ahead=1)
         _, recipients, raw = smtp.take()
-        assert recipients == (email,) and read(raw)["Message-ID"] == id_header(api, answer["latest_message_id"])
+        assert recipients == (email,) and read(raw)["Message-ID"] == id_header(api, response["latest_message_id"])
         answered(api, ticket, content="The last")
         assert text_of(read(smtp.take().raw)).strip() == "The last"
         assert len(smtp.messages) == 2
@@ -277,9 +277,9 @@ def test_a_conversation_that_the_desk_began(post: Post) -> None:
     email = customer()
     made = post.api.compose(group_id=post.api.ids["support"], to=email, subject="Your order", content="Hello",
                             content_format="markdown", status=2).ok()  # fmt: skip
-    answer = post.api.parse(answer_to(post.mail(), email, 1)).ok()
+    response = post.api.parse(answer_to(post.mail(), email, 1)).ok()
     shown = post.api.record("ticket", made["id"]).ok()
-    assert (answer["id"], shown["status"], shown["num_messages"]) == (made["id"], "open", 2)
+    assert (response["id"], shown["status"], shown["num_messages"]) == (made["id"], "open", 2)
 
 
 def test_our_own_mail_that_comes_back_changes_nothing(post: Post) -> None:

@@ -59,10 +59,10 @@ def test_a_strict_write_with_unknown_parameters_writes_nothing(api: Api) -> None
 
 
 def test_an_error_lists_them_too(api: Api) -> None:
-    answer = api.get("/rest/records/task/search.json", q="nope:1", sortby="id")
-    assert answer.status == 422 and "'sortby' is not a parameter" in answer["notes"][0]
-    answer = api.post("/rest/tickets/compose.json", two="ann@kite.example")
-    assert answer.status == 422 and "did you mean 'to'?" in answer["notes"][0]
+    response = api.get("/rest/records/task/search.json", q="nope:1", sortby="id")
+    assert response.status == 422 and "'sortby' is not a parameter" in response["notes"][0]
+    response = api.post("/rest/tickets/compose.json", two="ann@kite.example")
+    assert response.status == 422 and "did you mean 'to'?" in response["notes"][0]
 
 
 def test_the_list_is_limited(api: Api) -> None:
@@ -75,14 +75,14 @@ def test_the_list_is_limited(api: Api) -> None:
     ("changes", {"limit": ""}),
 ])  # fmt: skip
 def test_a_response_without_them_has_no_list(api: Api, path: str, params: dict[str, Any]) -> None:
-    answer = api.call("GET", f"/rest/{path}.json", params=params, headers={"Prefer": "handling=strict"}).ok()
-    assert "notes" not in answer.json and answer.headers["Preference-Applied"] == "handling=strict"
+    response = api.call("GET", f"/rest/{path}.json", params=params, headers={"Prefer": "handling=strict"}).ok()
+    assert "notes" not in response.json and response.headers["Preference-Applied"] == "handling=strict"
 
 
 @pytest.mark.parametrize(("prefer", "is_strict"), STRICT)
 def test_forms_of_the_prefer_header(api: Api, prefer: str, is_strict: bool) -> None:
-    answer = api.call("GET", "/rest/workers/me.json", params={"nope": "1"}, headers={"Prefer": prefer})
-    assert answer.status == (422 if is_strict else 200)
+    response = api.call("GET", "/rest/workers/me.json", params={"nope": "1"}, headers={"Prefer": prefer})
+    assert response.status == (422 if is_strict else 200)
 
 
 def test_a_desk_may_be_strict(tmp_path: Path) -> None:

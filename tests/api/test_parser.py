@@ -109,9 +109,9 @@ def test_invalid_mail_is_refused_and_leaves_nothing(
     options: dict[str, Any], status: int, code: str, post: Post
 ) -> None:
     before = written(post.api)
-    answer = post.api.call("POST", PATH, **options)
-    assert (answer.status, answer["__error"]) == (status, code), answer
-    assert [each["field"] for each in answer["errors"]] == ["message"]
+    response = post.api.call("POST", PATH, **options)
+    assert (response.status, response["__error"]) == (status, code), response
+    assert [each["field"] for each in response["errors"]] == ["message"]
     assert written(post.api) == before
 
 
@@ -119,8 +119,8 @@ def test_mail_of_a_banned_sender_is_refused_and_leaves_nothing(post: Post) -> No
     email = customer()
     post.api.create("address", email=email, is_banned=1).ok()
     before = written(post.api)
-    answer = post.api.parse(mail(From=email.upper()))
-    assert (answer.status, answer["__error"]) == (422, "ERROR_REJECTED")
+    response = post.api.parse(mail(From=email.upper()))
+    assert (response.status, response["__error"]) == (422, "ERROR_REJECTED")
     assert written(post.api) == before
 
 
@@ -150,8 +150,8 @@ def test_a_mail_of_20_mib_with_files(post: Post) -> None:
 def test_a_mail_above_the_limit_is_too_large_and_leaves_nothing(post: Post) -> None:
     before = written(post.api)
     head = mail(b"", From="zoe@kite.example")
-    answer = as_file(post.api, head + b"x" * (MAX_MAIL_BYTES - len(head) + 1))
-    assert (answer.status, answer["__error"]) == (413, "ERROR_TOO_LARGE")
+    response = as_file(post.api, head + b"x" * (MAX_MAIL_BYTES - len(head) + 1))
+    assert (response.status, response["__error"]) == (413, "ERROR_TOO_LARGE")
     assert written(post.api) == before
 
 
@@ -175,12 +175,12 @@ def test_a_reply_finds_its_ticket_and_opens_it(how: str, status: int, post: Post
     own_id = f"m.{email}"
     made = api.parse(mail(From=email, Message_ID=f"<{own_id}>")).ok()
     api.update("ticket", made["id"], status_id=status, reopen_date=4102444800).ok()
-    answer = api.parse(mail(b"And again.\n", From=email, **answering(made, own_id, how))).ok()
-    assert (answer["id"], answer["mask"]) == (made["id"], made["mask"])
-    assert answer["last_message_id"] > made["last_message_id"]
+    response = api.parse(mail(b"And again.\n", From=email, **answering(made, own_id, how))).ok()
+    assert (response["id"], response["mask"]) == (made["id"], made["mask"])
+    assert response["last_message_id"] > made["last_message_id"]
     ticket = api.record("ticket", made["id"]).ok()
     assert (ticket["status"], ticket["reopen_date"], ticket["num_messages"]) == ("open", 0, 2)
-    assert ticket["latest_message_id"] == answer["last_message_id"]
+    assert ticket["latest_message_id"] == response["last_message_id"]
 
 
 def test_the_same_mail_again_returns_the_same_ids(post: Post) -> None:
@@ -295,9 +295,9 @@ def test_a_file_that_was_not_stored_is_listed_with_its_size_and_the_reason(post:
 
 def test_a_message_of_a_stranger_is_marked(post: Post) -> None:
     ticket = post.api.parse(mail(Message_Id="<known@kite.example>")).ok()
-    answer = post.api.parse(mail(From=customer(), In_Reply_To="<known@kite.example>")).ok()
-    assert answer["id"] == ticket["id"]
+    response = post.api.parse(mail(From=customer(), In_Reply_To="<known@kite.example>")).ok()
+    assert response["id"] == ticket["id"]
     rows = post.api.search("message", f"ticket.id:{ticket['id']} isStranger:yes").ok()["results"]
-    assert [(row["id"], row["is_stranger"]) for row in rows] == [(answer["last_message_id"], 1)]
+    assert [(row["id"], row["is_stranger"]) for row in rows] == [(response["last_message_id"], 1)]
     found = post.api.search("message", f"ticket.id:{ticket['id']}", subtotals="isStranger").ok()
     assert {each["label"]: each["hits"] for each in found["subtotals"]["isStranger"]} == {"Yes": 1, "No": 1}

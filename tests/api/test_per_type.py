@@ -64,10 +64,10 @@ def test_a_record_equals_the_one_of_the_records_api(family: Family, api: Api) ->
 
 @pytest.mark.parametrize("family", families("create"))
 def test_fields_of_a_new_record_are_at_the_top_level(family: Family, api: Api) -> None:
-    answer = api.post(path(family, "create"), **flat(MINIMAL[family.uri](api)), expand="links", show_meta=1).ok()
-    assert answer["_type"] == family.uri and answer["links"] == {} and "_labels" in answer.json
-    assert answer.headers["Location"] == f"/rest/records/{family.uri}/{answer['id']}.json"
-    assert api.record(family.uri, answer["id"]).ok()["id"] == answer["id"]
+    response = api.post(path(family, "create"), **flat(MINIMAL[family.uri](api)), expand="links", show_meta=1).ok()
+    assert response["_type"] == family.uri and response["links"] == {} and "_labels" in response.json
+    assert response.headers["Location"] == f"/rest/records/{family.uri}/{response['id']}.json"
+    assert api.record(family.uri, response["id"]).ok()["id"] == response["id"]
     assert api.post(path(family, "create")).status == 422
     unknown = api.post(path(family, "create"), **flat(MINIMAL[family.uri](api)), nosuch=1)
     assert (unknown.status, unknown["errors"][0]["field"]) == (422, "nosuch")
@@ -121,18 +121,18 @@ def test_a_ticket_is_moved_closed_and_assigned(api: Api) -> None:
     group = made(api, "group")
     [bucket] = api.found("bucket", f"group.id:{group}")
     org, ticket = made(api, "org"), made(api, "ticket")
-    answer = api.put(f"/rest/tickets/{ticket}.json", subject="Moved", group_id=group, bucket_id=bucket, status_id=2,
+    response = api.put(f"/rest/tickets/{ticket}.json", subject="Moved", group_id=group, bucket_id=bucket, status_id=2,
                      owner_id=0, org_id=org).ok()  # fmt: skip
-    assert (answer["group_id"], answer["bucket_id"], answer["status"], answer["org_id"]) == (
+    assert (response["group_id"], response["bucket_id"], response["status"], response["org_id"]) == (
         group, bucket, "closed", org,
     )  # fmt: skip
 
 
 def test_a_value_that_is_not_text_is_refused(api: Api) -> None:
     template = made(api, "html_template")
-    answer = api.call("PUT", f"/rest/mail_html_templates/{template}.json", data=b"content=%ff",
+    response = api.call("PUT", f"/rest/mail_html_templates/{template}.json", data=b"content=%ff",
                       headers={"Content-Type": "application/x-www-form-urlencoded"})  # fmt: skip
-    assert answer.status == 400, answer
+    assert response.status == 400, response
     api.call("PUT", f"/rest/mail_html_templates/{template}.json", data={"content": "<p>\u00e4</p>"}).ok()
     assert api.record("html_template", template, "content").ok()["content"] == "<p>\u00e4</p>"
 
@@ -153,13 +153,13 @@ def word(nora: Api) -> str:
 @pytest.mark.parametrize("family", families("search"))
 def test_a_search_returns_a_page(family: Family, api: Api) -> None:
     id = made(api, family.uri)
-    answer = search(api, family.path, q=f"id:{id}", show_meta=1, limit=5).ok()
-    assert (answer["page"], answer["limit"]) == (1, 5)
-    assert set(answer["results_meta"]) == {"labels", "types"}
+    response = search(api, family.path, q=f"id:{id}", show_meta=1, limit=5).ok()
+    assert (response["page"], response["limit"]) == (1, 5)
+    assert set(response["results_meta"]) == {"labels", "types"}
     if family.uri == "ticket":
         return
-    [found] = answer["results"]
-    assert (answer["count"], answer["total"], found["id"], found["_type"]) == (1, 1, id, family.uri)
+    [found] = response["results"]
+    assert (response["count"], response["total"], found["id"], found["_type"]) == (1, 1, id, family.uri)
     assert all(found[twin] == found[key] for twin, key in family.twins)
 
 
@@ -203,14 +203,14 @@ def test_criteria(criteria: list[tuple[str, str, Any]], found: list[int], word: 
         for key, known in ids.items():
             text = text.replace(key, known)
         form += [("criteria[]", name), ("oper[]", operator), ("value[]", text)]
-    answer = api.call("POST", "/rest/tasks/search.json", data=form).ok()
-    assert [each["importance"] for each in answer["results"]] == found
+    response = api.call("POST", "/rest/tasks/search.json", data=form).ok()
+    assert [each["importance"] for each in response["results"]] == found
 
 
 def test_values_may_be_lists(word: str, api: Api) -> None:
     form = {"q": word, "criteria[0]": "importance", "oper[0]": "in", "value[0][]": ["10", "40"]}
-    answer = api.call("POST", "/rest/tasks/search.json", data=form).ok()
-    assert sorted(each["importance"] for each in answer["results"]) == [10, 40]
+    response = api.call("POST", "/rest/tasks/search.json", data=form).ok()
+    assert sorted(each["importance"] for each in response["results"]) == [10, 40]
     sent = {"q": word, "criteria": ["importance"], "oper": ["in"], "value": [[10, 40]]}
     assert api.call("POST", "/rest/tasks/search.json", json=sent).ok()["total"] == 2
 
@@ -243,15 +243,15 @@ def test_custom_fields_are_criteria(api: Api) -> None:
     ],
 )
 def test_unknown_criteria_are_named(form: dict[str, Any], field: str | None, hint: str, api: Api) -> None:
-    answer = api.call("POST", "/rest/tasks/search.json", data=form)
-    assert (answer.status, answer["__error"]) == (422, "ERROR_SEARCH_FILTERS_INVALID"), answer
-    assert hint in answer["message"] and "position" not in answer.json
-    assert field is None or answer["errors"][0]["field"] == field
+    response = api.call("POST", "/rest/tasks/search.json", data=form)
+    assert (response.status, response["__error"]) == (422, "ERROR_SEARCH_FILTERS_INVALID"), response
+    assert hint in response["message"] and "position" not in response.json
+    assert field is None or response["errors"][0]["field"] == field
 
 
 def test_a_mistake_in_q_has_its_position(api: Api) -> None:
-    answer = search(api, q="title:x nosuch:1", **{"criteria[]": "title", "value[]": "y"})
-    assert (answer.status, answer["position"]) == (422, 8)
+    response = search(api, q="title:x nosuch:1", **{"criteria[]": "title", "value[]": "y"})
+    assert (response.status, response["position"]) == (422, 8)
 
 
 def test_order_pages_and_counts(word: str, api: Api) -> None:
@@ -262,9 +262,9 @@ def test_order_pages_and_counts(word: str, api: Api) -> None:
     assert importance(sortBy="importance", sortAsc=0, limit=3, page=2) == [10]
     assert importance(sortBy="importance", sortAsc=0, q=f"{word} sort:importance") == [10, 20, 30, 40]
     assert importance(q=f"importance:10 OR importance:40 text:{word} sort:importance")[:1] == [10]
-    answer = search(api, q=word, expand="owner_", **{"subtotals[]": "owner.id"}).ok()
-    assert sorted(each["hits"] for each in answer["subtotals"]["owner.id"]) == [2, 2]
-    assert {each["owner_first_name"] for each in answer["results"]} == {"Nora", "Milo"}
+    response = search(api, q=word, expand="owner_", **{"subtotals[]": "owner.id"}).ok()
+    assert sorted(each["hits"] for each in response["subtotals"]["owner.id"]) == [2, 2]
+    assert {each["owner_first_name"] for each in response["results"]} == {"Nora", "Milo"}
     beyond = search(api, q=word, page=9).ok()
     assert (beyond["results"], beyond["count"], beyond["total"], beyond["page"]) == ([], 0, 4, 9)
 
@@ -338,11 +338,11 @@ def test_requesters_are_added_and_removed_by_address(api: Api) -> None:
     milo, ticket, email = api.as_("milo"), made(api, "ticket"), f"ola{number()}@kite.example"
     place = f"/rest/tickets/{ticket}/requester.json"
     for _ in range(2):
-        answer = milo.put(place, email=email.upper(), expand="requester_emails").ok()
-        assert (answer["id"], answer["requester_emails"]) == (ticket, email)
+        response = milo.put(place, email=email.upper(), expand="requester_emails").ok()
+        assert (response["id"], response["requester_emails"]) == (ticket, email)
     for _ in range(2):
-        answer = milo.call("DELETE", place, params={"email": email, "expand": "requester_emails"}).ok()
-        assert answer["requester_emails"] == ""
+        response = milo.call("DELETE", place, params={"email": email, "expand": "requester_emails"}).ok()
+        assert response["requester_emails"] == ""
     entries = milo.search("activity_log", f"target.ticket:(id:{ticket}) sort:id").ok()["results"]
     assert [each["activity_point"] for each in entries] == ["ticket.participant.added", "ticket.participant.removed"]
 
@@ -351,8 +351,8 @@ def test_a_requester_may_have_a_display_name(api: Api) -> None:
     ticket, email = made(api, "ticket"), f"ola{number()}@kite.example"
     place, written = f"/rest/tickets/{ticket}/requester.json", f'"Kite, Ola" <{email.upper()}>'
     assert api.put(place, email=written, expand="requester_emails").ok()["requester_emails"] == email
-    answer = api.call("DELETE", place, params={"email": written, "expand": "requester_emails"}).ok()
-    assert answer["requester_emails"] == ""
+    response = api.call("DELETE", place, params={"email": written, "expand": "requester_emails"}).ok()
+    assert response["requester_emails"] == ""
 
 
 @pytest.mark.parametrize(
@@ -361,8 +361,8 @@ def test_a_requester_may_have_a_display_name(api: Api) -> None:
      ("a@kite.example, b@kite.example", 422, "ERROR_PARAM_INVALID")],
 )  # fmt: skip
 def test_an_invalid_address_is_refused_as_requester(email: str, status: int, code: str, api: Api) -> None:
-    answer = api.put(f"/rest/tickets/{made(api, 'ticket')}/requester.json", email=email)
-    assert (answer.status, answer["__error"], answer["errors"][0]["field"]) == (status, code, "email"), answer
+    response = api.put(f"/rest/tickets/{made(api, 'ticket')}/requester.json", email=email)
+    assert (response.status, response["__error"], response["errors"][0]["field"]) == (status, code, "email"), response
 
 
 def test_changing_requesters_requires_the_right_to_change_the_ticket(api: Api) -> None:
@@ -374,9 +374,9 @@ def test_changing_requesters_requires_the_right_to_change_the_ticket(api: Api) -
 
 def test_a_comment_on_a_ticket(api: Api) -> None:
     ticket = made(api, "ticket")
-    answer = api.as_("milo").post(f"/rest/tickets/{ticket}/comment.json", comment="Ask @nora").ok()
-    assert payload(answer) == {"ticket_id": ticket, "comment_id": answer["comment_id"]}
-    comment = api.record("comment", answer["comment_id"]).ok()
+    response = api.as_("milo").post(f"/rest/tickets/{ticket}/comment.json", comment="Ask @nora").ok()
+    assert payload(response) == {"ticket_id": ticket, "comment_id": response["comment_id"]}
+    comment = api.record("comment", response["comment_id"]).ok()
     assert (comment["comment"], comment["author_id"], comment["target_id"]) == ("Ask @nora", api.ids["milo"], ticket)
     assert api.post(f"/rest/tickets/{ticket}/comment.json", comment=" ").status == 422
     assert api.post("/rest/tickets/999999999/comment.json", comment="x").status == 404
@@ -387,8 +387,8 @@ def test_a_comment_on_a_ticket(api: Api) -> None:
 def test_merge_keeps_the_oldest_ticket(api: Api) -> None:
     first, second, third = (made(api, "ticket", participants=f"a{number()}@kite.example") for _ in range(3))
     milo = api.as_("milo")
-    answer = milo.post("/rest/tickets/merge.json", **{"ticket_ids[]": [third, first, second]}, expand="requesters")
-    assert answer.ok()["id"] == first and len(answer["requesters"]) == 3
+    response = milo.post("/rest/tickets/merge.json", **{"ticket_ids[]": [third, first, second]}, expand="requesters")
+    assert response.ok()["id"] == first and len(response["requesters"]) == 3
     assert {api.record("ticket", id)["status"] for id in (second, third)} == {"deleted"}
 
 
@@ -407,8 +407,8 @@ def test_tickets_that_cannot_be_merged(ids: list[str], status: int, api: Api) ->
 def test_split_moves_a_message_to_a_new_ticket(api: Api) -> None:
     ticket = made(api, "ticket")
     first, second = made(api, "message", ticket_id=ticket), made(api, "message", ticket_id=ticket)
-    answer = api.as_("milo").post("/rest/tickets/split.json", message_id=second).ok()
-    assert (answer["id"] != ticket, answer["num_messages"], answer["initial_message_id"]) == (True, 1, second)
+    response = api.as_("milo").post("/rest/tickets/split.json", message_id=second).ok()
+    assert (response["id"] != ticket, response["num_messages"], response["initial_message_id"]) == (True, 1, second)
     assert api.record("ticket", ticket)["num_messages"] == 1
     for message, status in ((first, 422), (999999999, 422), ("", 422), ("x", 422)):
         assert api.post("/rest/tickets/split.json", message_id=message).status == status
@@ -420,9 +420,9 @@ def test_split_moves_a_message_to_a_new_ticket(api: Api) -> None:
 @pytest.mark.parametrize("uri", ["contact", "org", "task"])
 def test_a_note_is_a_comment(uri: str, api: Api) -> None:
     id = made(api, uri)
-    answer = api.as_("milo").post(f"/rest/{uri}s/{id}/note.json", note="Call back").ok()
-    assert answer[f"{uri}_id"] == id
-    comment = api.record("comment", answer["note_id"]).ok()
+    response = api.as_("milo").post(f"/rest/{uri}s/{id}/note.json", note="Call back").ok()
+    assert response[f"{uri}_id"] == id
+    comment = api.record("comment", response["note_id"]).ok()
     assert (comment["comment"], comment["target_id"], comment["author_id"]) == ("Call back", id, api.ids["milo"])
     assert api.post(f"/rest/{uri}s/{id}/note.json").status == 422
     assert api.post(f"/rest/{uri}s/999999999/note.json", note="x").status == 404
@@ -432,10 +432,10 @@ def test_a_comment_with_its_own_names_and_files(api: Api) -> None:
     org, milo = made(api, "org"), api.as_("milo")
     file = milo.post("/rest/attachments/upload.json", file_name="a.txt", content=f"a {number()}").ok()["id"]
     sent = {"context": "org", "context_id": org, "comment": "See the file", "file_id[]": file, "expand": "attachments"}
-    answer = milo.post("/rest/comments/create.json", **sent).ok()
-    assert (answer["comment"], answer["target_id"], answer["author_id"]) == ("See the file", org, api.ids["milo"])
-    assert list(answer["attachments"]) == [str(file)]
-    assert answer.headers["Location"] == f"/rest/records/comment/{answer['id']}.json"
+    response = milo.post("/rest/comments/create.json", **sent).ok()
+    assert (response["comment"], response["target_id"], response["author_id"]) == ("See the file", org, api.ids["milo"])
+    assert list(response["attachments"]) == [str(file)]
+    assert response.headers["Location"] == f"/rest/records/comment/{response['id']}.json"
     other = sent | {"owner_context": "worker", "owner_context_id": api.ids["nora"]}
     assert milo.post("/rest/comments/create.json", **other).status == 403
     assert api.post("/rest/comments/create.json", **sent | {"owner_context": "worker",
@@ -450,8 +450,8 @@ def test_a_comment_with_its_own_names_and_files(api: Api) -> None:
 def test_refused_comments(wrong: dict[str, Any], field: str, api: Api) -> None:
     before = api.search("comment").ok()["total"]
     sent = {"context": "org", "context_id": made(api, "org"), "comment": "x"} | wrong
-    answer = api.post("/rest/comments/create.json", **sent)
-    assert (answer.status, answer["errors"][0]["field"]) == (422, field), answer
+    response = api.post("/rest/comments/create.json", **sent)
+    assert (response.status, response["errors"][0]["field"]) == (422, field), response
     assert api.search("comment").ok()["total"] == before
 
 
@@ -483,11 +483,11 @@ def test_custom_fields_of_a_type_by_their_number(api: Api) -> None:
 @pytest.mark.parametrize("family", families("list"))
 def test_a_list_has_pages_and_an_order(family: Family, api: Api) -> None:
     first, second = made(api, family.uri), made(api, family.uri)
-    answer = api.get(path(family, "list"), sortBy="id", sortAsc=0, limit=1, show_meta=1).ok()
-    assert [each["id"] for each in answer["results"]] == [second] and answer["total"] >= 2
+    response = api.get(path(family, "list"), sortBy="id", sortAsc=0, limit=1, show_meta=1).ok()
+    assert [each["id"] for each in response["results"]] == [second] and response["total"] >= 2
     [before] = api.get(path(family, "list"), sortBy="id", sortAsc=0, limit=1, page=2).ok()["results"]
     assert before["id"] == first
-    assert (answer["limit"], answer["page"], set(answer["results_meta"])) == (1, 1, {"labels", "types"})
+    assert (response["limit"], response["page"], set(response["results_meta"])) == (1, 1, {"labels", "types"})
     assert api.get(path(family, "list"), sortBy="nosuch").status == 422
 
 

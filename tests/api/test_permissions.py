@@ -72,8 +72,8 @@ def test_workers_cannot_extend_their_own_rights(actors: dict[str, Api], api: Api
 def test_only_members_of_both_groups_move_tickets(actors: dict[str, Api], api: Api) -> None:
     group = made(api, "group")
     ticket = made(api, "ticket")
-    answer = actors["milo"].update("ticket", ticket, group_id=group)
-    assert answer.status == 403
+    response = actors["milo"].update("ticket", ticket, group_id=group)
+    assert response.status == 403
     assert api.record("ticket", ticket)["group_id"] == api.ids["support"]
 
 

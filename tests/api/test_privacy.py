@@ -198,10 +198,10 @@ def _ask(desk: Desk, worker: int, question: Question) -> str:
     expand, subtotals = question.expand, question.subtotals
     asked = records.SearchRequest(question.query, limit=500, expand=expand, subtotals=subtotals)
     try:
-        answer = records.search(desk.context(worker), question.uri, asked)
+        response = records.search(desk.context(worker), question.uri, asked)
     except HelpdeskError as error:
         return f"{type(error).__name__}: {error.message}"
-    return json.dumps(answer if expand or subtotals else _brief(answer), sort_keys=True)
+    return json.dumps(response if expand or subtotals else _brief(response), sort_keys=True)
 
 
 def _brief(answer: dict[str, Any]) -> dict[str, Any]:
@@ -218,7 +218,9 @@ def test_no_result_for_an_outsider_changes(name: str, watched: dict[str, Any]) -
 
 @pytest.mark.parametrize("name", ["olga", "milo"])
 def test_no_result_for_an_outsider_contains_the_canary(name: str, watched: dict[str, Any]) -> None:
-    assert [asked for asked, answer in watched["after"][name].items() if CANARY in answer and CANARY not in asked] == []
+    assert [
+        asked for asked, response in watched["after"][name].items() if CANARY in response and CANARY not in asked
+    ] == []
 
 
 def test_permitted_readers_see_the_canary(desk: Desk, ids: dict[str, int], watched: dict[str, Any]) -> None:

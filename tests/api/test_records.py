@@ -80,13 +80,13 @@ def test_a_required_field_must_be_present_and_not_empty(record_type: RecordType,
             continue
         without = {key: value for key, value in fields.items() if key not in names}
         sent = without or {"id": "1"}
-        answer = api.create(record_type.uri, **(without or {next(iter(names - set(fields)), name): ""}))
-        assert (answer.status, answer["__error"]) == (422, "ERROR_PARAM_REQUIRED"), (name, sent, answer)
-        assert answer["errors"][0]["field"] in names
+        response = api.create(record_type.uri, **(without or {next(iter(names - set(fields)), name): ""}))
+        assert (response.status, response["__error"]) == (422, "ERROR_PARAM_REQUIRED"), (name, sent, response)
+        assert response["errors"][0]["field"] in names
         blank_ok = getattr(field, "blank_ok", False) or (field.type == "id" and getattr(field, "zero_ok", False))
         if name in fields and not blank_ok:
-            answer = api.update(record_type.uri, id, **{name: ""})
-            assert (answer.status, answer["__error"]) == (422, "ERROR_PARAM_REQUIRED"), (name, answer)
+            response = api.update(record_type.uri, id, **{name: ""})
+            assert (response.status, response["__error"]) == (422, "ERROR_PARAM_REQUIRED"), (name, response)
 
 
 def sent_by_both(record_type: RecordType, api: Api, **fields: Any) -> list[Reply]:
@@ -102,34 +102,38 @@ def sent_by_both(record_type: RecordType, api: Api, **fields: Any) -> list[Reply
 def test_an_unknown_field_names_the_nearest_one(record_type: RecordType, api: Api) -> None:
     known = next(name for name, field in record_type.fields.items() if not field.immutable and len(name) > 2)
     wrong = known[:-1] + "x"
-    for answer in sent_by_both(record_type, api, **{wrong: "1"}):
-        assert (answer.status, answer["__error"]) == (422, "ERROR_PARAM_INVALID")
-        assert f"'{wrong}' is not a field of {record_type.uri}; did you mean '" in answer["message"]
-        assert answer["errors"][0]["field"] == wrong
+    for response in sent_by_both(record_type, api, **{wrong: "1"}):
+        assert (response.status, response["__error"]) == (422, "ERROR_PARAM_INVALID")
+        assert f"'{wrong}' is not a field of {record_type.uri}; did you mean '" in response["message"]
+        assert response["errors"][0]["field"] == wrong
 
 
 @pytest.mark.parametrize("record_type", CREATED)
 def test_names_that_are_not_fields_are_refused(record_type: RecordType, api: Api) -> None:
     fields = MINIMAL[record_type.uri](api)
     for name in ("_context", "_type", "__class__", "blob_id", "table", "custom_<id>", "custom_999999", ""):
-        answer = api.create(record_type.uri, **fields | {name: "1"})
-        assert answer.status == 422, (name, answer)
+        response = api.create(record_type.uri, **fields | {name: "1"})
+        assert response.status == 422, (name, response)
 
 
 @pytest.mark.parametrize("record_type", CHANGED)
 def test_fields_that_the_service_maintains_cannot_be_sent(record_type: RecordType, api: Api) -> None:
     kept = ["id", *(name for name, field in record_type.fields.items() if field.immutable)]
     for name in kept:
-        for answer in sent_by_both(record_type, api, **{name: "987654321"}):
-            assert (answer.status, answer["__error"]) == (422, "ERROR_PARAM_INVALID"), name
-            assert answer["errors"][0]["field"] == name
+        for response in sent_by_both(record_type, api, **{name: "987654321"}):
+            assert (response.status, response["__error"]) == (422, "ERROR_PARAM_INVALID"), name
+            assert response["errors"][0]["field"] == name
 
 
 @pytest.mark.parametrize("record_type", CHANGED)
 def test_an_update_needs_fields(record_type: RecordType, api: Api) -> None:
     id = made(api, record_type.uri)
-    before, answer = api.record(record_type.uri, id).ok().json, api.update(record_type.uri, id)
-    assert (answer.status, answer["__error"], answer["errors"][0]["field"]) == (422, "ERROR_PARAM_REQUIRED", "fields")
+    before, response = api.record(record_type.uri, id).ok().json, api.update(record_type.uri, id)
+    assert (response.status, response["__error"], response["errors"][0]["field"]) == (
+        422,
+        "ERROR_PARAM_REQUIRED",
+        "fields",
+    )
     assert api.record(record_type.uri, id).ok().json == before
 
 
@@ -167,12 +171,12 @@ def test_a_deleted_record_is_gone(record_type: RecordType, api: Api) -> None:
     id = made(api, uri)
     if uri == "bucket":
         made(api, uri)
-    answer = api.remove(uri, id)
+    response = api.remove(uri, id)
     if not record_type.operations["delete"]:
-        assert (answer.status, answer["__error"]) == (403, "ERROR_PERMISSIONS")
+        assert (response.status, response["__error"]) == (403, "ERROR_PERMISSIONS")
         assert api.found(uri, f"id:{id}") == [id]
         return
-    assert sorted(answer.ok().json) == ["__build", "__status", "__version"]
+    assert sorted(response.ok().json) == ["__build", "__status", "__version"]
     if uri == "ticket":
         assert api.record(uri, id).ok()["status"] == "deleted"
         return
@@ -185,11 +189,11 @@ def test_records_that_the_service_needs_cannot_be_deleted(api: Api) -> None:
     default_group, default_bucket = api.found("group", "default:yes")[0], api.record("group", api.ids["support"])
     bucket = api.record("group", api.ids["support"], "default_bucket_").ok()["default_bucket_id"]
     for uri, id in (("group", default_group), ("bucket", bucket), ("worker", api.ids["nora"])):
-        answer = api.remove(uri, id)
-        assert (answer.status, answer["__error"]) == (409, "ERROR_CONFLICT"), uri
+        response = api.remove(uri, id)
+        assert (response.status, response["__error"]) == (409, "ERROR_CONFLICT"), uri
     assert default_bucket.status == 200
-    answer = api.update("worker", api.ids["nora"], is_superuser=0)
-    assert answer.status == 409
+    response = api.update("worker", api.ids["nora"], is_superuser=0)
+    assert response.status == 409
 
 
 def test_an_address_without_an_organization_has_none(api: Api) -> None:
@@ -231,11 +235,11 @@ def test_meta_has_labels_and_kinds_of_the_keys_two_levels_deep(record_type: Reco
     id = made(api, record_type.uri)
     path = f"/rest/records/{record_type.uri}"
     searches = [api.get(f"{path}/search.json", q=f"id:{id}", show_meta=1)] if record_type.operations["search"] else []
-    for answer in (
+    for response in (
         api.get(f"{path}/{id}.json", show_meta=1),
         *searches,
     ):
-        meta = answer.ok()["_meta"]
+        meta = response.ok()["_meta"]
         assert sorted(meta) == ["labels", "types"] and sorted(meta["labels"]) == sorted(meta["types"])
         plain = {key["key"] for key in describe(record_type)["keys"] if key["type"] != "record"}
         assert plain <= set(meta["labels"])

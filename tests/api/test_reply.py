@@ -56,24 +56,24 @@ def test_every_parameter_at_once(saved: Form, post: Post, boat: Boat, tier: int)
     api, to, cc, bcc = post.api, customer(), customer(), customer()
     bucket = api.create("bucket", name="Refunds", group_id=api.ids["support"]).ok()["id"]
     files = [upload(api, "a.bin", ALL_BYTES), upload(api, "b.txt", b"b", "text/plain")]
-    answer = reply(
+    response = reply(
         api, boat, ("file_id[]", files[0]), ("file_id[]", files[1]), (f"custom_{tier}", "Gold"), *saved,
         to=f"Bo <{to}>", cc=cc, bcc=bcc, bucket_id=bucket, group_id=api.ids["private"], subject="Pump", status=2,
         owner_id=api.ids["milo"], reopen_at="+2 days", worker_id=api.ids["milo"], is_autoreply=1, is_broadcast=1,
         expand="bucket_,custom_,requester_emails,latest_message_", content_format="" if saved else "markdown",
     ).ok()  # fmt: skip
-    assert (answer["_context"], answer["id"], answer["subject"]) == ("svc.contexts.ticket", boat.id, "Pump")
-    assert (answer["bucket_name"], answer["group_id"]) == (
+    assert (response["_context"], response["id"], response["subject"]) == ("svc.contexts.ticket", boat.id, "Pump")
+    assert (response["bucket_name"], response["group_id"]) == (
         "Refunds",
         api.ids["support"],
     )  # the bucket decides the group
-    assert (answer["status"], answer["owner_id"]) == ("closed", api.ids["milo"]) and answer["reopen_date"] > 0
-    assert answer[f"custom_{tier}"] == "Gold"
-    assert sorted(answer["requester_emails"].split(", ")) == sorted([boat.customer, to])
-    assert (answer["num_messages"], answer["num_messages_out"]) == (2, 1)
-    message = {name: answer[f"latest_message_{name}"] for name in ("is_broadcast", "is_not_sent", "worker_id")}
+    assert (response["status"], response["owner_id"]) == ("closed", api.ids["milo"]) and response["reopen_date"] > 0
+    assert response[f"custom_{tier}"] == "Gold"
+    assert sorted(response["requester_emails"].split(", ")) == sorted([boat.customer, to])
+    assert (response["num_messages"], response["num_messages_out"]) == (2, 1)
+    message = {name: response[f"latest_message_{name}"] for name in ("is_broadcast", "is_not_sent", "worker_id")}
     assert message == {"is_broadcast": 1, "is_not_sent": len(saved), "worker_id": api.ids["milo"]}
-    assert set(files) <= set(api.found("attachment", f"on.message:(id:{answer['latest_message_id']})"))
+    assert set(files) <= set(api.found("attachment", f"on.message:(id:{response['latest_message_id']})"))
     if saved:
         return
     sender, recipients, mail = post.take()
@@ -92,8 +92,8 @@ def test_a_missing_field_is_named_and_nothing_is_written(
 ) -> None:
     before = state(post.api, boat)
     more = [] if blank is None else [(name, blank)]
-    answer = reply(post.api, boat, *more, *saved, without=name, status=2)
-    names(answer, name, "ERROR_PARAM_REQUIRED")
+    response = reply(post.api, boat, *more, *saved, without=name, status=2)
+    names(response, name, "ERROR_PARAM_REQUIRED")
     assert state(post.api, boat) == before
 
 
@@ -137,8 +137,8 @@ def test_wrong_values_are_named_and_nothing_is_written(
 @pytest.mark.parametrize("name", ["content", "subject", "to"])
 def test_invalid_utf_8_is_refused_and_nothing_is_written(name: str, saved: Form, post: Post, boat: Boat) -> None:
     before = state(post.api, boat)
-    answer = reply(post.api, boat, (name, b"caf\xe9"), *saved, without=name)
-    assert (answer.status, answer["__error"]) == (400, "ERROR_PARAM_INVALID") and name in answer["message"]
+    response = reply(post.api, boat, (name, b"caf\xe9"), *saved, without=name)
+    assert (response.status, response["__error"]) == (400, "ERROR_PARAM_INVALID") and name in response["message"]
     assert state(post.api, boat) == before
 
 
@@ -169,8 +169,8 @@ def test_status_and_reopening(
     values: dict[str, Any], status: str, reopens: bool, saved: Form, post: Post, boat: Boat
 ) -> None:
     post.api.update("ticket", boat.id, status="waiting", reopen_date="+3 days").ok()
-    answer = reply(post.api, boat, *saved, **values).ok()
-    assert (answer["status"], answer["reopen_date"] > 0) == (status, reopens)
+    response = reply(post.api, boat, *saved, **values).ok()
+    assert (response["status"], response["reopen_date"] > 0) == (status, reopens)
 
 
 @BOTH_WAYS
@@ -183,8 +183,8 @@ def test_the_owner_stays_changes_or_is_removed(saved: Form, post: Post, boat: Bo
 
 @BOTH_WAYS
 def test_a_group_alone_moves_to_its_inbox(saved: Form, post: Post, boat: Boat) -> None:
-    answer = reply(post.api, boat, *saved, group_id=post.api.ids["private"], expand="bucket_,group_").ok()
-    assert (answer["group_name"], answer["bucket_name"]) == ("Management", "Inbox")
+    response = reply(post.api, boat, *saved, group_id=post.api.ids["private"], expand="bucket_,group_").ok()
+    assert (response["group_name"], response["bucket_name"]) == ("Management", "Inbox")
     back = reply(post.api, boat, *saved).ok()
     assert back["group_id"] == post.api.ids["private"]  # it stays in its group
 
@@ -205,8 +205,8 @@ def test_the_response_is_the_ticket_of_the_records_api(saved: Form, post: Post, 
 @pytest.mark.parametrize(("name", "status"), [("milo", 200), ("olga", 403), ("dora", 401), ("nora", 200)])
 def test_members_and_administrators_reply(name: str, status: int, saved: Form, post: Post, boat: Boat) -> None:
     before = state(post.api, boat)
-    answer = reply(post.api.as_(name), boat, *saved)
-    assert answer.status == status, answer
+    response = reply(post.api.as_(name), boat, *saved)
+    assert response.status == status, response
     if status != 200:
         assert state(post.api, boat) == before
 
@@ -216,9 +216,9 @@ def test_members_and_administrators_reply(name: str, status: int, saved: Form, p
 def test_a_ticket_of_a_private_group_is_closed_to_others(name: str, saved: Form, post: Post, boat: Boat) -> None:
     post.api.update("ticket", boat.id, group_id=post.api.ids["private"]).ok()
     before = state(post.api, boat)
-    answer = reply(post.api.as_(name), boat, *saved)
-    assert (answer.status, answer["__error"]) == (403, "ERROR_PERMISSIONS")
-    assert boat.customer not in answer.response.text
+    response = reply(post.api.as_(name), boat, *saved)
+    assert (response.status, response["__error"]) == (403, "ERROR_PERMISSIONS")
+    assert boat.customer not in response.response.text
     assert state(post.api, boat) == before
 
 
@@ -228,8 +228,8 @@ def test_a_ticket_cannot_be_moved_to_where_its_mover_cannot_read_it(saved: Form,
     (bucket,) = api.found("bucket", f"group.id:{api.ids['private']}")
     before = state(api, boat)
     for name, id in (("group_id", api.ids["private"]), ("bucket_id", bucket)):
-        answer = reply(api.as_("milo"), boat, (name, id), *saved)
-        assert (answer.status, answer["__error"]) == (403, "ERROR_PERMISSIONS")
+        response = reply(api.as_("milo"), boat, (name, id), *saved)
+        assert (response.status, response["__error"]) == (403, "ERROR_PERMISSIONS")
     assert state(api, boat) == before
 
 
@@ -262,26 +262,26 @@ def test_without_to_it_goes_to_the_customer(post: Post, boat: Boat) -> None:
 
 
 def test_markdown_arrives_as_text_and_html(post: Post, boat: Boat) -> None:
-    answer = reply(post.api, boat, content="It is **done**\n\n#original_message", content_format="markdown").ok()
+    response = reply(post.api, boat, content="It is **done**\n\n#original_message", content_format="markdown").ok()
     mail = post.mail()
     assert mail.get_content_type() == "multipart/alternative"
     assert "<strong>done</strong>" in text_of(mail, "html") and "It leaks." in text_of(mail, "html")
     assert "> It leaks." in text_of(mail)
-    shown = post.api.record("message", answer["latest_message_id"], expand="content_html").ok()
+    shown = post.api.record("message", response["latest_message_id"], expand="content_html").ok()
     assert "<strong>done</strong>" in shown["content_html"]
 
 
 def test_a_reply_without_a_copy_is_mailed_and_not_stored(post: Post, boat: Boat) -> None:
-    answer = reply(post.api, boat, dont_keep_copy=1, status=2).ok()
-    assert (answer["num_messages"], answer["latest_message_id"]) == (1, boat.message_id)
-    assert answer["status"] == "closed"
+    response = reply(post.api, boat, dont_keep_copy=1, status=2).ok()
+    assert (response["num_messages"], response["latest_message_id"]) == (1, boat.message_id)
+    assert response["status"] == "closed"
     assert text_of(post.mail()).strip() == "On its way."
 
 
 def test_a_forward_does_not_change_subject_and_requesters(post: Post, boat: Boat) -> None:
     to = customer()
-    answer = reply(post.api, boat, is_forward=1, to=to, subject="FYI: Boat").ok()
-    assert (answer["subject"], requesters(post.api, boat.id)) == ("Boat", [boat.customer])
+    response = reply(post.api, boat, is_forward=1, to=to, subject="FYI: Boat").ok()
+    assert (response["subject"], requesters(post.api, boat.id)) == ("Boat", [boat.customer])
     _, recipients, mail = post.take()
     assert (recipients, mail["Subject"]) == ((to,), "FYI: Boat")
     assert "Forwarded message" in text_of(mail) and "It leaks." in text_of(mail)
@@ -292,9 +292,9 @@ def test_a_forward_does_not_change_subject_and_requesters(post: Post, boat: Boat
 
 @pytest.mark.parametrize("send_at", ["+1 hour", "4102444800"])
 def test_a_scheduled_reply_changes_the_ticket_now(send_at: str, post: Post, boat: Boat) -> None:
-    answer = reply(post.api, boat, send_at=send_at, status=1, owner_id=post.api.ids["milo"]).ok()
-    assert (answer["_context"], answer["id"], answer["status"]) == ("svc.contexts.ticket", boat.id, "waiting")
-    assert (answer["owner_id"], answer["num_messages"]) == (post.api.ids["milo"], 1)
+    response = reply(post.api, boat, send_at=send_at, status=1, owner_id=post.api.ids["milo"]).ok()
+    assert (response["_context"], response["id"], response["status"]) == ("svc.contexts.ticket", boat.id, "waiting")
+    assert (response["owner_id"], response["num_messages"]) == (post.api.ids["milo"], 1)
     (draft,) = post.api.search("draft", f"ticket.id:{boat.id}").ok()["results"]
     assert (draft["type"], draft["to"]) == ("ticket.reply", boat.customer)
     told = {name: draft["params"][name] for name in ("worker_id", "owner_id", "ticket_id", "status_id")}

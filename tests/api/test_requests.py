@@ -50,8 +50,8 @@ def test_post_put_and_patch_read_the_same_bodies(kind: str, body: bytes, api: Ap
     for method, path in (
         ("POST", "/rest/records/task/create.json"), ("PUT", f"/rest/records/task/{id}.json"), ("PATCH", query),
     ):  # fmt: skip
-        answer = send(api, method, path, body, kind).ok()
-        assert (answer["title"], answer["importance"], answer["links"]) == ("Count stock", 7, {})
+        response = send(api, method, path, body, kind).ok()
+        assert (response["title"], response["importance"], response["links"]) == ("Count stock", 7, {})
 
 
 @pytest.mark.parametrize("kind", [None, "", "text/plain", "application/octet-stream", "nonsense", "image/png"])
@@ -68,9 +68,9 @@ def test_put_and_patch_with_an_odd_content_type_are_read_as_a_form(kind: str | N
 def test_put_and_patch_with_other_content_are_415(kind: str, body: bytes, api: Api) -> None:
     id = made(api, "task")
     for method, path in (("PUT", f"task/{id}.json"), ("PATCH", f"task/upsert.json?query=id:{id}")):
-        answer = send(api, method, f"/rest/records/{path}", body, kind)
-        assert (answer.status, answer["__error"]) == (415, "ERROR_PARAM_INVALID")
-        assert f"a body of type '{kind}' is not supported; send one of" in answer["message"]
+        response = send(api, method, f"/rest/records/{path}", body, kind)
+        assert (response.status, response["__error"]) == (415, "ERROR_PARAM_INVALID")
+        assert f"a body of type '{kind}' is not supported; send one of" in response["message"]
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH"])
@@ -106,8 +106,8 @@ def test_an_undecodable_body_writes_nothing(
 ) -> None:
     before = api.search("task", show_results=0).ok()["total"]
     headers = {"Content-Type": FORM, "Content-Encoding": packing}
-    answer = api.call("POST", "/rest/records/task/create.json", data=packed(), headers=headers)
-    assert answer.status == status and says in answer["message"]
+    response = api.call("POST", "/rest/records/task/create.json", data=packed(), headers=headers)
+    assert response.status == status and says in response["message"]
     assert api.search("task", show_results=0).ok()["total"] == before
 
 
@@ -126,14 +126,14 @@ def test_every_response_has_its_request_id_of_the_log(api: Api) -> None:
 
 
 def test_an_error_for_raw_bytes_in_a_form_says_how_to_upload(api: Api) -> None:
-    answer = send(api, "POST", "/rest/records/task/create.json", b"fields[title]=\x89PNG", FORM)
-    assert answer.status == 400 and "send bytes as a file part of multipart/form-data" in answer["message"]
+    response = send(api, "POST", "/rest/records/task/create.json", b"fields[title]=\x89PNG", FORM)
+    assert response.status == 400 and "send bytes as a file part of multipart/form-data" in response["message"]
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/xml", "application/octet-stream", "nonsense"])
 def test_post_with_an_odd_content_type_is_415(kind: str, api: Api) -> None:
-    answer = send(api, "POST", "/rest/records/task/create.json", b"fields[title]=Odd", kind)
-    assert (answer.status, answer["__error"]) == (415, "ERROR_PARAM_INVALID")
+    response = send(api, "POST", "/rest/records/task/create.json", b"fields[title]=Odd", kind)
+    assert (response.status, response["__error"]) == (415, "ERROR_PARAM_INVALID")
 
 
 MALFORMED = [
@@ -160,8 +160,8 @@ def test_unreadable_requests_are_400(kind: str, body: bytes, api: Api) -> None:
         ("POST", "/rest/records/task/create.json"),
         ("PUT", f"/rest/records/task/{made(api, 'task')}.json"),
     ):
-        answer = send(api, method, path, body, kind)
-        assert (answer.status, answer["__error"]) == (400, "ERROR_PARAM_INVALID"), answer
+        response = send(api, method, path, body, kind)
+        assert (response.status, response["__error"]) == (400, "ERROR_PARAM_INVALID"), response
 
 
 @pytest.mark.parametrize("query", ["q=%ff", "q=id:1&%ff=1"])
@@ -182,8 +182,8 @@ NAMES = [
 
 @pytest.mark.parametrize(("body", "has"), [row[1:] for row in NAMES], ids=[row[0] for row in NAMES])
 def test_names_and_values(body: bytes, has: dict[str, Any], api: Api) -> None:
-    answer = send(api, "POST", "/rest/records/task/create.json", body, FORM).ok()
-    assert {name: answer[name] for name in has} == has
+    response = send(api, "POST", "/rest/records/task/create.json", body, FORM).ok()
+    assert {name: response[name] for name in has} == has
 
 
 @pytest.mark.parametrize("pattern", ["fields[links][]=org:{0}&fields[links][]=org:{1}",
@@ -192,31 +192,35 @@ def test_names_and_values(body: bytes, has: dict[str, Any], api: Api) -> None:
 def test_lists_inside_fields(pattern: str, api: Api) -> None:
     first, second = made(api, "org"), made(api, "org")
     body = f"fields[title]=Links&expand=links&{pattern.format(first, second)}".encode()
-    answer = send(api, "POST", "/rest/records/task/create.json", body, FORM).ok()
-    assert answer["links"] == {"svc.contexts.org": [first, second]}
+    response = send(api, "POST", "/rest/records/task/create.json", body, FORM).ok()
+    assert response["links"] == {"svc.contexts.org": [first, second]}
 
 
 def test_the_body_takes_precedence_over_the_query_string(api: Api) -> None:
     id = made(api, "task")
-    answer = send(
+    response = send(
         api, "PUT", f"/rest/records/task/{id}.json?fields[title]=query&expand=links", b"fields[title]=body", FORM
     )
-    assert (answer.ok()["title"], answer["links"]) == ("body", {})
-    answer = send(api, "POST", "/rest/records/task/search.json?q=id:0&limit=3", f"q=id:{id}".encode(), FORM).ok()
-    assert (answer["total"], answer["limit"]) == (1, 3)
+    assert (response.ok()["title"], response["links"]) == ("body", {})
+    response = send(api, "POST", "/rest/records/task/search.json?q=id:0&limit=3", f"q=id:{id}".encode(), FORM).ok()
+    assert (response["total"], response["limit"]) == (1, 3)
 
 
 @pytest.mark.parametrize("name", ["q", "limit", "page", "expand", "show_meta", "show_results"])
 @pytest.mark.parametrize("form", ["{}[]=1", "{}[a]=1"])
 def test_a_list_in_place_of_one_value_is_422_by_name(name: str, form: str, api: Api) -> None:
-    answer = api.get(f"/rest/records/task/search.json?{form.format(name)}")
-    assert (answer.status, answer["__error"], answer["errors"][0]["field"]) == (422, "ERROR_PARAM_INVALID", name)
+    response = api.get(f"/rest/records/task/search.json?{form.format(name)}")
+    assert (response.status, response["__error"], response["errors"][0]["field"]) == (422, "ERROR_PARAM_INVALID", name)
 
 
 @pytest.mark.parametrize("body", [b"fields=abc", b"fields[]=abc", b"fields[0]=a&fields[1]=b"])
 def test_fields_that_are_not_a_map_are_422(body: bytes, api: Api) -> None:
-    answer = send(api, "POST", "/rest/records/task/create.json", body, FORM)
-    assert (answer.status, answer["__error"], answer["errors"][0]["field"]) == (422, "ERROR_PARAM_INVALID", "fields")
+    response = send(api, "POST", "/rest/records/task/create.json", body, FORM)
+    assert (response.status, response["__error"], response["errors"][0]["field"]) == (
+        422,
+        "ERROR_PARAM_INVALID",
+        "fields",
+    )
 
 
 @pytest.mark.parametrize("body", [b"", b"expand=links", b"fields=", b"fields[]="])
@@ -227,9 +231,9 @@ def test_create_upsert_and_update_need_fields(body: bytes, api: Api) -> None:
         ("PATCH", f"/rest/records/task/upsert.json?query=id:{id}"),
         ("PUT", f"/rest/records/task/{id}.json"),
     ):
-        answer = send(api, method, path, body, FORM)
+        response = send(api, method, path, body, FORM)
         wanted = (422, "ERROR_PARAM_INVALID" if body == b"fields[]=" else "ERROR_PARAM_REQUIRED", "fields")
-        assert (answer.status, answer["__error"], answer["errors"][0]["field"]) == wanted
+        assert (response.status, response["__error"], response["errors"][0]["field"]) == wanted
     assert send(api, "PUT", "/rest/records/task/999999999.json", b"", FORM).status == 404
     assert send(api, "PUT", "/rest/records/nosuch/1.json", b"", FORM).status == 404
 
@@ -257,9 +261,9 @@ def test_a_missing_parameter_is_required_everywhere(endpoint: Endpoint, sends_bl
         path = path.replace("{id}", str(made(api, TYPES.get(path.split("/")[0], "task"))))
     sent = {name.removesuffix("[]"): "" for name in names} if sends_blanks else {}
     where = {"params": sent} if endpoint.method in ("GET", "DELETE") else {"data": sent}
-    answer = api.call(endpoint.method, f"/rest/{path}.json", **where)
-    assert (answer.status, answer["__error"]) == (422, "ERROR_PARAM_REQUIRED"), answer
-    assert answer["errors"][0]["field"] in {name.removesuffix("[]") for name in names}
+    response = api.call(endpoint.method, f"/rest/{path}.json", **where)
+    assert (response.status, response["__error"]) == (422, "ERROR_PARAM_REQUIRED"), response
+    assert response["errors"][0]["field"] in {name.removesuffix("[]") for name in names}
 
 
 @pytest.mark.parametrize(
@@ -273,13 +277,21 @@ def test_a_missing_parameter_is_required_everywhere(endpoint: Endpoint, sends_bl
 def test_a_field_that_another_field_needs_is_required(uri: str, fields: dict[str, Any], lacks: str, api: Api) -> None:
     kept = {name: value for name, value in MINIMAL[uri](api).items() if name not in ("group_id", "owner_id")}
     kept = {name: value for name, value in kept.items() if not (uri == "notification" and name.startswith("target"))}
-    answer = api.create(uri, **kept | fields)
-    assert (answer.status, answer["__error"], answer["errors"][0]["field"]) == (422, "ERROR_PARAM_REQUIRED", lacks)
+    response = api.create(uri, **kept | fields)
+    assert (response.status, response["__error"], response["errors"][0]["field"]) == (
+        422,
+        "ERROR_PARAM_REQUIRED",
+        lacks,
+    )
 
 
 def test_a_bucket_by_name_needs_its_group(api: Api) -> None:
-    answer = api.update("ticket", made(api, "ticket"), bucket="Inbox")
-    assert (answer.status, answer["__error"], answer["errors"][0]["field"]) == (422, "ERROR_PARAM_REQUIRED", "group")
+    response = api.update("ticket", made(api, "ticket"), bucket="Inbox")
+    assert (response.status, response["__error"], response["errors"][0]["field"]) == (
+        422,
+        "ERROR_PARAM_REQUIRED",
+        "group",
+    )
 
 
 def test_limits_of_forms_are_413(api: Api) -> None:
@@ -288,8 +300,8 @@ def test_limits_of_forms_are_413(api: Api) -> None:
         b"a" * 300 + b"=1",
         b"a" + b"[b]" * 20 + b"=1",
     ):
-        answer = send(api, "POST", "/rest/records/task/create.json", body, FORM)
-        assert (answer.status, answer["__error"]) == (413, "ERROR_TOO_LARGE")
+        response = send(api, "POST", "/rest/records/task/create.json", body, FORM)
+        assert (response.status, response["__error"]) == (413, "ERROR_TOO_LARGE")
 
 
 @pytest.mark.parametrize(
@@ -322,8 +334,8 @@ def test_pages_count_from_1(sent: str, page: int, api: Api) -> None:
 def test_other_spellings_of_a_path_are_404(path: str, api: Api) -> None:
     connection = http.client.HTTPConnection(api.url.removeprefix("http://"), timeout=60)  # sends the path unchanged
     connection.request("GET", f"/rest/{path}", headers={"Authorization": f"Bearer {api.token}"})
-    answer = connection.getresponse()
-    assert (answer.status, json.load(answer)["__error"]) == (404, "ERROR_NOT_FOUND")
+    response = connection.getresponse()
+    assert (response.status, json.load(response)["__error"]) == (404, "ERROR_NOT_FOUND")
     connection.close()
 
 

@@ -56,12 +56,12 @@ def test_a_key_that_only_the_service_writes_cannot_be_changed(api: Api, name: st
     id = made(api, "task", title="Paint the mast")
     before = shown(api, "task", id)
     assert before.get(name) != value
-    answer = put(api, "task", id, before | {name: value, "title": "Another"})
-    assert answer.status == 422 and [each["field"] for each in answer["errors"]] == [name]
+    response = put(api, "task", id, before | {name: value, "title": "Another"})
+    assert response.status == 422 and [each["field"] for each in response["errors"]] == [name]
     assert shown(api, "task", id) == before
 
 
 def test_a_new_record_cannot_contain_such_keys(api: Api) -> None:
     before = shown(api, "task", made(api, "task"))
-    answer = api.call("POST", "/rest/records/task/create.json", json={"fields": before})
-    assert answer.status == 422 and {"id", "record_url"} <= {each["field"] for each in answer["errors"]}
+    response = api.call("POST", "/rest/records/task/create.json", json={"fields": before})
+    assert response.status == 422 and {"id", "record_url"} <= {each["field"] for each in response["errors"]}

@@ -299,16 +299,16 @@ def filled(query: str, sample: Sample) -> str:
 
 @pytest.mark.parametrize(("query", "meaning"), [row[1:] for row in TICKETS], ids=[f"{n} {q}" for n, q, _ in TICKETS])
 def test_meaning_of_a_search_for_tickets(query: str, meaning: Meaning | int, sample: Sample) -> None:
-    answer = sample.api.search("ticket", filled(query, sample), limit=500)
+    response = sample.api.search("ticket", filled(query, sample), limit=500)
     if isinstance(meaning, int):
-        assert (answer.status, answer["__error"]) == (meaning, "ERROR_SEARCH_FILTERS_INVALID"), answer
-        assert 0 <= answer["position"] <= len(query)
+        assert (response.status, response["__error"]) == (meaning, "ERROR_SEARCH_FILTERS_INVALID"), response
+        assert 0 <= response["position"] <= len(query)
         return
     for number, ticket in enumerate(sample.tickets):
         ticket.number = number  # type: ignore[attr-defined]
     expected = [ticket.id for ticket in sample.tickets if meaning(ticket)]
-    assert [each["id"] for each in answer.ok()["results"]] == expected
-    assert (answer["total"], answer["count"]) == (len(expected), len(expected))
+    assert [each["id"] for each in response.ok()["results"]] == expected
+    assert (response["total"], response["count"]) == (len(expected), len(expected))
     counted = sample.api.search("ticket", filled(query, sample), limit=1, show_results=1).ok()
     assert counted["total"] == len(expected)
 

@@ -74,16 +74,16 @@ GROUPS = {"Support": 1, "Management": 2, "Depot": 3, "Stock": 4}
 def test_pages_and_their_echo(
     query: str, params: dict[str, int], page: int, limit: int, first: int, last: int, sample: Sample
 ) -> None:
-    answer = asked(sample, query, **params)
-    assert ids(answer) == [each.id for each in sample.tickets[first:last]]
-    echo = {name: answer[name] for name in ("page", "limit", "count", "total")}
+    response = asked(sample, query, **params)
+    assert ids(response) == [each.id for each in sample.tickets[first:last]]
+    echo = {name: response[name] for name in ("page", "limit", "count", "total")}
     assert echo == {"page": page, "limit": limit, "count": last - first, "total": len(sample.tickets)}
 
 
 def test_row_105_sorts_and_pages_in_one_query(sample: Sample) -> None:
-    answer = asked(sample, "sort:-importance,created limit:5 page:2")
+    response = asked(sample, "sort:-importance,created limit:5 page:2")
     ordered = sorted(sample.tickets, key=lambda t: (-t.importance, t.created, t.id))
-    assert ids(answer) == [each.id for each in ordered[5:10]]
+    assert ids(response) == [each.id for each in ordered[5:10]]
 
 
 def test_pages_do_not_overlap_and_miss_nothing(sample: Sample) -> None:
@@ -107,13 +107,13 @@ def following(sample: Sample, answer: Reply, method: str = "GET", **body: Any) -
 @pytest.mark.parametrize("limit", [1, 7, 30, 31])
 def test_links_lead_through_all_pages(query: str, limit: int, sample: Sample) -> None:
     expected = ids(asked(sample, query, limit=500))
-    answer: Reply | None = asked(sample, query, limit=limit, **{"subtotals[]": ["status"]}, expand="owner_")
+    response: Reply | None = asked(sample, query, limit=limit, **{"subtotals[]": ["status"]}, expand="owner_")
     seen = []
-    while answer is not None:
-        assert answer["total"] == len(expected) and answer["limit"] == limit and "subtotals" in answer.json
-        assert "owner_id" in answer["results"][0]
-        seen.append(ids(answer))
-        answer = following(sample, answer)
+    while response is not None:
+        assert response["total"] == len(expected) and response["limit"] == limit and "subtotals" in response.json
+        assert "owner_id" in response["results"][0]
+        seen.append(ids(response))
+        response = following(sample, response)
     assert [id for page in seen for id in page] == expected
     assert [len(page) for page in seen[:-1]] == [limit] * (len(seen) - 1) and seen[-1]
 
@@ -144,9 +144,9 @@ def test_a_cursor_that_this_service_did_not_issue_is_refused(cursor: str, sample
 
 
 def test_without_results_the_total_is_returned(sample: Sample) -> None:
-    answer = asked(sample, "", show_results=0)
-    assert sorted(answer.json) == ["__build", "__status", "__version", "total"]
-    assert answer["total"] == len(sample.tickets)
+    response = asked(sample, "", show_results=0)
+    assert sorted(response.json) == ["__build", "__status", "__version", "total"]
+    assert response["total"] == len(sample.tickets)
     assert asked(sample, "status:closed", show_results=0)["total"] == asked(sample, "status:closed")["total"]
 
 
@@ -159,8 +159,8 @@ def test_query_is_another_name_for_q(sample: Sample) -> None:
 
 
 def test_no_match_is_an_empty_list(sample: Sample) -> None:
-    answer = asked(sample, "id:999999")
-    assert (answer["results"], answer["total"], answer["count"]) == ([], 0, 0)
+    response = asked(sample, "id:999999")
+    assert (response["results"], response["total"], response["count"]) == ([], 0, 0)
 
 
 MISTAKES = [
@@ -215,17 +215,17 @@ MISTAKES = [
 
 @pytest.mark.parametrize(("query", "position", "part"), MISTAKES, ids=[row[0][:40] for row in MISTAKES])
 def test_a_mistake_is_reported_with_its_position(query: str, position: int, part: str, sample: Sample) -> None:
-    answer = sample.api.call("POST", "/rest/records/ticket/search.json", data={"q": query})
-    assert (answer.status, answer["__error"]) == (422, "ERROR_SEARCH_FILTERS_INVALID")
-    assert part in answer["message"]
-    assert answer["position"] == position, answer
-    assert "results" not in answer.json
+    response = sample.api.call("POST", "/rest/records/ticket/search.json", data={"q": query})
+    assert (response.status, response["__error"]) == (422, "ERROR_SEARCH_FILTERS_INVALID")
+    assert part in response["message"]
+    assert response["position"] == position, response
+    assert "results" not in response.json
 
 
 @pytest.mark.parametrize("uri", ["org", "task", "worker", "custom_field", "activity_log", "attachment", "comment"])
 def test_a_filter_of_another_type_is_a_mistake(uri: str, sample: Sample) -> None:
-    answer = sample.api.search(uri, "reopen.nosuch:1")
-    assert (answer.status, answer["position"]) == (422, 0)
+    response = sample.api.search(uri, "reopen.nosuch:1")
+    assert (response.status, response["position"]) == (422, 0)
 
 
 def test_hostile_texts_are_only_texts(sample: Sample) -> None:
@@ -234,8 +234,8 @@ def test_hostile_texts_are_only_texts(sample: Sample) -> None:
         "{x} : y", "-- ", "/* */", "\\", "x\\", "[", "{{ x", "\N{KITE}\u202e", "* *", "+-^~", "OR", "AND AND", "NEAR",
     ):  # fmt: skip
         for query in (text, f'subject:"{text}"', f'text:"{text}"', f"subject:{text}", f'org:"{text}"', f"tier:{text}"):
-            answer = sample.api.search("ticket", query, limit=500)
-            assert answer.status in (200, 422), (query, answer)
+            response = sample.api.search("ticket", query, limit=500)
+            assert response.status in (200, 422), (query, response)
     everything = asked(sample, "")["total"]
     assert everything == len(sample.tickets)
     assert asked(sample, 'subject:"%"')["total"] == 0

@@ -14,8 +14,8 @@ Value = Callable[[Ticket], Any]
 
 
 def counted(sample: Sample, name: str, query: str = "", uri: str = "ticket") -> list[dict[str, Any]]:
-    answer = sample.api.search(uri, filled(query, sample), subtotals=name, limit=1).ok()
-    found = answer["subtotals"][name]
+    response = sample.api.search(uri, filled(query, sample), subtotals=name, limit=1).ok()
+    found = response["subtotals"][name]
     assert isinstance(found, list)
     return found
 
@@ -145,8 +145,8 @@ def test_several_names_with_and_without_results(sample: Sample) -> None:
 
 def test_other_names_are_refused(sample: Sample) -> None:
     for name in ("created", "mask", "messages.first", "nosuch", "", "dueDate", "participant", "custom_"):
-        answer = sample.api.get("/rest/records/ticket/search.json", **{"subtotals[]": name})
-        assert (answer.status, answer["__error"]) == (422, "ERROR_SEARCH_FILTERS_INVALID"), name
+        response = sample.api.get("/rest/records/ticket/search.json", **{"subtotals[]": name})
+        assert (response.status, response["__error"]) == (422, "ERROR_SEARCH_FILTERS_INVALID"), name
     near = sample.api.search("ticket", subtotals="statsu")
     assert "did you mean 'status'?" in near["message"]
     assert sample.api.search("ticket", subtotals=["status"] * 21).status == 422

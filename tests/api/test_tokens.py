@@ -21,10 +21,10 @@ def ask(api: Api, *headers: tuple[str, str], path: str = "/rest/workers/me.json"
     for name, value in headers:
         connection.putheader(name, value)
     connection.endheaders()
-    answer = connection.getresponse()
-    answer.read()
+    response = connection.getresponse()
+    response.read()
     connection.close()
-    return answer.status, answer.headers
+    return response.status, response.headers
 
 
 def token_for(api: Api, worker: str = "nora", app: int = 0, scopes: str = "", **more: str) -> Api:
@@ -95,10 +95,10 @@ def test_an_expired_token_is_refused(server: Server, api: Api) -> None:
     ("expires", "seconds"), [("", 3600), ("5 minutes", 300), ("1 day", 86400), ("2 weeks", 14 * 86400)]
 )
 def test_the_lifetime_of_a_token_is_returned(expires: str, seconds: int, api: Api) -> None:
-    answer = api.post("/rest/oauth/tokens/create.json", worker_id=api.ids["milo"], expires=expires).ok()
-    assert (answer["expires_in"], answer["scope"]) == (seconds, "api")
-    assert answer["access_token"].startswith("svc_at_") and len(answer["access_token"]) == 50
-    assert answer["refresh_token"].startswith("svc_rt_") and len(answer["refresh_token"]) == 50
+    response = api.post("/rest/oauth/tokens/create.json", worker_id=api.ids["milo"], expires=expires).ok()
+    assert (response["expires_in"], response["scope"]) == (seconds, "api")
+    assert response["access_token"].startswith("svc_at_") and len(response["access_token"]) == 50
+    assert response["refresh_token"].startswith("svc_rt_") and len(response["refresh_token"]) == 50
 
 
 @pytest.mark.parametrize(
@@ -107,13 +107,13 @@ def test_the_lifetime_of_a_token_is_returned(expires: str, seconds: int, api: Ap
      {"worker_id": ""}],
 )  # fmt: skip
 def test_tokens_that_cannot_be_created(form: dict[str, str], api: Api) -> None:
-    answer = api.post("/rest/oauth/tokens/create.json", **{"worker_id": str(api.ids["milo"])} | form)
-    assert answer.status == 422, answer
+    response = api.post("/rest/oauth/tokens/create.json", **{"worker_id": str(api.ids["milo"])} | form)
+    assert response.status == 422, response
 
 
 def test_a_refresh_token_is_not_an_access_token(api: Api) -> None:
-    answer = api.post("/rest/oauth/tokens/create.json", worker_id=api.ids["milo"]).ok()
-    assert ask(api, ("Authorization", f"Bearer {answer['refresh_token']}"))[0] == 401
+    response = api.post("/rest/oauth/tokens/create.json", worker_id=api.ids["milo"]).ok()
+    assert ask(api, ("Authorization", f"Bearer {response['refresh_token']}"))[0] == 401
 
 
 SCOPES = r"""
@@ -154,11 +154,11 @@ def scoped(nora: Api) -> dict[str, Api]:
 
 @pytest.mark.parametrize(("scopes", "method", "path", "is_allowed"), CASES)
 def test_scopes(scopes: str, method: str, path: str, is_allowed: bool, scoped: dict[str, Api]) -> None:
-    answer = scoped[scopes].call(method, f"/rest/{path}.json")
-    is_refused = answer.status == 403 and "insufficient_scope" in answer.headers.get("WWW-Authenticate", "")
-    assert is_refused is not is_allowed, answer
+    response = scoped[scopes].call(method, f"/rest/{path}.json")
+    is_refused = response.status == 403 and "insufficient_scope" in response.headers.get("WWW-Authenticate", "")
+    assert is_refused is not is_allowed, response
     if is_refused and method != "HEAD":
-        assert answer["__error"] == "ERROR_SCOPE"
+        assert response["__error"] == "ERROR_SCOPE"
 
 
 def test_a_refusal_names_a_sufficient_scope(scoped: dict[str, Api]) -> None:
@@ -206,8 +206,8 @@ def test_a_deleted_app_ends_its_tokens(api: Api) -> None:
     client = token_for(api, "milo", app=app)
     client.get("/rest/workers/me.json").ok()
     api.remove("oauth_app", app).ok()
-    answer = client.get("/rest/workers/me.json")
-    assert answer.status == 401 and 'error="invalid_token"' in answer.headers["WWW-Authenticate"]
+    response = client.get("/rest/workers/me.json")
+    assert response.status == 401 and 'error="invalid_token"' in response.headers["WWW-Authenticate"]
 
 
 def test_a_disabled_worker_is_locked_out_at_once_and_old_tokens_stay_invalid(api: Api) -> None:

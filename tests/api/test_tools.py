@@ -38,9 +38,9 @@ def test_a_new_helpdesk_has_one_currency(api: Api) -> None:
 )
 def test_refusals_give_a_reason(api: Api, who: str, uri: str, fields: dict[str, str], status: int, names: str) -> None:
     sent = {name: text.format(**api.ids) for name, text in fields.items()}
-    answer = api.as_(who).create(uri, **sent)
-    assert answer.status == status, answer
-    assert names in answer.content.decode()
+    response = api.as_(who).create(uri, **sent)
+    assert response.status == status, response
+    assert names in response.content.decode()
 
 
 def test_an_article_is_sent_as_written_and_read_as_html(api: Api) -> None:

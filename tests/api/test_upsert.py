@@ -20,9 +20,9 @@ def test_two_matches_change_nothing(api: Api) -> None:
     name = f"Twin {number()}"
     ids = [made(api, "org", name=name) for _ in range(3)]
     before = [api.record("org", id).ok().json for id in ids]
-    answer = api.upsert("org", f'name:"{name}"', city="Oslo")
-    assert (answer.status, answer["__error"]) == (409, "ERROR_CONFLICT")
-    assert "3 records" in answer["message"]
+    response = api.upsert("org", f'name:"{name}"', city="Oslo")
+    assert (response.status, response["__error"]) == (409, "ERROR_CONFLICT")
+    assert "3 records" in response["message"]
     assert [api.record("org", id).ok().json for id in ids] == before
 
 
@@ -35,15 +35,21 @@ def test_a_bad_query_writes_nothing(query: str, api: Api) -> None:
 
 
 def test_a_record_that_the_query_does_not_find_must_be_complete(api: Api) -> None:
-    answer = api.upsert("org", "id:999999", city="Oslo")
-    assert (answer.status, answer["__error"], answer["errors"][0]["field"]) == (422, "ERROR_PARAM_REQUIRED", "name")
+    response = api.upsert("org", "id:999999", city="Oslo")
+    assert (response.status, response["__error"], response["errors"][0]["field"]) == (
+        422,
+        "ERROR_PARAM_REQUIRED",
+        "name",
+    )
 
 
 def test_only_readable_records_are_matched(api: Api) -> None:
     subject = f"Hidden {number()}"
     hidden = made(api, "ticket", subject=subject, group_id=api.ids["private"])
-    answer = api.as_("milo").upsert("ticket", f'subject:"{subject}"', subject=subject, group_id=api.ids["support"]).ok()
-    assert answer["id"] != hidden
+    response = (
+        api.as_("milo").upsert("ticket", f'subject:"{subject}"', subject=subject, group_id=api.ids["support"]).ok()
+    )
+    assert response["id"] != hidden
     assert (
         api.record("ticket", hidden)["updated"]
         and api.upsert("ticket", f'subject:"{subject}"', importance=1).status == 409
@@ -52,8 +58,8 @@ def test_only_readable_records_are_matched(api: Api) -> None:
 
 def test_a_match_that_the_caller_cannot_change_is_refused(api: Api) -> None:
     ticket = made(api, "ticket", subject=f"Fixed {number()}")
-    answer = api.as_("olga").upsert("ticket", f"id:{ticket}", importance=1)
-    assert (answer.status, answer["__error"]) == (403, "ERROR_PERMISSIONS")
+    response = api.as_("olga").upsert("ticket", f"id:{ticket}", importance=1)
+    assert (response.status, response["__error"]) == (403, "ERROR_PERMISSIONS")
     assert api.record("ticket", ticket)["importance"] == 50
 
 
@@ -68,8 +74,8 @@ def test_sixteen_simultaneous_upserts_create_one_record(api: Api) -> None:
     email = f"race{number()}@kite.example"
 
     def upsert(client: int) -> tuple[int, int]:
-        answer = Api(api.url, api.token).upsert("address", f'email:"{email}"', email=email, is_trusted=client % 2)
-        return answer.status, answer.json.get("id", 0)
+        response = Api(api.url, api.token).upsert("address", f'email:"{email}"', email=email, is_trusted=client % 2)
+        return response.status, response.json.get("id", 0)
 
     with ThreadPoolExecutor(16) as threads:
         answers = list(threads.map(upsert, range(16)))

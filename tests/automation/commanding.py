@@ -25,10 +25,10 @@ def done(desk: Desk, name: str, /, policy: str = ALLOW, dry: bool = False, **inp
 def refused(desk: Desk, name: str, /, **inputs: Any) -> str:
     """Returns the message of the failed command."""
     try:
-        answer = done(desk, name, **inputs)
+        response = done(desk, name, **inputs)
     except Failed as error:
         return str(error)
-    raise AssertionError(f"{name} did not fail: {answer}")
+    raise AssertionError(f"{name} did not fail: {response}")
 
 
 def ran(

@@ -119,10 +119,10 @@ def test_lists_and_dates(api: Api):
     sent = {"var_when": "2026-11-20 00:00", "var_urgent": "1"}
     in_brackets = {"var_tasks[0]": ids[0], "var_tasks[1]": ids[1]}
     for listed in ({"var_tasks": json.dumps([*ids, 9999])}, {"var_tasks[]": ids}, in_brackets):
-        answer = run(api, "lists", **listed, **sent).ok()
-        assert (answer["titles"], answer["_response"]) == (["One", "Two", ""], "2 at 1795132800, 1\n")
-        assert [each["title"] for each in answer["var_tasks"].values()] == ["One", "Two"]
-    assert answer.content.index(b'"z":1') < answer.content.index(b'"a":2')
+        response = run(api, "lists", **listed, **sent).ok()
+        assert (response["titles"], response["_response"]) == (["One", "Two", ""], "2 at 1795132800, 1\n")
+        assert [each["title"] for each in response["var_tasks"].values()] == ["One", "Two"]
+    assert response.content.index(b'"z":1') < response.content.index(b'"a":2')
     assert run(api, "lists", var_tasks="[]", **sent).ok()["var_tasks"] == {}
 
 
@@ -138,9 +138,9 @@ def test_lists_and_dates(api: Api):
     ],
 )
 def test_parameters_that_are_refused(api: Api, sent, status, code, field):
-    answer = run(api, "order_status", **sent)
-    assert (answer.status, answer["__error"]) == (status, code), answer
-    assert field is None or (answer["errors"][0]["field"] == field and field in answer["message"])
+    response = run(api, "order_status", **sent)
+    assert (response.status, response["__error"]) == (status, code), response
+    assert field is None or (response["errors"][0]["field"] == field and field in response["message"])
 
 
 @pytest.mark.parametrize(
@@ -158,8 +158,8 @@ def test_parameters_that_are_refused(api: Api, sent, status, code, field):
     ],
 )
 def test_behaviors_that_do_not_run(api: Api, who, name, status, code):
-    answer = run(api.as_(who), name)
-    assert (answer.status, answer["__error"]) == (status, code), answer
+    response = run(api.as_(who), name)
+    assert (response.status, response["__error"]) == (status, code), response
 
 
 def test_readers_of_a_bot_may_run_its_behaviors(api: Api):
@@ -181,8 +181,8 @@ def test_mail_is_received_and_sent(api: Api):
 
 def test_other_methods_and_paths_are_not_supported(api: Api):
     for method in ("GET", "PUT", "PATCH", "DELETE"):
-        answer = run(api, "order_status", method)
-        assert answer.status == 405 and "POST" in answer.headers["Allow"]
+        response = run(api, "order_status", method)
+        assert response.status == 405 and "POST" in response.headers["Allow"]
     for path in ("behavior/order_status/stop", "behavior/order_status", "behaviour/order_status/run", "behavior//run"):
         assert api.post(f"/rest/bots/{path}.json").status in (404, 405), path
     assert Api(api.url, "no token").post("/rest/bots/behavior/order_status/run.json").status == 401
@@ -204,8 +204,8 @@ def test_more_is_loaded_and_shown_on_request(api: Api):
 
 def test_the_records_api_does_not_write_tree_and_variables(api: Api):
     for name, value in (("nodes", "[]"), ("variables", "{}")):
-        answer = api.update("behavior", api.ids["status"], **{name: value})
-        assert answer.status == 422 and name in answer["message"]
+        response = api.update("behavior", api.ids["status"], **{name: value})
+        assert response.status == 422 and name in response["message"]
 
 
 def test_a_package_with_an_invalid_tree_is_refused(api: Api):
@@ -214,8 +214,8 @@ def test_a_package_with_an_invalid_tree_is_refused(api: Api):
                     "configure": {"prompts": [], "placeholders": []}},
         "bots": [bot("bot_bad", "Bad bot", behavior("bad", node("switch", actions())))],
     }  # fmt: skip
-    answer = api.post("/rest/packages/import.json", package_json=json.dumps(package))
-    assert answer.status == 422 and "only outcomes" in answer["message"]
+    response = api.post("/rest/packages/import.json", package_json=json.dumps(package))
+    assert response.status == 422 and "only outcomes" in response["message"]
     assert api.found("bot", 'name:"Bad bot"') == []
 
 

@@ -265,10 +265,10 @@ def test_an_unreadable_line_has_its_own_response_and_the_rest_continue(run, comm
     raw = requests(*listed).encode().replace("\xff".encode(), b"\xff")
     found = answers(run(*command, "--json-lines", stdin=raw.rstrip(b"\n")))
     assert len(found) == 2 * len(MALFORMED)
-    for (line, words), answer in zip(MALFORMED, found[::2], strict=True):
-        error = answer["error"]["message"] if required == "source" else answer["error"]
+    for (line, words), response in zip(MALFORMED, found[::2], strict=True):
+        error = response["error"]["message"] if required == "source" else response["error"]
         assert words in error, line
-    assert all(answer == found[1] and "error" not in answer for answer in found[1::2])
+    assert all(response == found[1] and "error" not in response for response in found[1::2])
 
 
 @pytest.mark.parametrize(

@@ -262,10 +262,10 @@ def samples(desk: Desk) -> list[Any]:
 )  # fmt: skip
 def test_samples_are_stored(desk: Desk, values: dict[str, Any], count: int, total: float, is_realtime: bool) -> None:
     dimensions = {"shop": "Oslo"}
-    answer = done(
+    response = done(
         desk, "metric.increment", metric_name="shop.sales", dimensions=dimensions, is_realtime=is_realtime, **values
     )
-    assert answer == []
+    assert response == []
     if not is_realtime:
         assert samples(desk) == []
         write_notes(desk.service, NOW)

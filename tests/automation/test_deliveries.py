@@ -127,8 +127,8 @@ def test_a_webhook_removed_during_a_call_still_responds(desk: Desk) -> None:
     )  # fmt: skip
     desk.update("webhook_listener", 1, automations_kata="automation/a:\n  uri: svc:automation:hook.removes\n")
     received = WebhookRequest("POST", "", "token=dear", [], {}, b"", "127.0.0.1")
-    answer, id = responding.deliver(desk.context(), desk.row("webhook_listener", 1), received)
-    assert (answer.status, answer.body, id, kept(desk)) == (200, b"done", 0, [])
+    response, id = responding.deliver(desk.context(), desk.row("webhook_listener", 1), received)
+    assert (response.status, response.body, id, kept(desk)) == (200, b"done", 0, [])
     assert secret_requests.withheld(desk.store).request(0) is None
     assert [each["message"] for each in log_search.entries(desk.context(), "", 9, 0)[0]] == ["going"]
 

@@ -226,9 +226,9 @@ def test_a_mail_may_be_changed_before_it_is_sent(post: Told) -> None:
         made = compose(post).ok()["id"]
         _, recipients, mail = post.take()
         post.api.reply(message_id=post.api.record("ticket", made)["latest_message_id"], content="Hello again").ok()
-        answer = post.mail()
+        response = post.mail()
     assert "Boat [checked]" in mail["Subject"] and other in recipients
-    assert text_of(mail).split() == ["Jelly", "Bye"] and text_of(answer).split()[:3] == ["Jelly", "again", "Bye"]
+    assert text_of(mail).split() == ["Jelly", "Bye"] and text_of(response).split()[:3] == ["Jelly", "again", "Bye"]
     content = post.api.record("ticket", made, expand="initial_message_content")["initial_message_content"]
     assert content.split() == ["Jelly", "Bye"]
 

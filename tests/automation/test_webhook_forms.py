@@ -99,8 +99,8 @@ def test_a_part_may_have_its_own_character_set(head: str, content: bytes, name: 
 
 
 def test_a_delivery_reports_unreadable_parts(nora: Api, seen: Hook) -> None:
-    answer = seen.call(data=b"Name=%FF&ok=1", headers={"Content-Type": FORM}).json()
-    assert answer["form"] == {"Name": "\ufffd", "ok": "1"} and answer["files"] == []
+    response = seen.call(data=b"Name=%FF&ok=1", headers={"Content-Type": FORM}).json()
+    assert response["form"] == {"Name": "\ufffd", "ok": "1"} and response["files"] == []
     delivery = nora.get(f"/rest/webhooks/deliveries/{seen.deliveries()[0]['id']}.json").ok()
     assert [note.endswith("in their place: Name") for note in delivery["request"]["notes"]] == [True]
 

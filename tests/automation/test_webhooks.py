@@ -120,18 +120,18 @@ def answering(api: Api, answer: str) -> Hook:
     "method", ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND", "REPORT", "PURGE", "QUERY", "M-SEARCH"]
 )
 def test_every_method_reaches_the_automation(echo: Hook, method: str) -> None:
-    answer = echo.call(method, "/orders/7%20a?Kind-Of=b&x[y]=1")
-    seen = answer.json()
-    assert (answer.status_code, answer.headers["X-Seen"]) == (202, "yes")
-    assert answer.headers["Content-Type"] == "application/json"
+    response = echo.call(method, "/orders/7%20a?Kind-Of=b&x[y]=1")
+    seen = response.json()
+    assert (response.status_code, response.headers["X-Seen"]) == (202, "yes")
+    assert response.headers["Content-Type"] == "application/json"
     assert (seen["method"], seen["path"]) == (method, "orders/7 a")
     assert seen["params"] == {"kind_of": "b", "x": {"y": "1"}}
     assert seen["webhook"].startswith("Hook") and seen["ip"] == "127.0.0.1"
 
 
 def test_head_runs_it_and_responds_without_a_body(echo: Hook) -> None:
-    answer = echo.call("HEAD")
-    assert (answer.status_code, answer.content) == (202, b"") and int(answer.headers["Content-Length"]) > 0
+    response = echo.call("HEAD")
+    assert (response.status_code, response.content) == (202, b"") and int(response.headers["Content-Length"]) > 0
     assert echo.deliveries()[0]["method"] == "HEAD"
 
 
@@ -161,8 +161,8 @@ PACKED = {
 @pytest.mark.parametrize("packing", PACKED)
 def test_a_compressed_body_is_decompressed(echo: Hook, packing: str) -> None:
     kind = {"Content-Type": "application/x-www-form-urlencoded; charset=utf-8", "Content-Encoding": packing}
-    answer = echo.call(data=PACKED[packing](FORM), headers=kind)
-    seen = answer.json()
+    response = echo.call(data=PACKED[packing](FORM), headers=kind)
+    seen = response.json()
     assert base64.b64decode(seen["body64"]) == FORM and seen["params"] == {"sku": "A-1", "size": "xl"}
     assert packing == "identity" or "content_encoding" not in seen["headers"]
     delivery = echo.deliveries()[0]["id"]
@@ -186,9 +186,9 @@ def test_a_body_that_cannot_be_decompressed_is_refused_and_runs_nothing(
     echo: Hook, packing: str, packed: Callable[[], bytes], status: int, says: str
 ) -> None:
     before = len(echo.deliveries())
-    answer = echo.call(data=packed(), headers={"Content-Encoding": packing})
-    assert answer.status_code == status and says in answer.text
-    assert (answer.headers.get("Accept-Encoding") == "gzip, deflate") == (status == 415)
+    response = echo.call(data=packed(), headers={"Content-Encoding": packing})
+    assert response.status_code == status and says in response.text
+    assert (response.headers.get("Accept-Encoding") == "gzip, deflate") == (status == 415)
     assert len(echo.deliveries()) == before
 
 
@@ -392,11 +392,11 @@ def test_a_separate_host_serves_only_webhooks(tmp_path: Path) -> None:
 ])  # fmt: skip
 def test_other_outcomes(nora: Api, script: str, status: int, body: bytes) -> None:
     hook = Hook(nora, script)
-    answer = hook.call()
+    response = hook.call()
     if status == 500:
-        require_entry(hook, answer)
+        require_entry(hook, response)
     else:
-        assert (answer.status_code, answer.content) == (status, body)
+        assert (response.status_code, response.content) == (status, body)
 
 
 @pytest.mark.parametrize("script", [
@@ -468,8 +468,8 @@ start:
 ])  # fmt: skip
 def test_without_a_binding_it_is_not_found(nora: Api, binding: str) -> None:
     hook = Hook(nora, "start:\n  return:\n    body: x", binding)
-    answer = hook.call()
-    assert (answer.status_code, answer.content) == (404, b"")
+    response = hook.call()
+    assert (response.status_code, response.content) == (404, b"")
 
 
 def test_the_first_enabled_binding_responds_with_its_inputs(nora: Api) -> None:
@@ -484,8 +484,8 @@ def test_the_first_enabled_binding_responds_with_its_inputs(nora: Api) -> None:
 
 @pytest.mark.parametrize("token", ["", "nosuch", "x" * 40, "%00" * 14, "a" * 5000])
 def test_an_unknown_address_is_not_found(nora: Api, token: str) -> None:
-    answer = requests.post(f"{nora.url}/webhooks/{token}", timeout=30)
-    assert (answer.status_code, answer.content) == (404, b"")
+    response = requests.post(f"{nora.url}/webhooks/{token}", timeout=30)
+    assert (response.status_code, response.content) == (404, b"")
 
 
 def test_a_thousand_posts_to_unknown_addresses_are_not_found_and_leave_nothing(nora: Api, data: Path) -> None:
@@ -619,8 +619,12 @@ def test_a_body_may_be_a_file(nora: Api) -> None:
     fields = {"name": "logo.png", "extension_id": "svc.resource.image", "content": "data:image/png;base64,/wAB"}
     nora.create("resource", **fields).ok()
     hook = answering(nora, "body: svc:resource:logo.png\nheaders:\n  Content-Type: image/png")
-    answer = hook.call("GET")
-    assert (answer.status_code, answer.headers["Content-Type"], answer.content) == (200, "image/png", b"\xff\x00\x01")
+    response = hook.call("GET")
+    assert (response.status_code, response.headers["Content-Type"], response.content) == (
+        200,
+        "image/png",
+        b"\xff\x00\x01",
+    )
     missing = answering(nora, "body: svc:resource:none.png").call("GET")
     assert missing.status_code == 500
 

@@ -135,8 +135,8 @@ def test_a_new_password_signs_out_all_other_devices(visitor: Visitor, ines: str,
         ({"current": PASSWORD, "password": NEW, "password_again": "x"}, "The two passwords do not match"),
         ({"current": PASSWORD, "password": "short", "password_again": "short"}, "At least 8"),
     ):
-        answer = visitor.send("/account/password", form, page="/account")
-        assert answer.status_code == 422 and words in answer.text and other.is_in
+        response = visitor.send("/account/password", form, page="/account")
+        assert response.status_code == 422 and words in response.text and other.is_in
     form = {"current": PASSWORD, "password": NEW, "password_again": NEW}
     assert visitor.send("/account/password", form, page="/account").status_code == 303
     assert visitor.is_in and visitor.cookies["sid"] != before and not other.is_in
@@ -211,8 +211,8 @@ def test_a_worker_changes_only_their_own_settings(visitor: Visitor, ines: str, n
     wrong = visitor.send("/account/profile", {**form, "timezone": "Mars/Olympus", "first_name": ""}, page="/account")
     assert wrong.status_code == 422 and 'href="#' in wrong.text and 'aria-invalid="true"' in wrong.text
     for theme in ("pink", ""):
-        answer = visitor.send("/account/appearance", {"theme": theme, "density": "compact"}, page="/account")
-        assert answer.status_code == 422
+        response = visitor.send("/account/appearance", {"theme": theme, "density": "compact"}, page="/account")
+        assert response.status_code == 422
     chosen = {"theme": "dark", "density": "compact", "has_keys": ""}
     visitor.send("/account/appearance", chosen, page="/account")
     page = visitor.get("/account").text
@@ -240,8 +240,8 @@ def test_over_https_cookies_are_for_this_host_only(tmp_path_factory: pytest.Temp
         assert visit.startswith("__Host-visit=") and {"Secure", "HttpOnly", "SameSite=Lax", "Path=/"} <= _parts(visit)
         token = html.unescape(value(page.text, "_xsrf"))
         visitor.session.headers["Cookie"] = visit.partition(";")[0]
-        answer = visitor.post("/login", {"email": "nora@desk.example", "password": PASSWORD, "_xsrf": token})
-        cookie = next(each for each in answer.headers["Set-Cookie"].split(", ") if each.startswith("__Host-sid="))
+        response = visitor.post("/login", {"email": "nora@desk.example", "password": PASSWORD, "_xsrf": token})
+        cookie = next(each for each in response.headers["Set-Cookie"].split(", ") if each.startswith("__Host-sid="))
         assert {"Secure", "HttpOnly", "SameSite=Lax", "Path=/"} <= _parts(cookie) and "Domain" not in cookie
         assert "Max-Age" not in cookie
         visitor.session.headers["Cookie"] = cookie.partition(";")[0].removeprefix("__Host-")
@@ -253,8 +253,8 @@ def test_over_https_cookies_are_for_this_host_only(tmp_path_factory: pytest.Temp
 
 
 def test_staying_signed_in_survives_closing_the_browser(visitor: Visitor) -> None:
-    answer = visitor.sign_in("milo@desk.example", keep="1")
-    assert f"Max-Age={30 * 86400}" in answer.headers["Set-Cookie"]
+    response = visitor.sign_in("milo@desk.example", keep="1")
+    assert f"Max-Age={30 * 86400}" in response.headers["Set-Cookie"]
 
 
 def _parts(cookie: str) -> set[str]:
@@ -282,8 +282,8 @@ def test_mail_notifications_are_chosen_and_the_choice_undone(visitor: Visitor, i
 
     usual = chosen()
     assert usual == {"assigned", "mentioned", "failed"}
-    answer = visitor.send("/account/notifications", {"mailed[]": ["message", "note"]}, page="/account")
-    assert place(answer) == "/account#notifications"
+    response = visitor.send("/account/notifications", {"mailed[]": ["message", "note"]}, page="/account")
+    assert place(response) == "/account#notifications"
     page = visitor.get("/account").text
     assert "Notification settings saved." in page and chosen() == {"message", "note"}
     visitor.send("/account/notifications", {"mailed[]": sorted(usual)}, page="/account")

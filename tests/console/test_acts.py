@@ -322,9 +322,9 @@ class Office:
         """The page that contains each kind of form. Opens every page."""
         pages: dict[str, str] = {}
         for path in table.addresses(self.lively):
-            answer = self.visitor.get(path)
-            if answer.headers["Content-Type"].startswith("text/html") and path != "/-/ui":
-                for form in table.forms(answer.text, path):
+            response = self.visitor.get(path)
+            if response.headers["Content-Type"].startswith("text/html") and path != "/-/ui":
+                for form in table.forms(response.text, path):
                     pages.setdefault(table.kind(form), path)
         return pages
 

@@ -46,8 +46,8 @@ def text(page: str) -> str:
 def known(url: str, app: App) -> tuple[int, str]:
     """Returns status and error for a program that authenticates itself."""
     sent = {"token": "none", **app.login}
-    answer = requests.post(f"{url}/oauth/introspect", data=sent, timeout=60)
-    return answer.status_code, answer.json().get("error", "")
+    response = requests.post(f"{url}/oauth/introspect", data=sent, timeout=60)
+    return response.status_code, response.json().get("error", "")
 
 
 def test_a_secret_is_replaced_watched_and_ended(signed_in: Visitor, server: Server, app: App) -> None:
@@ -118,12 +118,12 @@ NEVER = ("http:", "javascript:")  # an app with such a callback is refused even 
 )
 def test_each_callback_address_is_checked(callbacks: str, reasons: list[str], signed_in: Visitor, nora: Api) -> None:
     sent = form(name="Callbacks", callback_url=callbacks)
-    answer = signed_in.send("/admin/apps/new", sent)
-    assert answer.status_code == (422 if reasons else 200)
+    response = signed_in.send("/admin/apps/new", sent)
+    assert response.status_code == (422 if reasons else 200)
     for reason in reasons:
-        assert reason in text(re.findall(r'id="callback_url-error">(.*?)</p>', answer.text)[0])
-        assert callbacks.replace("\r\n", "\n") in text(answer.text).replace("\r\n", "\n")
-        sure = re.findall(r'name="sure" value="([0-9a-f]+)"', answer.text)[0]  # the token generator needs none
+        assert reason in text(re.findall(r'id="callback_url-error">(.*?)</p>', response.text)[0])
+        assert callbacks.replace("\r\n", "\n") in text(response.text).replace("\r\n", "\n")
+        sure = re.findall(r'name="sure" value="([0-9a-f]+)"', response.text)[0]  # the token generator needs none
         is_open = callbacks.startswith(NEVER) or "#" in callbacks  # which cannot be confirmed
         assert signed_in.send("/admin/apps/new", {**sent, "sure": sure}).status_code == (422 if is_open else 200)
     ids = nora.found("oauth_app", "name:Callbacks")

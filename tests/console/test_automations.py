@@ -319,8 +319,8 @@ def test_inputs_have_fields_and_their_errors_are_shown_there(signed_in: Visitor,
         ({"input:mail": "a@b.example", "input:owner": "Nobody at all"}, "No record has exactly that name"),
         ({"values": "[]"}, "Enter the values as a map"), ({"values": "{"}, "values"),
     ):  # fmt: skip
-        answer = signed_in.send(f"/automations/{id}", form(nora, id, do="simulate") | sent)
-        assert answer.status_code == 422 and words in text_of(answer.text), sent
+        response = signed_in.send(f"/automations/{id}", form(nora, id, do="simulate") | sent)
+        assert response.status_code == 422 and words in text_of(response.text), sent
     sent = {"input:mail": "a@b.example", "input:owner": str(nora.ids["milo"]), "input:note": "x"}
     assert "a@b.example" in signed_in.send(f"/automations/{id}", form(nora, id, do="simulate") | sent).text
     sent = {"input:mail": "", "values": '{"inputs": {"mail": "c@d.example"}}'}
@@ -420,8 +420,8 @@ def test_a_real_run_is_stopped_in_its_own_page(server: Server, signed_in: Visito
         running = apart.submit(signed_in.send, path, form(nora, id, do="run", sure="1", run_code=code))
         told = set()
         while not running.done():  # it may not have begun yet
-            answer = other.post("/automations/stop", {**stop, "_xsrf": token})
-            told.add((answer.status_code, "The run stops after its current command" in answer.text))
+            response = other.post("/automations/stop", {**stop, "_xsrf": token})
+            told.add((response.status_code, "The run stops after its current command" in response.text))
         assert (200, True) in told <= {(200, True), (404, False)}
     assert "the run was stopped by the worker who started it" in running.result().text
     found = nora.get("/rest/automations/logs/search.json", q="automation:(name:stopped.plain)").ok()["results"]

@@ -172,8 +172,8 @@ def test_a_restored_database_equals_the_backup_row_by_row(server: Server, nora: 
 def test_a_restore_requires_the_name_and_a_recent_password(server: Server, nora: Api, visitor: Visitor) -> None:
     (name, *_) = sorted(each.removesuffix(".db") for each in names(server))
     for typed in ("", name, f"{name}.db.part"):
-        answer = visitor.send(f"{BASE}/{name}/restore", {"typed": typed}, page=BASE)
-        assert answer.status_code == 422 and f"Type the name of the backup, {name}.db" in answer.text
+        response = visitor.send(f"{BASE}/{name}/restore", {"typed": typed}, page=BASE)
+        assert response.status_code == 422 and f"Type the name of the backup, {name}.db" in response.text
     other = Visitor(server.url)
     assert place(other.get(f"{BASE}/{name}")).startswith("/login")
     assert visitor.send(f"{BASE}/helpdesk-20200101-000000/restore", {"typed": "x"}, page=BASE).status_code == 404
@@ -191,8 +191,10 @@ def test_an_old_password_confirmation_has_to_be_renewed(server: Server, nora: Ap
     gave_it(0)
     id = nora.create("task", title="made before it was asked").ok()["id"]
     for what, form in (("restore", {"typed": f"{name}.db"}), ("remove", {})):
-        answer = visitor.send(f"{BASE}/{name}/{what}", form, page=BASE)
-        assert answer.status_code == 403 and "you have not entered your password for a while" in text_of(answer.text)
+        response = visitor.send(f"{BASE}/{name}/{what}", form, page=BASE)
+        assert response.status_code == 403 and "you have not entered your password for a while" in text_of(
+            response.text
+        )
     assert place(visitor.get(f"{BASE}/{name}/download")).startswith("/confirm")
     gave_it(clock.now())
     assert nora.record("task", id).status == 200 and f"{name}.db" in names(server)
@@ -222,14 +224,14 @@ def test_a_damaged_backup_is_neither_accepted_nor_restored(
     (name, *_) = sorted(names(server))
     whole = (kept(server) / name).read_bytes()
     token = visitor.token(BASE)
-    answer = visitor.post(f"{BASE}/send", {"_xsrf": token}, files={"file": ("mine.db", change(whole))})
-    assert answer.status_code == 422 and words in text_of(answer.text).lower(), text_of(answer.text)
+    response = visitor.post(f"{BASE}/send", {"_xsrf": token}, files={"file": ("mine.db", change(whole))})
+    assert response.status_code == 422 and words in text_of(response.text).lower(), text_of(response.text)
     assert not list(kept(server).glob("uploaded-*"))
     title = nora.create("task", title=f"unharmed by {words}").ok()["id"]
     hand = kept(server) / "uploaded-20250101-000000.db"
     hand.write_bytes(change(whole) or b"-")
-    answer = visitor.send(f"{BASE}/{hand.stem}/restore", {"typed": hand.name}, page=BASE)
-    assert answer.status_code == 422 and nora.record("task", title).status == 200
+    response = visitor.send(f"{BASE}/{hand.stem}/restore", {"typed": hand.name}, page=BASE)
+    assert response.status_code == 422 and nora.record("task", title).status == 200
     hand.unlink()
 
 

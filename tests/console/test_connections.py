@@ -63,9 +63,9 @@ def provider(server: Server) -> Iterator[OAuthProvider]:
 
 def created(visitor: Visitor, path: str, **fields: str) -> int:
     """Submits the form of a new record; returns its id."""
-    answer = visitor.send(path, fields)
-    assert answer.status_code == 303, text_of(answer.text)
-    return int(place(answer).rpartition("/")[2])
+    response = visitor.send(path, fields)
+    assert response.status_code == 303, text_of(response.text)
+    return int(place(response).rpartition("/")[2])
 
 
 def google(visitor: Visitor, provider: OAuthProvider, **fields: str) -> int:
@@ -100,8 +100,8 @@ def test_each_kind_has_its_fields(kind, service, account, signed_in: Visitor, st
     assert {f"p_{name}": text for name, text in params.items() if name != "provider"} == service
     page = signed_in.get(path).text
     assert "s3cret" not in page and ("Stored. Leave blank to keep it." in page) == ("p_client_secret" in service)
-    answer = signed_in.send(path, {**service, "name": "Renamed", "p_client_secret": ""})
-    assert answer.status_code == 303, text_of(answer.text)
+    response = signed_in.send(path, {**service, "name": "Renamed", "p_client_secret": ""})
+    assert response.status_code == 303, text_of(response.text)
     assert stored.row("connected_service", int(path.rpartition("/")[2]))["params"] == params, "a blank secret is kept"
 
     new = f"{BASE}/accounts/new?service={path.rpartition('/')[2]}"
@@ -161,9 +161,9 @@ def test_kinds_without_a_form_are_json(signed_in: Visitor, stored: Desk) -> None
 )
 def test_mistakes_are_shown_at_their_field(kind, fields, words, signed_in: Visitor) -> None:
     sent = {"name": "X", "p_client_id": "c", "p_client_secret": "s3cret", **fields}
-    answer = signed_in.send(f"{BASE}/new?kind={kind}", sent)
-    assert answer.status_code == 422 and words.lower() in text_of(answer.text).lower(), text_of(answer.text)
-    assert "s3cret" not in answer.text
+    response = signed_in.send(f"{BASE}/new?kind={kind}", sent)
+    assert response.status_code == 422 and words.lower() in text_of(response.text).lower(), text_of(response.text)
+    assert "s3cret" not in response.text
 
 
 def test_an_issuer_is_enough_for_another_provider(signed_in: Visitor, provider: OAuthProvider, stored: Desk) -> None:
@@ -178,10 +178,10 @@ def test_an_issuer_is_enough_for_another_provider(signed_in: Visitor, provider: 
     assert place(page).startswith(f"{BASE}/accounts/")
     provider.sends_iss = False
     # The stored secret is not sent to another host.
-    answer = signed_in.send(
+    response = signed_in.send(
         f"{BASE}/{id}", {"name": "Keys", "p_client_id": CLIENT, "p_token_url": "https://x.example/t"}
     )
-    assert answer.status_code == 422 and "enter the client secret again" in text_of(answer.text).lower()
+    assert response.status_code == 422 and "enter the client secret again" in text_of(response.text).lower()
     signed_in.send(f"{BASE}/{id}/delete", page=BASE)
 
 
@@ -213,10 +213,10 @@ def test_an_account_is_connected_its_state_shown_and_connected_anew(
 def test_a_page_of_another_site_begins_nothing(signed_in: Visitor, provider: OAuthProvider) -> None:
     id = google(signed_in, provider)
     assert signed_in.post(f"{BASE}/{id}/connect", {"purpose": "mail"}).status_code == 403
-    answer = signed_in.send(
+    response = signed_in.send(
         f"{BASE}/{id}/connect", {"purpose": "mail", "next": "https://evil.example/"}, f"{BASE}/{id}"
     )
-    assert place(consented(signed_in, answer, provider)).startswith("/"), "no open redirect"
+    assert place(consented(signed_in, response, provider)).startswith("/"), "no open redirect"
     assert value(signed_in.get(f"{BASE}/{id}").text, "p_client_id") == CLIENT
     signed_in.send(f"{BASE}/{id}/delete", page=BASE)
 
@@ -256,15 +256,15 @@ def test_a_mailbox_with_a_password_is_tested_in_both_directions_and_stored_at_on
             ({"password": ""}, ("enter the password",)),
         )
         for fields, words in wrong:
-            answer = signed_in.send(SERVERS, servers(imap, smtp, **fields), CONNECT)
-            text = text_of(answer.text)
-            assert answer.status_code == 422 and all(each.lower() in text.lower() for each in words), (fields, text)
-            assert value(answer.text, "host") == {"host": imap.host, **fields}["host"], "what was typed stays"
-            assert imap.login[1] not in html.unescape(answer.text)
+            response = signed_in.send(SERVERS, servers(imap, smtp, **fields), CONNECT)
+            text = text_of(response.text)
+            assert response.status_code == 422 and all(each.lower() in text.lower() for each in words), (fields, text)
+            assert value(response.text, "host") == {"host": imap.host, **fields}["host"], "what was typed stays"
+            assert imap.login[1] not in html.unescape(response.text)
         assert counts(nora) == before, "a failed test leaves nothing half made"
-        answer = signed_in.send(SERVERS, servers(imap, smtp), CONNECT)
-        assert answer.status_code == 200, text_of(answer.text)
-        assert "Email to help@desk.example is being fetched" in text_of(answer.text)
+        response = signed_in.send(SERVERS, servers(imap, smtp), CONNECT)
+        assert response.status_code == 200, text_of(response.text)
+        assert "Email to help@desk.example is being fetched" in text_of(response.text)
         assert counts(nora) == [each + 1 for each in before]
         assert smtp.take().recipients == ("ana@customer.example",)
         sender = nora.search("address", "email:help@desk.example").ok()["results"][0]
@@ -291,11 +291,11 @@ def test_a_mailbox_at_google_needs_one_setup_and_one_consent(
     setup = re.search(r'href="(/admin/connections/new[^"]*)"', page.text)
     assert setup is not None
     endpoints = {f"p_{name}": url for name, url in provider.params().items() if name.endswith("_url")}
-    answer = signed_in.send(
+    response = signed_in.send(
         html.unescape(setup[1]),
         {"name": "Google", "p_client_id": CLIENT, "p_client_secret": SECRET, "p_issuer": provider.issuer, **endpoints},
     )
-    assert place(answer) == f"{CONNECT}?address=support%40gmail.com"
+    assert place(response) == f"{CONNECT}?address=support%40gmail.com"
     page = signed_in.send(CONNECT, {"address": GMAIL})
     button = re.search(r'action="(/admin/connections/[0-9]+/connect)"', page.text)
     assert button is not None and provider.url("") in page.headers["Content-Security-Policy"]
@@ -325,8 +325,8 @@ def test_a_mailbox_at_google_needs_one_setup_and_one_consent(
         stored.update("connected_account", account, params={**stored.row("connected_account", account)["params"],
                                                             "expires_at": 1})  # fmt: skip
         box = nora.search("mailbox", f"text:{GMAIL}").ok()["results"][0]["id"]
-        answer = signed_in.send(f"/admin/mail/mailboxes/{box}/check", {}, CONNECT)
-        assert "has ended; connect it again" in text_of(answer.text)
+        response = signed_in.send(f"/admin/mail/mailboxes/{box}/check", {}, CONNECT)
+        assert "has ended; connect it again" in text_of(response.text)
         path = f"{BASE}/accounts/{account}"
         assert "The provider has refused access since" in text_of(signed_in.get(path).text)
         assert "The access of the connected account" in text_of(signed_in.get("/notifications").text)
@@ -355,8 +355,8 @@ def test_hostile_values_are_refused(signed_in: Visitor, nora: Api) -> None:
 
 
 def test_an_address_that_is_none_is_refused(signed_in: Visitor) -> None:
-    answer = signed_in.send(CONNECT, {"address": "nobody"})
-    assert answer.status_code == 422 and "Enter an email address" in text_of(answer.text)
+    response = signed_in.send(CONNECT, {"address": "nobody"})
+    assert response.status_code == 422 and "Enter an email address" in text_of(response.text)
 
 
 def enter_provider(page: Page, provider: OAuthProvider) -> None:
@@ -422,8 +422,8 @@ def test_a_mailbox_from_an_empty_desk_to_the_end_of_its_grant_and_back(
         page.get_by_role("link", name="Reply to the message from").click()
         page.locator("#content").fill("A new seal is on its way.")
         page.locator("#content").press("Control+Enter")
-        answer = next(each for each in iter(smtp.take, None) if b"A new seal" in each.raw)
-        assert (answer.sender, answer.recipients) == (GMAIL, ("ana@kite.example",))
+        response = next(each for each in iter(smtp.take, None) if b"A new seal" in each.raw)
+        assert (response.sender, response.recipients) == (GMAIL, ("ana@kite.example",))
 
         provider.revoke()
         imap.token = smtp.token = "revoked"

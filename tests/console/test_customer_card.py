@@ -250,8 +250,8 @@ def test_only_requesters_are_changed(
     other = nora.create("contact", first_name="Zoe", email=f"zoe@{word}.example").ok().json
     ids = {"contact": other["id"], "address": other["email_id"]}
     form = {name: value.format(**ids) for name, value in fields.items()}
-    answer = signed_in.send(f"{ida['page']}{path}", form, page=ida["page"])
-    assert answer.status_code == 422 and "This is not a requester of the ticket" in text_of(answer.text)
+    response = signed_in.send(f"{ida['page']}{path}", form, page=ida["page"])
+    assert response.status_code == 422 and "This is not a requester of the ticket" in text_of(response.text)
 
 
 def test_a_worker_without_the_right_reads_the_card(milo: Visitor, nora: Api, ida: dict[str, Any]) -> None:

@@ -179,8 +179,8 @@ def test_a_signature_is_in_a_new_reply_and_does_not_count_as_text(
             "to": "ana@kite.example",
             "content": "\n\n#signature",
         }
-        answer = signed_in.send(f"{ticket['page']}/answer", form, page=ticket["page"])
-        assert answer.status_code == 422
+        response = signed_in.send(f"{ticket['page']}/answer", form, page=ticket["page"])
+        assert response.status_code == 422
     finally:
         nora.update("group", group, reply_signature_id=before).ok()
 
@@ -236,8 +236,8 @@ def test_the_shown_request_is_the_one_that_the_form_makes(
     page = text_of(signed_in.send("/compose", form, page="/compose").text)
     assert "subject=Half" in page and "content=As it was" in page
     for wrong in ("999999", "x"):
-        answer = signed_in.send("/compose", form | {"bucket": wrong}, page="/compose")
-        assert answer.status_code == 422 and "As it was</textarea>" in answer.text, wrong
+        response = signed_in.send("/compose", form | {"bucket": wrong}, page="/compose")
+        assert response.status_code == 422 and "As it was</textarea>" in response.text, wrong
 
 
 # -- keys -------------------------------------------------------------------------------------------------------------
@@ -315,11 +315,11 @@ def test_of_too_many_the_first_are_changed(signed_in: Visitor, nora: Api, many: 
     listed = signed_in.get(f"/search/ticket?limit=2&q={quote(many)}").text
     assert "The first 400 of 401 that match" in text_of(listed)
     form = {"list": "/inbox", "do": "note", "every": "1", "query": many}
-    answer = signed_in.send("/-/bulk", form, page="/inbox")
-    assert answer.status_code == 303 and place(answer).count("%2C") == 99
-    assert "The first 100 are selected. 301 more match." in text_of(signed_in.get(place(answer)).text)
-    answer = signed_in.send("/-/bulk", form | {"do": "close", "query": f"{many} status:open"}, page="/inbox")
-    assert answer.status_code == 303
+    response = signed_in.send("/-/bulk", form, page="/inbox")
+    assert response.status_code == 303 and place(response).count("%2C") == 99
+    assert "The first 100 are selected. 301 more match." in text_of(signed_in.get(place(response)).text)
+    response = signed_in.send("/-/bulk", form | {"do": "close", "query": f"{many} status:open"}, page="/inbox")
+    assert response.status_code == 303
     assert "400 tickets closed. 1 more matches." in text_of(signed_in.get("/inbox").text)
     assert nora.search("ticket", f"{many} status:open").ok()["total"] == 1
 

@@ -69,8 +69,8 @@ def test_every_page_of_the_desk(
             nora_in_a_browser.url, size, nora_in_a_browser.cookies, is_journey=True, color_scheme=scheme
         ) as page:
             for path in places:
-                answer = page.goto(path)
-                assert answer is not None and answer.ok, path
+                response = page.goto(path)
+                assert response is not None and response.ok, path
                 page.evaluate("direction => (document.documentElement.dir = direction)", direction)
                 found = [*violations(page), *(["scrolls sideways"] if is_sideways(page) else [])]
                 if language and page.locator("html").get_attribute("lang") != language[:2]:
@@ -197,9 +197,9 @@ def test_pages_and_fragments_of_a_hidden_ticket_do_not_exist(visitor: Visitor, n
         f"/records/comment/{note}", f"/records/comment/{note}/raw",
     )  # fmt: skip
     for path in closed:
-        answer = visitor.get(path)
-        assert answer.status_code in (403, 404) or (place(answer) != path and answer.status_code == 303), path
-        assert secret not in answer.text, path
+        response = visitor.get(path)
+        assert response.status_code in (403, 404) or (place(response) != path and response.status_code == 303), path
+        assert secret not in response.text, path
     listed = (
         "/inbox?v=open", f"/inbox?v=open&q=id:{id}", f"/search/ticket?q=id:{id}", f"/search/message?q=id:{message}",
         f"/search/comment?q=id:{note}", "/search/ticket?by=group.id", f"/jump?q={secret}", f"/-/jump?q={secret}",
@@ -207,6 +207,6 @@ def test_pages_and_fragments_of_a_hidden_ticket_do_not_exist(visitor: Visitor, n
         f"/inbox/reply?ids={id}", f"/records/ticket/set?ids={id}&field=status", "/search/ticket?format=csv",
     )  # fmt: skip
     for path in listed:
-        answer = visitor.get(path)
-        assert answer.status_code < 500 and secret not in ECHOED.sub("", answer.text), path
-        assert path.startswith(("/-/jump", "/jump")) or made["mask"] not in answer.text, path
+        response = visitor.get(path)
+        assert response.status_code < 500 and secret not in ECHOED.sub("", response.text), path
+        assert path.startswith(("/-/jump", "/jump")) or made["mask"] not in response.text, path

@@ -26,8 +26,8 @@ def test_a_composed_ticket_belongs_to_its_author_unless_they_choose_no_one(signe
     form = {"to": "ben@kite.example", "subject": "Owned by me", "content": "Hello.", "status": "1", "do": "save"}
     bucket = nora.found("bucket", f"group.id:{nora.ids['support']}")[0]
     for owner in (str(nora.ids["nora"]), ""):
-        answer = signed_in.send("/compose", {**form, "bucket": str(bucket), "owner": owner}, page="/compose")
-        assert answer.status_code == 303, text_of(answer.text)
+        response = signed_in.send("/compose", {**form, "bucket": str(bucket), "owner": owner}, page="/compose")
+        assert response.status_code == 303, text_of(response.text)
     owners = [
         nora.record("ticket", id).ok()["owner_id"] for id in nora.found("ticket", 'subject:"Owned by me" sort:id')
     ]
@@ -142,14 +142,14 @@ def test_a_new_worker_is_in_the_groups_of_the_invitation_and_can_reply(signed_in
     path = "/admin/people/new"
     assert "Groups" in signed_in.get(path).text
     form = {"first_name": "Inka", "email": "inka@desk.example", "timezone": "UTC", "language": "en_US", "invite": ""}
-    answer = signed_in.send(path, {**form, "groups": [str(nora.ids["support"])]}, page=path)
-    assert answer.status_code == 303, text_of(answer.text)
+    response = signed_in.send(path, {**form, "groups": [str(nora.ids["support"])]}, page=path)
+    assert response.status_code == 303, text_of(response.text)
     [inka] = nora.found("worker", "firstName:Inka")
     assert list(nora.record("worker", inka, "groups").ok()["groups"]) == [str(nora.ids["support"])]
-    answer = signed_in.send(path, {**form, "first_name": "Jon", "email": "jon@desk.example"}, page=path)
-    assert "They are not in any group yet" in text_of(signed_in.get(place(answer)).text)
-    answer = signed_in.send(path, {**form, "email": "kim@desk.example", "groups": ["999999"]}, page=path)
-    assert answer.status_code == 422 and nora.found("worker", "email:kim@desk.example") == []
+    response = signed_in.send(path, {**form, "first_name": "Jon", "email": "jon@desk.example"}, page=path)
+    assert "They are not in any group yet" in text_of(signed_in.get(place(response)).text)
+    response = signed_in.send(path, {**form, "email": "kim@desk.example", "groups": ["999999"]}, page=path)
+    assert response.status_code == 422 and nora.found("worker", "email:kim@desk.example") == []
 
 
 def test_a_worker_who_may_not_reply_reads_why(visitor: Visitor, nora: Api, ticket: dict[str, Any]) -> None:

@@ -173,11 +173,11 @@ def test_a_list_with_an_invalid_query_says_so_and_preserves_the_query(
     console = Console(desk.service)
     request.found = console.resolve(request)
     try:
-        answer = console.respond(request, None)
+        response = console.respond(request, None)
     finally:
         desk.close()
-    page = bytes(answer.body).decode()
-    assert answer.status == 504 and "longer than 5 seconds" in page and request.id in page
+    page = bytes(response.body).decode()
+    assert response.status == 504 and "longer than 5 seconds" in page and request.id in page
     assert 'value="name:&#34;&lt;b&gt;&#34;"' in page
     assert 'href="/automations?q=name%3A%22%3Cb%3E%22&amp;page=2">Try again' in page
 

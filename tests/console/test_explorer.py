@@ -112,15 +112,17 @@ def test_the_shown_command_gives_the_same_response(signed_in: Visitor, nora: Api
 
 
 def test_writing_has_the_effect_of_the_api(signed_in: Visitor, nora: Api, desk: Desk) -> None:
-    answer = tried(signed_in, desk, "records_org_create", {
+    response = tried(signed_in, desk, "records_org_create", {
         "fields[name]": HOSTILE, "fields[city]": "Bern", "fields[links]": f"worker:{nora.ids['milo']}\n\n",
     })  # fmt: skip
-    status, body = answered(answer.text)
-    assert status == 200 and body["name"] == HOSTILE and "<script>alert" not in answer.text
+    status, body = answered(response.text)
+    assert status == 200 and body["name"] == HOSTILE and "<script>alert" not in response.text
     found = nora.record("org", body["id"], expand="links").ok()
     assert found["city"] == "Bern" and str(nora.ids["milo"]) in json.dumps(found["links"])
-    answer = tried(signed_in, desk, "records_org_update", {"id": str(body["id"]), "fields": "city=Basel\nphone = 12 "})
-    assert answered(answer.text)[0] == 200
+    response = tried(
+        signed_in, desk, "records_org_update", {"id": str(body["id"]), "fields": "city=Basel\nphone = 12 "}
+    )
+    assert answered(response.text)[0] == 200
     found = nora.record("org", body["id"]).ok()
     assert (found["city"], found["phone"]) == ("Basel", "12")
     assert answered(tried(signed_in, desk, "records_org_delete", {"id": str(body["id"])}).text)[0] == 200
@@ -142,10 +144,10 @@ def test_errors_of_the_api_are_shown_literally(
 
 
 def test_missing_and_malformed_values_are_not_sent(signed_in: Visitor, desk: Desk) -> None:
-    answer = tried(signed_in, desk, "records_org_retrieve", {"id": " "})
-    assert answer.status_code == 422 and "This is required." in answer.text and "Response:" not in answer.text
-    answer = tried(signed_in, desk, "records_org_update", {"id": "1", "fields": "no equals sign"})
-    assert answer.status_code == 422 and "must be written as name=value" in text_of(answer.text)
+    response = tried(signed_in, desk, "records_org_retrieve", {"id": " "})
+    assert response.status_code == 422 and "This is required." in response.text and "Response:" not in response.text
+    response = tried(signed_in, desk, "records_org_update", {"id": "1", "fields": "no equals sign"})
+    assert response.status_code == 422 and "must be written as name=value" in text_of(response.text)
 
 
 def test_a_worker_has_the_same_rights_as_in_the_api(visitor: Visitor, nora: Api, desk: Desk) -> None:
@@ -168,10 +170,10 @@ def test_changes_require_the_password_again(visitor: Visitor, nora: Api, desk: D
     page = visitor.get(f"{BASE}/records_org_create").text
     assert 'href="/confirm?next=%2Fapi%2Frecords_org_create"' in page and ">Send<" not in page
     before = nora.search("org", "").ok()["total"]
-    answer = tried(visitor, desk, "records_org_create", {"fields[name]": "Not made"})
-    assert answer.status_code == 403 and "Confirm your identity" in answer.text and "Not made" in answer.text
-    answer = visitor.send(f"{BASE}/records_org_create", sent(desk, "records_org_create", **{"fields[name]": "x"}))
-    assert answer.status_code == 422 and "changes something" in answer.text
+    response = tried(visitor, desk, "records_org_create", {"fields[name]": "Not made"})
+    assert response.status_code == 403 and "Confirm your identity" in response.text and "Not made" in response.text
+    response = visitor.send(f"{BASE}/records_org_create", sent(desk, "records_org_create", **{"fields[name]": "x"}))
+    assert response.status_code == 422 and "changes something" in response.text
     assert nora.search("org", "").ok()["total"] == before
     assert answered(tried(visitor, desk, "records_org_search", {"q": "name:x"}).text)[0] == 200
 
@@ -188,8 +190,8 @@ def test_operations_are_searchable(query: str, words: str, signed_in: Visitor) -
 
 @pytest.mark.parametrize("path", ["/api?tag=tickt", "/api/records_ticket_fly", "/api/x/write"])
 def test_an_unknown_operation_suggests_the_nearest(path: str, signed_in: Visitor) -> None:
-    answer = signed_in.get(path)
-    assert answer.status_code == (405 if path.endswith("write") else 404)
+    response = signed_in.get(path)
+    assert response.status_code == (405 if path.endswith("write") else 404)
 
 
 @pytest.mark.exhaustive("a page by keyboard alone")

@@ -51,8 +51,8 @@ def test_every_kind_is_offered(signed_in: Visitor) -> None:
 def test_a_field_of_every_kind_is_created_shown_and_changed(signed_in: Visitor, nora: Api, kind: str) -> None:
     name = f"Kind {list(KINDS).index(kind)}"
     form = {"name": name, "uri": "", "custom_fieldset_id": "0"} | GIVEN.get(kind, {})
-    answer = signed_in.send(new_path(kind), form)
-    assert place(answer) == f"{BASE}?type=task"
+    response = signed_in.send(new_path(kind), form)
+    assert place(response) == f"{BASE}?type=task"
     [found] = nora.search("custom_field", f'name:"{name}" context:task').ok()["results"]
     assert (found["type"], found["uri"]) == (kind, name.lower().replace(" ", "_"))
     assert {name: found["params"][name] for name in KEPT.get(kind, {})} == KEPT.get(kind, {})
@@ -88,9 +88,9 @@ def test_mistakes_are_reported_at_their_field(
 ) -> None:
     before = nora.search("custom_field")["total"]
     form = {"name": HOSTILE, "uri": "wrong_field", "custom_fieldset_id": "0"} | GIVEN.get(kind, {}) | changes
-    answer = signed_in.send(new_path(kind), form)
-    assert answer.status_code == 422 and f">{told}: " in answer.text and HOSTILE not in answer.text
-    assert value(answer.text, "name") == form["name"] and nora.search("custom_field")["total"] == before
+    response = signed_in.send(new_path(kind), form)
+    assert response.status_code == 422 and f">{told}: " in response.text and HOSTILE not in response.text
+    assert value(response.text, "name") == form["name"] and nora.search("custom_field")["total"] == before
 
 
 def test_unknown_types_and_types_without_fields(signed_in: Visitor) -> None:
@@ -109,8 +109,8 @@ def test_fields_are_put_in_order(signed_in: Visitor, nora: Api) -> None:
         return sorted(ids, key=lambda id: text.index(f'id="field-{id}"'))
 
     for id, to, expected in ((2, "up", [0, 2, 1]), (2, "up", [2, 0, 1]), (2, "up", [2, 0, 1]), (0, "down", [2, 1, 0])):
-        answer = signed_in.send(f"{BASE}/{ids[id]}/move", {"to": to}, page=order)
-        assert place(answer) == f"{order}#field-{ids[id]}" and shown() == [ids[each] for each in expected]
+        response = signed_in.send(f"{BASE}/{ids[id]}/move", {"to": to}, page=order)
+        assert place(response) == f"{order}#field-{ids[id]}" and shown() == [ids[each] for each in expected]
 
 
 def test_renaming_an_option_renames_it_in_records_too(signed_in: Visitor, nora: Api) -> None:
@@ -123,8 +123,8 @@ def test_renaming_an_option_renames_it_in_records_too(signed_in: Visitor, nora: 
     assert values == ["Platinum", "gold"]
     assert nora.record("custom_field", id)["params"]["options"] == ["Platinum", "gold", "Silver"]
     for wrong in ({"option": "Gold"}, {"option": "gold", "new_name": "SILVER"}, {"option": "gold", "new_name": " "}):
-        answer = signed_in.send(path, {"new_name": "x", **wrong}, page=own)
-        assert answer.status_code == 422 and 'id="summary"' in answer.text, wrong
+        response = signed_in.send(path, {"new_name": "x", **wrong}, page=own)
+        assert response.status_code == 422 and 'id="summary"' in response.text, wrong
 
 
 def test_deleting_first_reports_what_is_lost(signed_in: Visitor, nora: Api) -> None:
@@ -198,9 +198,9 @@ def test_a_fieldset_is_created_filled_and_deleted(signed_in: Visitor, nora: Api)
                   "group: 9999"):  # fmt: skip
         refused = signed_in.send(f"{sets}/new?type=org", {"name": "x", "owner": wrong})
         assert refused.status_code == 422 and 'id="owner-error"' in refused.text, wrong
-    answer = signed_in.send(f"{sets}/new?type=org", {"name": HOSTILE, "owner": owner})
+    response = signed_in.send(f"{sets}/new?type=org", {"name": HOSTILE, "owner": owner})
     [id] = nora.found("custom_fieldset", "context:org")
-    assert place(answer) == f"{BASE}?type=org#set-{id}"
+    assert place(response) == f"{BASE}?type=org#set-{id}"
     assert nora.record("custom_fieldset", id)["owner_id"] == nora.ids["support"]
     form = {"name": "Carrier", "uri": "", "custom_fieldset_id": str(id)}
     assert place(signed_in.send(new_path("S", "org") + f"&set={id}", form)) == f"{BASE}?type=org"

@@ -73,16 +73,16 @@ def test_refused_searches_are_reported_above_the_list(
     milo: Visitor, nora: Api, fields: dict[str, str], told: str
 ) -> None:
     form = {"list": "/search/task", "name": "Refused", "query": "title:pump", "owner": "", **fields}
-    answer = milo.send(SAVE, form, page="/search/task?q=title%3Apump")
-    assert place(answer) == "/search/task" and told in milo.get("/search/task").text
+    response = milo.send(SAVE, form, page="/search/task?q=title%3Apump")
+    assert place(response) == "/search/task" and told in milo.get("/search/task").text
     assert saved(nora, "Refused") == []
 
 
 @names("path", [SAVE, f"{SAVE}/forget"])
 @names("listed", ["//evil.example/search/task", "https://evil.example", "/search/nothing", ""])
 def test_an_unknown_list_is_not_found(milo: Visitor, path: str, listed: str) -> None:
-    answer = milo.send(path, {"list": listed, "name": "x", "query": "x", "id": "1", "back": listed}, page="/inbox")
-    assert answer.status_code == 404
+    response = milo.send(path, {"list": listed, "name": "x", "query": "x", "id": "1", "back": listed}, page="/inbox")
+    assert response.status_code == 404
 
 
 def test_a_search_of_another_worker_cannot_be_deleted(milo: Visitor, nora: Api) -> None:
@@ -94,8 +94,8 @@ def test_a_search_of_another_worker_cannot_be_deleted(milo: Visitor, nora: Api) 
         owner__context="worker",
         owner_id=nora.ids["nora"],
     ).ok()["id"]
-    answer = milo.send(f"{SAVE}/forget", {"list": "/inbox", "id": str(id)}, page="/inbox")
-    assert answer.status_code in (403, 404) and saved(nora, "Of Nora")
+    response = milo.send(f"{SAVE}/forget", {"list": "/inbox", "id": str(id)}, page="/inbox")
+    assert response.status_code in (403, 404) and saved(nora, "Of Nora")
 
 
 def test_sorting_in_a_search_applies_until_a_header_is_clicked(signed_in: Visitor, nora: Api) -> None:

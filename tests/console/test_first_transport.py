@@ -24,8 +24,8 @@ def test_a_waiting_reply_is_reported_and_sent_by_the_first_transport(fresh: Serv
     visitor.sign_in()
     ticket = api.parse("From: ana@kite.example\nTo: support@localhost\nSubject: Pump\n\nIt leaks.").ok()
     [message] = api.found("message", f"ticket.id:{ticket['id']}")
-    answer = api.reply(message_id=message, content="A seal is on its way.").ok()
-    told = answer["delivery"]
+    response = api.reply(message_id=message, content="A seal is on its way.").ok()
+    told = response["delivery"]
     assert told["state"] == "parked" and "no mail server is configured" in told["reason"]
     page = f"/tickets/{ticket['mask']}"
     ticket_page = visitor.get(page).text

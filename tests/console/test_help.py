@@ -160,10 +160,10 @@ def test_the_search_works_without_scripts(signed_in: Visitor) -> None:
 
 
 def test_an_unknown_page_is_not_found(signed_in: Visitor) -> None:
-    answer = signed_in.get("/help/automation")
-    assert answer.status_code == 404 and "did you mean 'automations'" in html.unescape(answer.text)
-    answer = signed_in.get("/help/types/tickets")
-    assert answer.status_code == 404 and "did you mean 'types/ticket'" in html.unescape(answer.text)
+    response = signed_in.get("/help/automation")
+    assert response.status_code == 404 and "did you mean 'automations'" in html.unescape(response.text)
+    response = signed_in.get("/help/types/tickets")
+    assert response.status_code == 404 and "did you mean 'types/ticket'" in html.unescape(response.text)
     for path in ("/help/..%2fpackages", "/help/../packages", "/help/automations.md", "/help/types/..", "/help/a/b/c"):
         assert signed_in.get(path).status_code == 404
 

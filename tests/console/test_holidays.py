@@ -29,8 +29,8 @@ def test_days_are_added_and_removed(signed_in: Visitor, nora: Api, path: str) ->
 
 def test_a_calendar_file_is_added(signed_in: Visitor, path: str) -> None:
     form = {"days": (None, ""), "yearly": (None, "1"), "file": ("days.ics", FILE.encode(), "text/calendar")}
-    answer = signed_in.post(path, None, files=form | {"_xsrf": (None, signed_in.token(path))})
-    assert answer.status_code == 303, text_of(answer.text)
+    response = signed_in.post(path, None, files=form | {"_xsrf": (None, signed_in.token(path))})
+    assert response.status_code == 303, text_of(response.text)
     page = text_of(signed_in.get(path).text)
     assert "4 days added." in page and "Dec 26 Christmas, both days every year" in page
     assert "fourth thursday of november Thanksgiving every year" in page
@@ -38,5 +38,5 @@ def test_a_calendar_file_is_added(signed_in: Visitor, path: str) -> None:
 
 def test_a_line_without_a_day_is_refused(signed_in: Visitor, path: str) -> None:
     for days, problem in (("Easter", "Line 1: 'Easter' has no date"), ("", "Write a day, or choose a file")):
-        answer = signed_in.send(path, {"days": days}, page=path)
-        assert answer.status_code == 422 and problem in text_of(answer.text)
+        response = signed_in.send(path, {"days": days}, page=path)
+        assert response.status_code == 422 and problem in text_of(response.text)

@@ -60,11 +60,11 @@ def test_a_session_id_from_before_signing_in_is_never_used(server: Server, visit
     visit = page.cookies["visit"]
     visitor.session.headers["Cookie"] = f"sid={planted}; visit={visit}"
     form = {"email": "nora@desk.example", "password": PASSWORD, "_xsrf": token[1]}
-    answer = visitor.post("/login", form)
-    assert answer.status_code == 303 and answer.cookies["sid"] not in ("", planted)
+    response = visitor.post("/login", form)
+    assert response.status_code == 303 and response.cookies["sid"] not in ("", planted)
     assert not visitor.is_in
     del visitor.session.headers["Cookie"]
-    visitor.session.cookies.set("sid", answer.cookies["sid"], domain="127.0.0.1")
+    visitor.session.cookies.set("sid", response.cookies["sid"], domain="127.0.0.1")
     assert visitor.is_in
 
 
@@ -89,23 +89,23 @@ def test_a_form_without_our_token_does_nothing(
     other.get("/login")
     tokens = ("", "0" * 40, other.token("/login"))
     for token in tokens:
-        answer = signed_in.post(path, {**form, "_xsrf": token})
-        assert answer.status_code == 403 or place(answer).startswith("/login"), (path, answer.status_code)
+        response = signed_in.post(path, {**form, "_xsrf": token})
+        assert response.status_code == 403 or place(response).startswith("/login"), (path, response.status_code)
     right = signed_in.token("/account")
     for headers in (
         {"Origin": "https://evil.example"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"},
         {"Sec-Fetch-Site": "same-site", "Origin": signed_in.url},
     ):  # fmt: skip
-        answer = signed_in.post(path, {**form, "_xsrf": right}, headers=headers)
-        assert answer.status_code == 403 and "another site" in answer.text, headers
+        response = signed_in.post(path, {**form, "_xsrf": right}, headers=headers)
+        assert response.status_code == 403 and "another site" in response.text, headers
     assert rows(desk) == before and signed_in.is_in and signed_in.cookies["sid"] == cookies["sid"]
 
 
 @names("page", CLOSED, ids=name_of)
 def test_nothing_is_open_without_signing_in(page: routes.Page, visitor: Visitor, nora: Api) -> None:
-    answer = visitor.get(path_of(page, nora)) if page.method == "GET" else visitor.post(path_of(page, nora))
+    response = visitor.get(path_of(page, nora)) if page.method == "GET" else visitor.post(path_of(page, nora))
     shown = ("/login?next=%2F", "/oauth/authorize?")  # which redirects to the sign-in by itself
-    assert answer.status_code == 303 and place(answer).startswith(shown)
+    assert response.status_code == 303 and place(response).startswith(shown)
 
 
 def test_pages_for_administrators_are_closed_to_others(visitor: Visitor, nora: Api) -> None:
@@ -113,8 +113,8 @@ def test_pages_for_administrators_are_closed_to_others(visitor: Visitor, nora: A
     token = visitor.token("/account")
     for page in (each for each in routes.PAGES if each.access.endswith("admin")):
         path = path_of(page, nora)
-        answer = visitor.get(path) if page.method == "GET" else visitor.post(path, {"_xsrf": token})
-        assert answer.status_code == 403 and "administrators" in answer.text, (page.method, path)
+        response = visitor.get(path) if page.method == "GET" else visitor.post(path, {"_xsrf": token})
+        assert response.status_code == 403 and "administrators" in response.text, (page.method, path)
     home = visitor.get("/").text
     assert "/admin/" not in home and "/automations/log" not in home
     assert f'href="/automations/{nora.ids["automation"]}"' not in visitor.get("/automations").text
@@ -129,8 +129,8 @@ def test_a_cookie_that_another_site_may_have_set_is_ignored(signed_in: Visitor, 
         (f"sid={own}x", False), (f"sid={own[:-1]}", False), (f"__Host-sid={own}", False), (f'sid="{own}"', False),
         (f"sid={own}%00", False), (f"sid=%0a{own}", False), ("sid=" + "A" * 9000, False), ("sid=\xff", False),
     ):  # fmt: skip
-        answer = visitor.get("/account", headers={"Cookie": text})
-        assert (answer.status_code == 200) is is_in, text
+        response = visitor.get("/account", headers={"Cookie": text})
+        assert (response.status_code == 200) is is_in, text
 
 
 def test_no_other_site_may_read_a_response(visitor: Visitor, signed_in: Visitor, nora: Api) -> None:
@@ -141,23 +141,23 @@ def test_no_other_site_may_read_a_response(visitor: Visitor, signed_in: Visitor,
                  "/webhooks/unknown", "/openapi.json"):  # fmt: skip
         for method in ("OPTIONS", "GET", "HEAD"):
             for who in ({}, token):
-                answer = signed_in.session.request(
+                response = signed_in.session.request(
                     method, visitor.url + path, headers=headers | who, timeout=60, allow_redirects=False
                 )
-                told = [name for name in answer.headers if name.lower().startswith("access-control-")]
+                told = [name for name in response.headers if name.lower().startswith("access-control-")]
                 assert told == [], (method, path)
-                assert answer.headers["X-Content-Type-Options"] == "nosniff", (method, path)
+                assert response.headers["X-Content-Type-Options"] == "nosniff", (method, path)
 
 
 def test_cookies_are_for_us_only(visitor: Visitor) -> None:
     page = visitor.get("/login")
-    answer = visitor.sign_in(keep="1")
-    told = [each for got in (page, answer) for each in got.raw.headers.getlist("Set-Cookie")]
+    response = visitor.sign_in(keep="1")
+    told = [each for got in (page, response) for each in got.raw.headers.getlist("Set-Cookie")]
     assert {each.partition("=")[0] for each in told} == {"visit", "sid", "device"}
     for each in told:
         parts = [part.strip() for part in each.split(";")[1:]]
         assert {"HttpOnly", "SameSite=Lax", "Path=/"} <= set(parts) and not [part for part in parts if "Domain" in part]
-    assert page.headers["Cache-Control"] == answer.headers["Cache-Control"] == "no-store"
+    assert page.headers["Cache-Control"] == response.headers["Cache-Control"] == "no-store"
 
 
 def test_the_cookie_does_not_authenticate_api_calls(signed_in: Visitor, nora: Api) -> None:
@@ -222,23 +222,23 @@ def test_no_page_redirects_to_another_host(visitor: Visitor) -> None:
     assert place(visitor.post("/login", form)) == "/inbox"
     token = visitor.token("/account")
     for target in ELSEWHERE:
-        answer = visitor.get("/login", params={"next": target})
-        assert (answer.status_code, place(answer)) == (303, "/"), target
-        assert "evil" not in str(answer.headers) and "a=b" not in str(answer.headers), target
+        response = visitor.get("/login", params={"next": target})
+        assert (response.status_code, place(response)) == (303, "/"), target
+        assert "evil" not in str(response.headers) and "a=b" not in str(response.headers), target
         page = visitor.get("/confirm", params={"next": target})
         assert re.findall(r'name="next" value="([^"]*)"', page.text) == ["/"], target
     for target in ("//evil.example", "/\\evil.example", "/\t/evil.example", "https://evil.example"):
-        answer = visitor.post("/confirm", {"password": PASSWORD, "next": target, "_xsrf": token})
-        assert (answer.status_code, place(answer)) == (303, "/"), target
+        response = visitor.post("/confirm", {"password": PASSWORD, "next": target, "_xsrf": token})
+        assert (response.status_code, place(response)) == (303, "/"), target
         token = visitor.token("/account")
-    answer = visitor.post("/sign-out", {"next": "//evil.example", "_xsrf": token})
-    assert place(answer) == "/login?out=1"
+    response = visitor.post("/sign-out", {"next": "//evil.example", "_xsrf": token})
+    assert place(response) == "/login?out=1"
 
 
 @names("path", ["//evil.example/admin/apps", "//evil.example/", "/\\evil.example/admin/apps", "/%2f/evil.example/"])
 def test_a_path_that_looks_like_a_host_redirects_nowhere(path: str, visitor: Visitor) -> None:
-    answer = urllib3.request("GET", visitor.url + path, redirect=False, retries=False)
-    assert answer.status in (400, 404) and "evil" not in str(answer.headers)
+    response = urllib3.request("GET", visitor.url + path, redirect=False, retries=False)
+    assert response.status in (400, 404) and "evil" not in str(response.headers)
 
 
 def test_signing_in_leads_back_to_the_requested_page(visitor: Visitor) -> None:
@@ -277,8 +277,8 @@ def test_a_page_cannot_be_framed_cached_or_load_other_sites(signed_in: Visitor, 
 @names("path", ["/static/../site.py", "/static/%2e%2e/site.py", "/static//etc/passwd", "/static/..%5csite.py",
                 "/static/console.css%00.js", "/static/0/console.css", "/static/", "/static"])  # fmt: skip
 def test_only_listed_static_files_are_served(visitor: Visitor, path: str) -> None:
-    answer = urllib3.request("GET", visitor.url + path, redirect=False, retries=False)
-    assert answer.status == 404
+    response = urllib3.request("GET", visitor.url + path, redirect=False, retries=False)
+    assert response.status == 404
 
 
 def test_static_files_are_cached_forever_under_their_digest(visitor: Visitor) -> None:
@@ -340,10 +340,10 @@ def test_secrets_require_the_password_again(visitor: Visitor, desk: Desk, nora: 
         if page.method == "GET":
             assert place(visitor.get(path)).startswith("/confirm?next="), path
             continue
-        answer = visitor.post(path, {"_xsrf": token})
-        assert answer.status_code == 403 and "Confirm your identity" in answer.text, path
+        response = visitor.post(path, {"_xsrf": token})
+        assert response.status_code == 403 and "Confirm your identity" in response.text, path
     assert visitor.send("/confirm?next=/admin/tokens", {"password": "wrong"}).status_code == 422
     before = visitor.cookies["sid"]
-    answer = visitor.send("/confirm", {"password": PASSWORD, "next": "/admin/tokens"})
-    assert place(answer) == "/admin/tokens" and visitor.cookies["sid"] != before
+    response = visitor.send("/confirm", {"password": PASSWORD, "next": "/admin/tokens"})
+    assert place(response) == "/admin/tokens" and visitor.cookies["sid"] != before
     assert visitor.get("/admin/tokens").status_code == 200

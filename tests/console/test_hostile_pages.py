@@ -167,16 +167,16 @@ def test_others_can_neither_see_nor_do_anything(name: str, world: World) -> None
                 continue  # they may create their own records there; for others see test_record_form.py
             if page.method == "POST" and path.startswith("/tickets/") and hidden not in path:
                 continue  # these they may change; see test_tickets.py
-            answer = visitor.get(path) if page.method == "GET" else visitor.post(path, form)
+            response = visitor.get(path) if page.method == "GET" else visitor.post(path, form)
             refused = page.access.endswith("admin") or (path == ROSTERS and name != "mona")
-            assert answer.status_code == 403 if refused else answer.status_code < 500, (page.method, path, answer)
-            assert CANARY not in answer.text or path == READ_BY_ALL, (page.method, path)
+            assert response.status_code == 403 if refused else response.status_code < 500, (page.method, path, response)
+            assert CANARY not in response.text or path == READ_BY_ALL, (page.method, path)
     secret = world.ids["secret"]
-    answer = visitor.get(f"{ROSTERS}?group={world.ids['private']}")
-    assert answer.status_code == (200 if name == "mona" else 403) and "Management" not in answer.text
+    response = visitor.get(f"{ROSTERS}?group={world.ids['private']}")
+    assert response.status_code == (200 if name == "mona" else 403) and "Management" not in response.text
     for operation in ("records_ticket_retrieve", "records_ticket_delete/write", "tickets_retrieve"):
-        answer = visitor.post(f"/api/{operation}", {"_xsrf": token, "v0": str(secret)})
-        assert "404" in answer.text and CANARY not in answer.text, operation
+        response = visitor.post(f"/api/{operation}", {"_xsrf": token, "v0": str(secret)})
+        assert "404" in response.text and CANARY not in response.text, operation
     assert world.nora.record("ticket", secret).ok()["subject"] == CANARY
     # The API page creates and removes a token for each request of its worker. On tickets that they may change they
     # write drafts.
@@ -301,11 +301,11 @@ def test_hostile_input_is_text_in_the_response(world: World, looked: dict[str, r
     sent["/admin/packages/look"] = {"package_json": package_of(PROMPTS), "_xsrf": world.visitor.token("/account")}
     refused = 0
     for path, fields in sent.items():
-        answer = world.visitor.post(path, fields)
-        require_text(world, answer, path)
-        refused += answer.status_code == 422
-        if answer.status_code == 303:
-            require_text(world, world.visitor.get(answer.headers["Location"]), path)
+        response = world.visitor.post(path, fields)
+        require_text(world, response, path)
+        refused += response.status_code == 422
+        if response.status_code == 303:
+            require_text(world, world.visitor.get(response.headers["Location"]), path)
         world.proven()
     assert refused > 15 and world.visitor.is_in
 

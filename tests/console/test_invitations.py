@@ -24,9 +24,9 @@ def listed(nora: Api, email: str) -> int:
 
 def test_an_invited_person_becomes_a_worker_and_is_signed_in(signed_in: Visitor, visitor: Visitor, nora: Api) -> None:
     sent = FORM | {"emails": "Ines <Ines@invited.example>; kai@invited.example", "groups[]": str(nora.ids["support"])}
-    answer = signed_in.send(f"{BASE}/invite", sent)
-    links = LINK.findall(answer.text)
-    assert answer.status_code == 200 and len(links) == 2 and "shown only once" in answer.text
+    response = signed_in.send(f"{BASE}/invite", sent)
+    links = LINK.findall(response.text)
+    assert response.status_code == 200 and len(links) == 2 and "shown only once" in response.text
     assert "ines@invited.example" in signed_in.get(f"{BASE}/invitations").text
     assert links[0] not in signed_in.get(f"{BASE}/invitations").text
     page = visitor.get(links[0])
@@ -57,14 +57,14 @@ def test_an_invited_person_becomes_a_worker_and_is_signed_in(signed_in: Visitor,
 def test_addresses_that_cannot_be_invited_are_left_out_on_request(signed_in: Visitor, nora: Api) -> None:
     nora.create("contact", first_name="Ana", email="ana.hired@customer.example").ok()
     emails = "milo@desk.example\nana.hired@customer.example\nfresh@invited.example\nnonsense"
-    answer = signed_in.send(f"{BASE}/invite", FORM | {"emails": emails})
-    words = text_of(answer.text)
-    assert answer.status_code == 422 and "3 addresses cannot be invited" in words
+    response = signed_in.send(f"{BASE}/invite", FORM | {"emails": emails})
+    words = text_of(response.text)
+    assert response.status_code == 422 and "3 addresses cannot be invited" in words
     for reason in ("who works here already", "contact Ana", "'nonsense' is not an email address"):
         assert reason in words
     assert not listed(nora, "fresh@invited.example")
-    answer = signed_in.send(f"{BASE}/invite", FORM | {"emails": emails, "rest": "1", "contacts": "1"})
-    assert len(LINK.findall(answer.text)) == 2
+    response = signed_in.send(f"{BASE}/invite", FORM | {"emails": emails, "rest": "1", "contacts": "1"})
+    assert len(LINK.findall(response.text)) == 2
     assert listed(nora, "fresh@invited.example") and listed(nora, "ana.hired@customer.example")
     nobody = signed_in.send(f"{BASE}/invite", FORM | {"emails": "nonsense", "rest": "1"})
     assert nobody.status_code == 422 and "at least one" in text_of(nobody.text)

@@ -40,8 +40,8 @@ def test_a_failed_job_is_run_again(signed_in: Visitor, desk: Desk) -> None:
     page = signed_in.get(f"{BASE}?state=failed").text
     assert HOSTILE in text_of(page) and "<script>alert" not in page
     assert f"{MAX_ATTEMPTS} of {MAX_ATTEMPTS}" in text_of(page) and '"ticket_id": 7' in html.unescape(page)
-    answer = signed_in.send(f"{BASE}/{id}/run", {}, page=f"{BASE}?state=failed")
-    assert (answer.status_code, place(answer)) == (303, f"{BASE}/{id}")
+    response = signed_in.send(f"{BASE}/{id}/run", {}, page=f"{BASE}?state=failed")
+    assert (response.status_code, place(response)) == (303, f"{BASE}/{id}")
     found = row(desk, id)
     assert found is not None and found["failed_at"] == 0 and found["due_at"] < FAR and found["attempts"] <= 1
     desk.store.write(lambda tx: tx.delete(JOB, id=id))
@@ -53,8 +53,8 @@ def test_a_job_is_dropped_and_the_audit_log_records_it(signed_in: Visitor, desk:
     assert row(desk, id) is None
     page = signed_in.get("/admin/system/audit?q=activity%3Ajob.dropped").text
     assert f"Nora Berg dropped job {id} (nobody.does.this)" in text_of(page) and "<script>alert" not in page
-    answer = signed_in.send(f"{BASE}/{id}/drop", {}, page="/account")
-    assert answer.status_code == 404 and f"Job {id}" in text_of(answer.text)
+    response = signed_in.send(f"{BASE}/{id}/drop", {}, page="/account")
+    assert response.status_code == 404 and f"Job {id}" in text_of(response.text)
 
 
 def test_a_running_job_is_left_alone(signed_in: Visitor, desk: Desk) -> None:
@@ -64,8 +64,8 @@ def test_a_running_job_is_left_alone(signed_in: Visitor, desk: Desk) -> None:
         r"<span[^>]*>.</span> ?", "", shown
     )
     for what in ("run", "drop"):
-        answer = signed_in.send(f"{BASE}/{id}/{what}", {}, page="/account")
-        assert answer.status_code == 409 and "is running right now" in text_of(answer.text)
+        response = signed_in.send(f"{BASE}/{id}/{what}", {}, page="/account")
+        assert response.status_code == 409 and "is running right now" in text_of(response.text)
     assert row(desk, id) is not None
     desk.store.write(lambda tx: tx.delete(JOB, id=id))
 
@@ -129,8 +129,8 @@ def test_jobs_are_sorted_and_dropped_several_at_once(signed_in: Visitor, desk: D
 
 @pytest.mark.parametrize("query", ["state=lost", "kind=<script>", "sort=payload"])
 def test_invalid_parameters_are_reported(query: str, signed_in: Visitor) -> None:
-    answer = signed_in.get(f"{BASE}?{query}")
-    assert answer.status_code == 422 and "<script>" not in answer.text.replace('<script type="module"', "")
+    response = signed_in.get(f"{BASE}?{query}")
+    assert response.status_code == 422 and "<script>" not in response.text.replace('<script type="module"', "")
 
 
 def test_a_timer_is_run_and_switched(signed_in: Visitor, nora: Api) -> None:
@@ -218,6 +218,6 @@ def test_periodic_tasks_are_switched_and_run(signed_in: Visitor, desk: Desk, nor
         if nora.record("reminder", reminder)["is_closed"]:
             break
     assert nora.record("reminder", reminder)["is_closed"] and desk.read(lambda tx: tx.find(OFF)) == []
-    answer = signed_in.send(f"{SCANS}/switch", {"name": "reminder due", "off": "1"}, page=SCANS)
-    assert answer.status_code == 404 and name in text_of(answer.text)
+    response = signed_in.send(f"{SCANS}/switch", {"name": "reminder due", "off": "1"}, page=SCANS)
+    assert response.status_code == 404 and name in text_of(response.text)
     nora.remove("reminder", reminder).ok()

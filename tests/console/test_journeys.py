@@ -90,9 +90,9 @@ def mine(pages: list[tuple[Page, str]]) -> Page:
 
 def is_page(lively: Lively, path: str) -> bool:
     """Returns whether it is a whole page, and not a fragment or a file."""
-    answer = lively.visitor.get(path)
-    assert answer.status_code < 500, (path, answer.status_code)
-    return answer.headers["Content-Type"].startswith("text/html") and answer.text.startswith("<!doctype html>")
+    response = lively.visitor.get(path)
+    assert response.status_code < 500, (path, response.status_code)
+    return response.headers["Content-Type"].startswith("text/html") and response.text.startswith("<!doctype html>")
 
 
 def test_every_page_for_everyone(pages: list[tuple[Page, str]]) -> None:
@@ -110,9 +110,9 @@ def test_every_page_for_everyone(pages: list[tuple[Page, str]]) -> None:
 def problems(page: Page, path: str) -> list[str]:
     """Returns the problems of one page, for any user."""
     page.set_viewport_size(SHORT)
-    answer = page.goto(path)
-    assert answer is not None
-    found = [] if answer.ok or path.startswith(NOT_THERE) else [f"is {answer.status}: is its address in table.py?"]
+    response = page.goto(path)
+    assert response is not None
+    found = [] if response.ok or path.startswith(NOT_THERE) else [f"is {response.status}: is its address in table.py?"]
     found += violations(page, part="main")
     found += walking.keyboard(page) + walking.question(page)
     for size in (SHORT, TINY, MIDDLE):
@@ -221,17 +221,17 @@ def test_every_form_is_accepted_without_scripts(lively: Lively) -> None:
     visitor = lively.visitor
     kinds: dict[str, tuple[table.Form, str]] = {}
     for path in table.addresses(lively):
-        answer = visitor.get(path)
-        if answer.headers["Content-Type"].startswith("text/html"):
-            for form in table.forms(answer.text, path) if path != "/-/ui" else []:
+        response = visitor.get(path)
+        if response.headers["Content-Type"].startswith("text/html"):
+            for form in table.forms(response.text, path) if path != "/-/ui" else []:
                 kinds.setdefault(table.kind(form), (form, path))
     assert "" not in kinds, f"{kinds['']} leads nowhere"
     del kinds["/sign-out"]  # present on every page
     wrong = []
     for kind, (form, path) in sorted(kinds.items(), key=lambda each: _turn(each[0])):
-        answer = visitor.post(form.action, form.fields)
-        if answer.status_code not in ANSWERS.get(kind, (200, 303, 422) if kind in SHOWN else (303, 422)):
-            wrong.append(f"{kind}, which stands on {path}: {answer.status_code}")
+        response = visitor.post(form.action, form.fields)
+        if response.status_code not in ANSWERS.get(kind, (200, 303, 422) if kind in SHOWN else (303, 422)):
+            wrong.append(f"{kind}, which stands on {path}: {response.status_code}")
     assert not wrong, "\n".join(wrong)
     assert len(kinds) > 40
 

@@ -79,8 +79,8 @@ def data_of(lively: Lively) -> str:
     """Returns all texts that people wrote, as one string."""
     found: list[str] = []
     for each in registry.load():
-        answer = lively.nora.search(each.uri, limit=500)
-        found += texts_of(answer.json) if answer.status == 200 else []
+        response = lively.nora.search(each.uri, limit=500)
+        found += texts_of(response.json) if response.status == 200 else []
     found += texts_of(lively.nora.get("/rest/outgoing_webhooks/deliveries.json").json)  # responses of receivers
     found += [recipes.recipe(name).title for name in recipes.names()]  # documentation
     return " ".join(" ".join(found).split()) + UPLOADED
@@ -192,8 +192,8 @@ def test_the_first_administrator_gets_the_language_of_their_browser(tmp_path: Pa
         browser = requests.Session()
         browser.headers["Accept-Language"] = "de-AT, de;q=0.9"
         form = {"first_name": "Nora", "email": "nora@desk.example", "password": PASSWORD, "password_again": PASSWORD}
-        answer = browser.post(server.setup_link, data=form, timeout=60)
-        assert answer.status_code == 200 and '<html lang="de"' in answer.text
+        response = browser.post(server.setup_link, data=form, timeout=60)
+        assert response.status_code == 200 and '<html lang="de"' in response.text
         assert 'value="de_AT"' in browser.get(f"{server.url}/account", timeout=60).text
     finally:
         server.stop()

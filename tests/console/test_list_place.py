@@ -47,9 +47,9 @@ def act(visitor: Visitor, path: str, fields: dict[str, str]) -> str:
     page = path.partition("?")[0]
     text = visitor.get(path).text
     seen = dict(re.findall(r'name="(was_[^"]+)" value="([^"]*)"', text))
-    answer = visitor.send(f"{page}/set", {**seen, **fields, "back": path}, page=page)
-    assert answer.status_code == 303
-    return place(answer)
+    response = visitor.send(f"{page}/set", {**seen, **fields, "back": path}, page=page)
+    assert response.status_code == 303
+    return place(response)
 
 
 CLOSE = {"name": "status", "value": "closed"}

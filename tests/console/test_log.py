@@ -64,15 +64,15 @@ def many(desk: Desk) -> Iterator[None]:
 
 
 def call(nora: Api, token: str, body: str) -> None:
-    answer = nora.session.post(f"{nora.url}/webhooks/{token}", data=body, timeout=60)
-    assert answer.status_code == 200
+    response = nora.session.post(f"{nora.url}/webhooks/{token}", data=body, timeout=60)
+    assert response.status_code == 200
 
 
 def exported(visitor: Visitor, q: str, **more: str) -> list[dict[str, Any]]:
     """Returns the rows of the exported file of JSON lines."""
-    answer = visitor.get(f"{PATH}/export", params={"q": q, "format": "jsonl", **more})
-    assert answer.status_code == 200 and "automation-log.jsonl" in answer.headers["Content-Disposition"]
-    return [json.loads(line) for line in answer.text.splitlines()]
+    response = visitor.get(f"{PATH}/export", params={"q": q, "format": "jsonl", **more})
+    assert response.status_code == 200 and "automation-log.jsonl" in response.headers["Content-Disposition"]
+    return [json.loads(line) for line in response.text.splitlines()]
 
 
 @pytest.mark.parametrize(
@@ -97,8 +97,8 @@ def test_a_level_is_added_to_the_search(signed_in: Visitor, nora: Api, hook: str
 
 
 def test_an_invalid_search_is_reported_and_stays(signed_in: Visitor) -> None:
-    answer = signed_in.get(PATH, params={"q": "levle:error"})
-    assert answer.status_code == 422 and 'value="levle:error"' in answer.text and "did you mean" in answer.text
+    response = signed_in.get(PATH, params={"q": "levle:error"})
+    assert response.status_code == 422 and 'value="levle:error"' in response.text and "did you mean" in response.text
     assert signed_in.get(f"{PATH}/export?q=levle:error").status_code == 422
     assert signed_in.get(f"{PATH}/export?format=xls").status_code == 404
     nothing = signed_in.get(PATH, params={"q": "message:nowhere"}).text
@@ -122,9 +122,9 @@ def test_entries_are_grouped_by_run_and_link_to_their_script_line(signed_in: Vis
 
 
 def test_files_contain_no_formulas_and_pages_no_foreign_markup(signed_in: Visitor, nora: Api, hook: str) -> None:
-    answer = signed_in.get(f"{PATH}/export", params={"q": f"automation:{NAME}"})
-    assert answer.headers["Content-Type"].startswith("text/csv")
-    rows = list(csv.DictReader(io.StringIO(answer.text)))
+    response = signed_in.get(f"{PATH}/export", params={"q": f"automation:{NAME}"})
+    assert response.headers["Content-Type"].startswith("text/csv")
+    rows = list(csv.DictReader(io.StringIO(response.text)))
     assert {row["message"] for row in rows} >= {"'=cmd()", "the last, late one"} and rows[0]["level"] == "error"
     page = signed_in.get(PATH, params={"q": "automation:shop.echo"}).text
     assert HOSTILE not in page and html.escape(HOSTILE, quote=False)[:20] in page

@@ -84,12 +84,12 @@ def test_a_page_weighs_little(signed_in: Visitor, nora: Api, path: str) -> None:
         kind = "core.workspace.page.workspace"
         found = nora.create("workspace_page", name="Weighed", extension_id=kind, **owner).ok()["id"]
         path = path.replace("{page}", str(found))
-    answer = signed_in.get(path.format(**nora.ids))
-    scripts, styles = _weight(answer.text)
+    response = signed_in.get(path.format(**nora.ids))
+    scripts, styles = _weight(response.text)
     most = MAX_TICKET_SCRIPT if path.startswith("/tickets/") else MAX_SCRIPT
     folder = next((each for each in ("/tickets/", "/pages/") if path.startswith(each)), path)
     most_style = MAX_STYLE + MAX_MORE_STYLE.get(folder, 0)
-    assert answer.status_code == 200 and 0 < scripts <= most and 0 < styles <= most_style
+    assert response.status_code == 200 and 0 < scripts <= most and 0 < styles <= most_style
 
 
 def test_the_editor_is_loaded_only_by_pages_that_have_one(signed_in: Visitor, nora: Api) -> None:

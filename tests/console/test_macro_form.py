@@ -67,9 +67,9 @@ CLOSE = ({"kind": "take"}, {"kind": "tags", "tags": "pump, -hose"}, {"kind": "cl
 def test_a_macro_is_built_by_form_run_on_a_ticket_and_counted(
     signed_in: Visitor, nora: Api, ticket: dict[str, Any], word: str
 ) -> None:
-    answer = {"kind": "answer", "text": "Dear {{initial_message_sender_email}}, see {{mask}}.\n\n  {{ worker_id }}"}
+    response = {"kind": "answer", "text": "Dear {{initial_message_sender_email}}, see {{mask}}.\n\n  {{ worker_id }}"}
     note = {"kind": "note", "text": "Called {{subject}}"}
-    id = made(create(signed_in, word, own(nora), answer, note, *CLOSE))
+    id = made(create(signed_in, word, own(nora), response, note, *CLOSE))
     assert f">{word}</button>" in signed_in.get(ticket["page"]).text
     assert "answer=reply" in place(run(signed_in, ticket, id))
     shown = nora.record("ticket", ticket["id"], "tags").ok()
@@ -206,8 +206,8 @@ def test_a_step_whose_record_was_deleted_is_an_error_at_its_place_and_does_not_r
     page = signed_in.get(f"{PAGE}/{id}")
     assert page.status_code == 200 and 'id="steps-1-snippet_id-error"' in page.text
     assert "The snippet no longer exists. Choose another one." in text_of(page.text)
-    answer = run(signed_in, ticket, id)
-    assert answer.status_code == 422 and "step 2 names a snippet that no longer exists" in text_of(answer.text)
+    response = run(signed_in, ticket, id)
+    assert response.status_code == 422 and "step 2 names a snippet that no longer exists" in text_of(response.text)
     assert nora.record("ticket", ticket["id"]).ok()["status"] == "open"
 
 

@@ -82,8 +82,8 @@ def test_a_macro_of_the_menu_changes_the_ticket_and_is_undone(
     id = made(nora, CLOSE, "Close as done")
     menu = signed_in.get(ticket["page"]).text
     assert f'name="macro" value="{id}"' in menu and ">Close as done</button>" in menu and 'data-hotkey="R"' in menu
-    answer = run(signed_in, ticket, id)
-    assert (answer.status_code, place(answer), state(nora, ticket)) == (303, ticket["page"], ("closed", 80))
+    response = run(signed_in, ticket, id)
+    assert (response.status_code, place(response), state(nora, ticket)) == (303, ticket["page"], ("closed", 80))
     assert "ran the macro Close as done" in text_of(signed_in.get(f"{ticket['page']}?answer=note").text)
     run(signed_in, ticket, id)  # changes nothing more, so there is nothing to undo
     nora.update("ticket", ticket["id"], status="open", importance=before[1]).ok()
@@ -105,8 +105,8 @@ def test_a_macro_that_finishes_a_ticket_goes_on_as_the_worker_prefers(signed_in:
     pages = {}
     for name, returned in macros.items():
         nora.update("ticket", first["id"], status="open").ok()
-        answer = run(signed_in, first, made(nora, returned, name), back=f"{first['page']}?{listed}")
-        pages[name] = place(answer).partition("?")[0]
+        response = run(signed_in, first, made(nora, returned, name), back=f"{first['page']}?{listed}")
+        pages[name] = place(response).partition("?")[0]
         signed_in.get(second["page"])
     assert pages == dict.fromkeys(("closes", "waits", "mails"), second["page"]) | {"stays": first["page"]}
     macro = made(nora, f"in@text: {{}}\n{CLOSE}", "asks", before="inputs:\n  text/in:\n")
@@ -116,9 +116,9 @@ def test_a_macro_that_finishes_a_ticket_goes_on_as_the_worker_prefers(signed_in:
 
 def test_texts_are_placed_in_the_reply_for_review(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
     id = made(nora, f"reply: Dear <Ana> {{{{ticket_mask}}}}\nnote: Called\n{CLOSE}", "Answer")
-    answer = run(signed_in, ticket, id, back=f"{ticket['page']}?in=status%3Aopen&at=1")
+    response = run(signed_in, ticket, id, back=f"{ticket['page']}?in=status%3Aopen&at=1")
     address = f"{ticket['page']}/answer?in=status%3Aopen&at=1&answer=reply"
-    assert place(answer) == address
+    assert place(response) == address
     page = f"{ticket['page']}?in=status%3Aopen&at=1&answer=reply#answer"
     assert place(signed_in.get(address)) == page
     shown = signed_in.get(page.partition("#")[0]).text

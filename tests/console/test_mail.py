@@ -49,9 +49,9 @@ def form(smtp: SmtpServer, **changes: str) -> dict[str, str]:
 
 def made(signed_in: Visitor, smtp: SmtpServer, **changes: str) -> str:
     """Creates a transport; returns its path."""
-    answer = signed_in.send(f"{TRANSPORTS}/new", form(smtp, **changes))
-    assert answer.status_code == 303, answer.text
-    return place(answer)
+    response = signed_in.send(f"{TRANSPORTS}/new", form(smtp, **changes))
+    assert response.status_code == 303, response.text
+    return place(response)
 
 
 def waiting(nora: Api, subject: str, to: str = "ana@customer.example") -> int:
@@ -66,8 +66,8 @@ def test_a_transport_is_created_tried_and_removed(signed_in: Visitor, nora: Api,
     page = signed_in.get(path)
     assert "<script>alert" not in page.text and HOSTILE in html.unescape(page.text)
     assert value(page.text, "recipient") == "nora@desk.example"
-    answer = signed_in.send(f"{path}/test", {"recipient": "ana@customer.example"}, page=path)
-    assert (answer.status_code, place(answer)) == (303, path)
+    response = signed_in.send(f"{path}/test", {"recipient": "ana@customer.example"}, page=path)
+    assert (response.status_code, place(response)) == (303, path)
     # Notifications of other tests may leave through it, too.
     sender, recipients, raw = next(each for each in iter(smtp.take, None) if "ana@customer.example" in each[1])
     assert (sender, recipients) == ("support@localhost", ("ana@customer.example",)) and b"To: ana@customer" in raw
@@ -79,14 +79,14 @@ def test_a_transport_is_created_tried_and_removed(signed_in: Visitor, nora: Api,
 def test_messages_of_the_mail_server_are_shown(signed_in: Visitor, nora: Api) -> None:
     with SmtpServer(refused={"ana@customer.example": "550 5.1.1 <b>nobody</b> of that name"}) as smtp:
         path = made(signed_in, smtp)
-        answer = signed_in.send(f"{path}/test", {"recipient": "ana@customer.example"}, page=path)
-        assert answer.status_code == 422 and "550 5.1.1 <b>nobody</b> of that name" in text_of(answer.text)
-        assert "<b>nobody</b>" not in answer.text
-        answer = signed_in.send(f"{path}/test", {"recipient": "no address"}, page=path)
-        assert answer.status_code == 422 and "'no address' is not an email address" in text_of(answer.text)
-        assert value(answer.text, "recipient") == "no address"
-    answer = signed_in.send(f"{path}/test", {"recipient": "ana@customer.example"}, page=path)
-    assert answer.status_code == 422 and "No mail server at 127.0.0.1" in text_of(answer.text)
+        response = signed_in.send(f"{path}/test", {"recipient": "ana@customer.example"}, page=path)
+        assert response.status_code == 422 and "550 5.1.1 <b>nobody</b> of that name" in text_of(response.text)
+        assert "<b>nobody</b>" not in response.text
+        response = signed_in.send(f"{path}/test", {"recipient": "no address"}, page=path)
+        assert response.status_code == 422 and "'no address' is not an email address" in text_of(response.text)
+        assert value(response.text, "recipient") == "no address"
+    response = signed_in.send(f"{path}/test", {"recipient": "ana@customer.example"}, page=path)
+    assert response.status_code == 422 and "No mail server at 127.0.0.1" in text_of(response.text)
     signed_in.send(f"{path}/delete", {}, page=path)
 
 
@@ -102,9 +102,9 @@ def test_a_token_replaces_a_password(signed_in: Visitor, nora: Api) -> None:
         assert f'<option value="{account}" selected>Mail of the desk' in signed_in.get(path).text
         assert signed_in.send(f"{path}/test", {"recipient": "ana@customer.example"}, page=path).status_code == 303
         smtp.token = "another"
-        answer = signed_in.send(f"{path}/test", {"recipient": "ana@customer.example"}, page=path)
-        assert answer.status_code == 422 and "rejected the token" in text_of(answer.text)
-        assert "t0ken" not in answer.text and "> AUTH XOAUTH2 (left out)" in html.unescape(answer.text)
+        response = signed_in.send(f"{path}/test", {"recipient": "ana@customer.example"}, page=path)
+        assert response.status_code == 422 and "rejected the token" in text_of(response.text)
+        assert "t0ken" not in response.text and "> AUTH XOAUTH2 (left out)" in html.unescape(response.text)
         signed_in.send(f"{path}/delete", {}, page=path)
 
 
@@ -137,12 +137,12 @@ def test_a_password_is_stored_and_never_shown(signed_in: Visitor, nora: Api, des
 def test_mistakes_of_a_transport_are_shown_at_their_field(
     changes: dict[str, str], field: str, words: str, signed_in: Visitor, smtp: SmtpServer
 ) -> None:
-    answer = signed_in.send(f"{TRANSPORTS}/new", form(smtp, **changes))
-    assert answer.status_code == 422 and words in text_of(answer.text).lower()
-    assert f'<a href="#{field}">' in answer.text and f'id="{field}-error"' in answer.text
-    assert PASSWORD not in answer.text
+    response = signed_in.send(f"{TRANSPORTS}/new", form(smtp, **changes))
+    assert response.status_code == 422 and words in text_of(response.text).lower()
+    assert f'<a href="#{field}">' in response.text and f'id="{field}-error"' in response.text
+    assert PASSWORD not in response.text
     if changes.get("name", "Provider"):
-        assert value(answer.text, "name") == "Provider"
+        assert value(response.text, "name") == "Provider"
 
 
 def test_a_sender_is_set_and_waiting_mail_is_sent(signed_in: Visitor, nora: Api, smtp: SmtpServer) -> None:
@@ -152,9 +152,9 @@ def test_a_sender_is_set_and_waiting_mail_is_sent(signed_in: Visitor, nora: Api,
     path = made(signed_in, smtp)
     transport = path.rpartition("/")[2]
     smtp.forget()
-    answer = signed_in.send("/admin/mail/senders", {"email": "Desk@Desk.Example ", "transport": transport,
+    response = signed_in.send("/admin/mail/senders", {"email": "Desk@Desk.Example ", "transport": transport,
                                                      "is_default": "1"}, page="/admin/mail")  # fmt: skip
-    assert answer.status_code == 303, text_of(answer.text)
+    assert response.status_code == 303, text_of(response.text)
     page = text_of(signed_in.get("/admin/mail").text)
     assert "Email can be sent from Desk@Desk.Example" in page and "desk@desk.example" in page
     other = waiting(nora, "Comes from the new one")
@@ -184,9 +184,9 @@ def test_a_sender_is_set_and_waiting_mail_is_sent(signed_in: Visitor, nora: Api,
     ({"email": HOSTILE, "transport": "0", "is_default": "1"}, "is not an email address"),
 ])  # fmt: skip
 def test_mistakes_of_a_sender_are_reported(sent: dict[str, str], words: str, signed_in: Visitor, nora: Api) -> None:
-    answer = signed_in.send("/admin/mail/senders", sent, page="/admin/mail")
-    assert answer.status_code == 422 and words.lower() in text_of(answer.text).lower()
-    assert "<script>alert" not in answer.text
+    response = signed_in.send("/admin/mail/senders", sent, page="/admin/mail")
+    assert response.status_code == 422 and words.lower() in text_of(response.text).lower()
+    assert "<script>alert" not in response.text
 
 
 def test_mail_that_a_server_refused_is_sent_again_and_dropped(
@@ -203,8 +203,8 @@ def test_mail_that_a_server_refused_is_sent_again_and_dropped(
         page = signed_in.get(f"{OUTBOX}/{dropped}")
         assert "<script>alert" not in page.text and "Text of Refused" in page.text
         assert "550" in text_of(page.text) and "given up" in text_of(page.text)
-        answer = signed_in.send(f"{OUTBOX}/{dropped}/drop", {}, page=f"{OUTBOX}/{dropped}")
-        assert place(answer) == OUTBOX and "dropped. It will not be sent" in text_of(signed_in.get(OUTBOX).text)
+        response = signed_in.send(f"{OUTBOX}/{dropped}/drop", {}, page=f"{OUTBOX}/{dropped}")
+        assert place(response) == OUTBOX and "dropped. It will not be sent" in text_of(signed_in.get(OUTBOX).text)
         assert nora.record("draft", dropped).status == 404
         smtp.refused.clear()
         smtp.forget()
@@ -232,24 +232,24 @@ def test_an_unfinished_draft_is_not_in_the_outbox(signed_in: Visitor, nora: Api)
 def test_a_mailbox_is_created_read_and_removed(signed_in: Visitor, nora: Api, desk: Desk) -> None:
     sent = {"name": HOSTILE, "protocol": "imap", "host": "127.0.0.1", "port": "9", "username": "desk",
             "password": PASSWORD, "is_enabled": "1", "folder": "INBOX"}  # fmt: skip
-    answer = signed_in.send(f"{MAILBOXES}/new", sent)
-    assert answer.status_code == 303, text_of(answer.text)
-    path = place(answer)
+    response = signed_in.send(f"{MAILBOXES}/new", sent)
+    assert response.status_code == 303, text_of(response.text)
+    path = place(response)
     page = loaded(signed_in, path, "The last check failed")
     assert "no mail server at 127.0.0.1" in page and PASSWORD not in signed_in.get(path).text
     id = int(path.rpartition("/")[2])
     page = text_of(signed_in.get("/admin/mail").text)
     assert "1 failing" in page and "failed once" in page and "since just now" in page
-    answer = signed_in.send(f"{path}/check", {}, page="/admin/mail")
-    assert answer.status_code == 422 and "No mail server at 127.0.0.1" in text_of(answer.text)
+    response = signed_in.send(f"{path}/check", {}, page="/admin/mail")
+    assert response.status_code == 422 and "No mail server at 127.0.0.1" in text_of(response.text)
     # With the box unticked the mailbox is off, and cannot be read.
     off = {name: text for name, text in sent.items() if name not in ("is_enabled", "password")}
     assert signed_in.send(path, off | {"name": "Off"}).status_code == 303
     assert desk.row("mailbox", id)["password"] == PASSWORD and not desk.row("mailbox", id)["is_enabled"]
     signed_in.send(f"{path}/check", {}, page="/admin/mail")
     assert "is switched off" in text_of(signed_in.get("/admin/mail").text)
-    answer = signed_in.send(path, off | {"host": "elsewhere.example"})
-    assert answer.status_code == 422 and 'href="#password"' in answer.text
+    response = signed_in.send(path, off | {"host": "elsewhere.example"})
+    assert response.status_code == 422 and 'href="#password"' in response.text
     signed_in.send(f"{path}/delete", {}, page=path)
     assert signed_in.get(path).status_code == 404
     assert desk.read(lambda tx: tx.first(JOB, unique_key=f"mailbox.check:{id}")) is None
@@ -267,9 +267,9 @@ def test_a_refused_login_is_reported_without_the_password(
                   "port": str(server.port), "username": LOGIN[0], "password": PASSWORD, "folder": "INBOX",
                   "is_enabled": "1"}  # fmt: skip
         path = place(signed_in.send(f"{MAILBOXES}/new", fields))
-        answer = signed_in.send(f"{path}/check", {}, page=path)
-        text = text_of(answer.text)
-        assert answer.status_code == 422 and "rejected" in text and PASSWORD not in answer.text
+        response = signed_in.send(f"{path}/check", {}, page=path)
+        text = text_of(response.text)
+        assert response.status_code == 422 and "rejected" in text and PASSWORD not in response.text
         assert heard in text and wrong in text and LOGIN[1] not in text
         assert signed_in.send(path, fields | {"password": LOGIN[1]}).status_code == 303
         assert place(signed_in.send(f"{path}/check", {}, page=path)) == "/admin/mail"
@@ -282,12 +282,12 @@ def test_a_refused_login_is_reported_without_the_password(
 def test_the_dialogue_with_a_mail_server_is_shown(signed_in: Visitor, nora: Api) -> None:
     with SmtpServer(login=("desk", PASSWORD)) as smtp:
         path = made(signed_in, smtp, username="desk", password="another password")
-        answer = signed_in.send(f"{path}/test", {"recipient": "ana@customer.example"}, page=path)
-        text = text_of(answer.text)
-        assert answer.status_code == 422 and "rejected the user name and password" in text
+        response = signed_in.send(f"{path}/test", {"recipient": "ana@customer.example"}, page=path)
+        text = text_of(response.text)
+        assert response.status_code == 422 and "rejected the user name and password" in text
         assert "> ehlo" in text.lower() and "< 535" in text and "> AUTH" in text and "(left out)" in text
         secret = base64.b64encode(b"\0desk\0another password").decode()
-        assert "another password" not in answer.text and secret not in answer.text
+        assert "another password" not in response.text and secret not in response.text
         signed_in.send(f"{path}/delete", {}, page=path)
 
 
@@ -328,11 +328,11 @@ def test_the_listener_is_switched_on_the_page(signed_in: Visitor, nora: Api) -> 
     form = {"on": "1", "lmtp_host": "127.0.0.1", "lmtp_port": "0", "lmtp_protocol": "lmtp", "lmtp_domains": ""}
     for changes, field in (({"lmtp_port": "many"}, "lmtp_port"), ({"lmtp_host": " "}, "lmtp_host"),
                            ({"lmtp_protocol": "uucp"}, "lmtp_protocol")):  # fmt: skip
-        answer = signed_in.send(LISTENER, form | changes)
-        assert answer.status_code == 422 and f'<a href="#{field}">' in answer.text, answer.text
+        response = signed_in.send(LISTENER, form | changes)
+        assert response.status_code == 422 and f'<a href="#{field}">' in response.text, response.text
     with socket.create_server(("127.0.0.1", 0)) as other:
-        answer = signed_in.send(LISTENER, form | {"lmtp_port": str(other.getsockname()[1])})
-        assert answer.status_code == 422 and "cannot be listened for" in text_of(answer.text)
+        response = signed_in.send(LISTENER, form | {"lmtp_port": str(other.getsockname()[1])})
+        assert response.status_code == 422 and "cannot be listened for" in text_of(response.text)
     assert signed_in.send(LISTENER, form).status_code == 303
     page = text_of(signed_in.get("/admin/mail").text)
     assert "Listens on" in page and "Change" in page
@@ -352,8 +352,8 @@ def test_the_listener_is_switched_on_the_page(signed_in: Visitor, nora: Api) -> 
 ])  # fmt: skip
 def test_mailbox_mistakes_are_shown_at_their_field(changes: dict[str, str], field: str, signed_in: Visitor) -> None:
     sent = {"name": "Box", "protocol": "imap", "host": "127.0.0.1", "port": "9", "username": "desk", **changes}
-    answer = signed_in.send(f"{MAILBOXES}/new", sent)
-    assert answer.status_code == 422 and f'<a href="#{field}">' in answer.text
+    response = signed_in.send(f"{MAILBOXES}/new", sent)
+    assert response.status_code == 422 and f'<a href="#{field}">' in response.text
 
 
 def test_milo_cannot_change_mail_settings(visitor: Visitor, nora: Api) -> None:
@@ -362,8 +362,8 @@ def test_milo_cannot_change_mail_settings(visitor: Visitor, nora: Api) -> None:
         assert visitor.get(path).status_code == 403
     draft = waiting(nora, "Not for milo")
     for path, sent in _FORMS.items():
-        answer = visitor.send(path.format(draft=draft), sent, page="/account")
-        assert answer.status_code == 403, path
+        response = visitor.send(path.format(draft=draft), sent, page="/account")
+        assert response.status_code == 403, path
     assert nora.record("draft", draft).ok()["name"] == "Not for milo"
     nora.remove("draft", draft).ok()
 

@@ -60,9 +60,9 @@ def test_shipped_packages_are_offered_and_imported(signed_in: Visitor, nora: Api
         assert signed_in.get(f"{BASE}/open?name={name}").status_code == 200
     assert signed_in.get(f"{BASE}/open?name=../../etc").status_code == 404
     form = {"shipped": "webhook-responder", "do": "import", "p0": "Caller", "p1": "yes"}
-    answer = signed_in.send(f"{BASE}/import", form, page=BASE)
-    assert answer.status_code == 303, answer.text
-    done = signed_in.get(place(answer)).text
+    response = signed_in.send(f"{BASE}/import", form, page=BASE)
+    assert response.status_code == 303, response.text
+    done = signed_in.get(place(response)).text
     [hook] = nora.found("webhook_listener", 'name:"Caller"')
     assert "Webhook responder imported" in done and f'href="/automations/webhooks/{hook}"' in done
 
@@ -88,8 +88,8 @@ def test_imports_are_listed_with_their_remaining_records(signed_in: Visitor, nor
 def test_a_file_is_opened_like_a_pasted_text(signed_in: Visitor) -> None:
     form = {"_xsrf": signed_in.token(BASE), "package_json": ""}
     files = {"file": ("parcel.json", parcel(org("one", "Filed")), "application/json")}
-    answer = signed_in.post(f"{BASE}/look", form, files=files)
-    assert answer.status_code == 200 and "Parcel" in answer.text and "revision 3" in answer.text
+    response = signed_in.post(f"{BASE}/look", form, files=files)
+    assert response.status_code == 200 and "Parcel" in response.text and "revision 3" in response.text
     binary = signed_in.post(f"{BASE}/look", form, files={"file": ("x.json", b"\xff\xfe", "application/json")})
     assert binary.status_code == 422 and "not valid UTF-8" in binary.text
     without = signed_in.post(f"{BASE}/look", {"package_json": "{}"}, files={"file": ("x", b"{}")})
@@ -110,18 +110,20 @@ def test_a_file_is_opened_like_a_pasted_text(signed_in: Visitor) -> None:
     ],
 )
 def test_an_invalid_package_is_reported(signed_in: Visitor, text: str, told: str) -> None:
-    for answer in (look(signed_in, text), run(signed_in, text, "import")):
-        assert answer.status_code == 422 and told in html.unescape(answer.text) and HOSTILE not in answer.text
-        assert html.unescape(re.findall(r"<textarea[^>]*>\n(.*?)</textarea>", answer.text, re.S)[0]) == text
+    for response in (look(signed_in, text), run(signed_in, text, "import")):
+        assert response.status_code == 422 and told in html.unescape(response.text) and HOSTILE not in response.text
+        assert html.unescape(re.findall(r"<textarea[^>]*>\n(.*?)</textarea>", response.text, re.S)[0]) == text
 
 
 def test_missing_requirements_are_reported(signed_in: Visitor) -> None:
     fine = look(signed_in, parcel(requires={"svc_version": SVC_VERSION, "plugins": ["svc.core"]}))
     assert fine.status_code == 200 and "plugin svc.core" in fine.text and "disabled>" not in fine.text
     for requires in ({"svc_version": "99.0"}, {"plugins": ["svc.flying", "svc.core"]}, {"svc_version": 5}):
-        answer = look(signed_in, parcel(requires=requires))
-        assert answer.status_code == 422 and "cannot be imported here" in answer.text and "disabled>" in answer.text
-        listed = re.findall(r"</span> (exists|missing)<", answer.text)
+        response = look(signed_in, parcel(requires=requires))
+        assert (
+            response.status_code == 422 and "cannot be imported here" in response.text and "disabled>" in response.text
+        )
+        listed = re.findall(r"</span> (exists|missing)<", response.text)
         assert listed == (["missing", "exists"] if "plugins" in requires else ["missing"])
 
 
@@ -158,8 +160,8 @@ def test_questions_are_a_form_and_answers_are_data(signed_in: Visitor, nora: Api
     assert dry.status_code == 200 and "It would create 1 record" in dry.text and str(escape(name)) in dry.text
     assert nora.search("org", "name:*quoted*")["total"] == 0
     assert 'value="inc" selected' in dry.text and dry.text.count(" checked>") == 4
-    answer = run(signed_in, text, "import", **answers)
-    done = signed_in.get(place(answer))
+    response = run(signed_in, text, "import", **answers)
+    done = signed_in.get(place(response))
     assert done.status_code == 200 and str(escape(name)) in done.text
     assert [each["name"] for each in nora.search("org", "name:*quoted*")["results"]] == [name]
     for changes, told in (({"p0": ""}, "Answer this question."), ({"p1": "gmbh"}, "is not offered"),
@@ -176,8 +178,8 @@ def test_questions_are_a_form_and_answers_are_data(signed_in: Visitor, nora: Api
 def test_nothing_is_created_when_something_is_wrong(signed_in: Visitor, nora: Api) -> None:
     text = parcel(*(org(f"o{number}", "Half") for number in range(6)), {"uid": "bad", "_context": "org"})
     for do in ("try", "import"):
-        answer = run(signed_in, text, do)
-        assert answer.status_code == 422 and "name is required" in answer.text
+        response = run(signed_in, text, do)
+        assert response.status_code == 422 and "name is required" in response.text
     assert orgs(nora, "Half") == 0
 
 
@@ -217,13 +219,13 @@ def test_records_are_exported_and_reimported(signed_in: Visitor, nora: Api) -> N
             "more[]": [f"calendar:{calendar}"]}  # fmt: skip
     again = signed_in.send(path, form | {"do": "find"})
     assert again.status_code == 200 and again.text.count(" checked>") == 2
-    answer = signed_in.send(path, form | {"do": "export"})
-    assert answer.headers["Content-Disposition"] == 'attachment; filename="My-parcel.json"'
-    package = answer.json()
+    response = signed_in.send(path, form | {"do": "export"})
+    assert response.headers["Content-Disposition"] == 'attachment; filename="My-parcel.json"'
+    package = response.json()
     assert [each["_context"] for each in package["records"]] == ["snippet", "calendar"]
     assert package["package"]["name"] == "My parcel"
     before = nora.search("snippet", 'title:"Greeting"')["total"]
-    assert run(signed_in, answer.text, "import").status_code == 303
+    assert run(signed_in, response.text, "import").status_code == 303
     found = nora.search("snippet", 'title:"Greeting"', expand="").ok()
     assert found["total"] == before + 1
     contents = {nora.record("snippet", each["id"], "content")["content"] for each in found["results"]}

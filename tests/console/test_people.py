@@ -28,9 +28,9 @@ def made(nora: Api, name: str, **fields: Any) -> int:
 
 
 def test_a_worker_is_created_and_chooses_a_password_by_a_link(signed_in: Visitor, visitor: Visitor, nora: Api) -> None:
-    answer = signed_in.send(f"{BASE}/new", INES)
-    assert answer.status_code == 200 and "shown only once" in answer.text
-    link = re.search(r"http://[^<\"]*(/reset/[\w-]+)", answer.text)
+    response = signed_in.send(f"{BASE}/new", INES)
+    assert response.status_code == 200 and "shown only once" in response.text
+    link = re.search(r"http://[^<\"]*(/reset/[\w-]+)", response.text)
     assert link is not None
     [id] = nora.found("worker", "email:(email:ines@desk.example)")
     assert nora.record("worker", id)["timezone"] == "Europe/Zurich" and not nora.record("worker", id)["is_superuser"]
@@ -53,9 +53,9 @@ def test_an_invitation_by_mail_says_whether_it_is_sent(signed_in: Visitor, nora:
     chosen = re.compile(r'<option value="(\w*)" selected>(?:Email a link|Show me)')
     for email, way, told in (("waits", "link", "is in the outbox"), ("leaves", "mail", "is on its way")):
         assert chosen.findall(signed_in.get(f"{BASE}/new").text) == [way]
-        answer = signed_in.send(f"{BASE}/new", INES | {"email": f"{email}@desk.example", "invite": "mail"})
+        response = signed_in.send(f"{BASE}/new", INES | {"email": f"{email}@desk.example", "invite": "mail"})
         [id] = nora.found("worker", f"email:(email:{email}@desk.example)")
-        assert place(answer) == f"{BASE}/{id}"
+        assert place(response) == f"{BASE}/{id}"
         assert told in signed_in.get(f"{BASE}/{id}").text
         nora.create("mail_transport", name="None", extension_id="core.mail.transport.null").ok()
 
@@ -77,10 +77,10 @@ def test_mistakes_are_reported_and_the_input_stays(
 ) -> None:
     before = nora.search("worker")["total"]
     form = INES | {"email": "wrong@desk.example", "title": HOSTILE} | changes
-    answer = signed_in.send(f"{BASE}/new", form)
-    assert answer.status_code == 422 and told in text_of(answer.text) and 'id="summary"' in answer.text
-    assert HOSTILE not in answer.text and value(answer.text, "title") == HOSTILE
-    assert value(answer.text, "last_name") == "Moor" and nora.search("worker")["total"] == before
+    response = signed_in.send(f"{BASE}/new", form)
+    assert response.status_code == 422 and told in text_of(response.text) and 'id="summary"' in response.text
+    assert HOSTILE not in response.text and value(response.text, "title") == HOSTILE
+    assert value(response.text, "last_name") == "Moor" and nora.search("worker")["total"] == before
 
 
 def test_a_worker_is_changed(signed_in: Visitor, nora: Api) -> None:
@@ -111,8 +111,8 @@ def test_disabling_hands_tickets_over_and_locks_the_worker_out(signed_in: Visito
                   {"tickets": "free", "to_id": str(nora.ids["milo"])}, {"to_id": "999999"}):  # fmt: skip
         refused = signed_in.send(f"{BASE}/{id}/disable", wrong)
         assert refused.status_code in (404, 422) and not nora.record("worker", id)["is_disabled"], wrong
-    answer = signed_in.send(f"{BASE}/{id}/disable", {"tickets": "give", "to_id": str(nora.ids["milo"])})
-    assert place(answer) == f"{BASE}/{id}" and "2 tickets handed over" in signed_in.get(f"{BASE}/{id}").text
+    response = signed_in.send(f"{BASE}/{id}/disable", {"tickets": "give", "to_id": str(nora.ids["milo"])})
+    assert place(response) == f"{BASE}/{id}" and "2 tickets handed over" in signed_in.get(f"{BASE}/{id}").text
     owners = [nora.record("ticket", each)["owner_id"] for each in tickets]
     assert owners == [nora.ids["milo"], nora.ids["milo"], id]
     assert not visitor.is_in and visitor.sign_in("leaver@desk.example").status_code != 303
@@ -144,19 +144,19 @@ def test_the_last_administrator_stays_one(signed_in: Visitor, nora: Api) -> None
         if each != nora.ids["nora"]:
             nora.update("worker", each, is_superuser=0).ok()
     own = f"{BASE}/{nora.ids['nora']}"
-    answer = signed_in.send(f"{own}/disable", {"tickets": "keep"})
-    assert answer.status_code == 422 and "last administrator" in answer.text
+    response = signed_in.send(f"{own}/disable", {"tickets": "keep"})
+    assert response.status_code == 422 and "last administrator" in response.text
     page = signed_in.get(own).text
     form = {name: value(page, name) for name in ("first_name", "email", "timezone", "language")}
-    answer = signed_in.send(own, form)
-    assert answer.status_code == 422 and "last administrator" in answer.text
+    response = signed_in.send(own, form)
+    assert response.status_code == 422 and "last administrator" in response.text
 
 
 def test_a_group_with_buckets_is_created_changed_and_deleted(signed_in: Visitor, nora: Api) -> None:
     groups = f"{BASE}/groups"
-    answer = signed_in.send(f"{groups}/new", {"name": HOSTILE, "is_private": "1"})
+    response = signed_in.send(f"{groups}/new", {"name": HOSTILE, "is_private": "1"})
     id = nora.found("group", "sort:-id")[0]
-    assert place(answer) == f"{BASE}/rosters?group={id}"
+    assert place(response) == f"{BASE}/rosters?group={id}"
     assert nora.record("group", id)["is_private"] == 1
     assert signed_in.send(f"{groups}/new", {"name": " "}).status_code == 422
     for path in (groups, f"{groups}/{id}", f"{groups}/{id}/delete", f"{BASE}/rosters?group={id}", f"{BASE}/rosters"):
@@ -164,8 +164,8 @@ def test_a_group_with_buckets_is_created_changed_and_deleted(signed_in: Visitor,
         assert page.status_code == 200 and HOSTILE not in page.text and "&lt;script&gt;" in page.text, path
     assert place(signed_in.send(f"{groups}/{id}", {"name": "Returns", "reply_personal": "Returns desk"})) == groups
     assert (nora.record("group", id)["name"], nora.record("group", id)["is_private"]) == ("Returns", 0)
-    answer = signed_in.send(f"{groups}/{id}/buckets", {"bucket": "Refunds"}, page=f"{groups}/{id}")
-    assert place(answer) == f"{groups}/{id}#buckets"
+    response = signed_in.send(f"{groups}/{id}/buckets", {"bucket": "Refunds"}, page=f"{groups}/{id}")
+    assert place(response) == f"{groups}/{id}#buckets"
     assert signed_in.send(f"{groups}/{id}/buckets", {"bucket": ""}, page=f"{groups}/{id}").status_code == 422
     [inbox, refunds] = nora.found("bucket", f"group.id:{id} sort:id")
     bucket = f"{BASE}/buckets/{refunds}"
@@ -190,8 +190,8 @@ def test_absences_are_shown_wherever_workers_are_chosen(signed_in: Visitor, nora
     person = f"{BASE}/{vera}"
     page = signed_in.get(person).text
     own = {name: value(page, name) for name in ("first_name", "email", "timezone", "language")}
-    answer = signed_in.send(person, own | {"away_until": "yesterday", "away_from": "tomorrow"})
-    assert answer.status_code == 422 and 'id="away_until-error"' in answer.text
+    response = signed_in.send(person, own | {"away_until": "yesterday", "away_from": "tomorrow"})
+    assert response.status_code == 422 and 'id="away_until-error"' in response.text
     away = {"away_from": "2020-01-01 08:00", "away_until": "2090-01-02 08:00", "away_stand_in_id": str(gil)}
     assert place(signed_in.send(person, own | away)) == BASE
     nora.update("group", nora.ids["support"], members=f'{{"member": "{vera}"}}').ok()
@@ -213,11 +213,11 @@ def test_absences_are_shown_wherever_workers_are_chosen(signed_in: Visitor, nora
 def test_a_group_acknowledges_the_first_mail_automatically(signed_in: Visitor, nora: Api) -> None:
     made = nora.create("group", name="Echo").ok()["id"]
     group, preview = f"{BASE}/groups/{made}", f"{BASE}/acknowledgements/{made}"
-    answer = signed_in.send(group, {"name": "Echo", "ack_enabled": "1", "ack_text": "We have {{maks}}."})
-    assert answer.status_code == 422 and "There is no placeholder {{maks}}" in text_of(answer.text)
-    assert "We have {{maks}}." in answer.text
-    answer = signed_in.send(group, {"name": "Echo", "ack_enabled": "1", "ack_text": "x", "ack_hours": "inside"})
-    assert answer.status_code == 422 and "choose a calendar" in text_of(answer.text)
+    response = signed_in.send(group, {"name": "Echo", "ack_enabled": "1", "ack_text": "We have {{maks}}."})
+    assert response.status_code == 422 and "There is no placeholder {{maks}}" in text_of(response.text)
+    assert "We have {{maks}}." in response.text
+    response = signed_in.send(group, {"name": "Echo", "ack_enabled": "1", "ack_text": "x", "ack_hours": "inside"})
+    assert response.status_code == 422 and "choose a calendar" in text_of(response.text)
     sent = {"name": "Echo", "ack_enabled": "1", "ack_text": "We have {{mask}}.", "ack_hours": "always"}
     assert place(signed_in.send(group, sent)) == f"{BASE}/groups"
     page = signed_in.get(group).text
@@ -238,8 +238,8 @@ def test_the_matrix_changes_only_edited_cells(signed_in: Visitor, nora: Api) -> 
     before = html.unescape(value(page, "before"))
     nora.update("group", group, members={"member": str(olga)}).ok()  # a simultaneous change
     cells = {f"part[g{group}][w{milo}]": "manager", f"part[g{group}][w{olga}]": "remove"}
-    answer = signed_in.send(path, {**cells, "before": before})
-    assert place(answer) == f"{BASE}/rosters?group={group}"
+    response = signed_in.send(path, {**cells, "before": before})
+    assert place(response) == f"{BASE}/rosters?group={group}"
     members = nora.record("group", group, "members")["members"]
     assert {id: each["is_manager"] for id, each in members.items()} == {str(milo): True, str(olga): False}
     for cell, part in ((f"part[g{group}][w{milo}]", "king"), ("part[g999999][w1]", "member"), ("part[gx]", "member"),
@@ -332,8 +332,8 @@ def test_a_role_grants_the_ticked_privileges(signed_in: Visitor, visitor: Visito
         ("dora", "create", "task", "is deactivated"),
         ("milo", "create", "worker", "only administrators can"),
     ):
-        answer = text_of(signed_in.get(f"{asked}{nora.ids[who]}&operation={operation}&type={uri}").text)
-        assert told in answer or told.replace("<script>", "") in answer, (who, operation, uri)
+        response = text_of(signed_in.get(f"{asked}{nora.ids[who]}&operation={operation}&type={uri}").text)
+        assert told in response or told.replace("<script>", "") in response, (who, operation, uri)
     for query in ("worker_id=999&type=task&operation=create", "worker_id=1&type=tusk&operation=create",
                   "worker_id=1&type=task&operation=fly", "worker_id=x&type=task&operation=create"):  # fmt: skip
         assert 'id="summary"' in signed_in.get(f"{roles}?{query}").text, query

@@ -300,9 +300,9 @@ def test_chips_work_without_a_store() -> None:
 
 
 def test_the_page_responds_in_json(signed_in: Visitor, visitor: Visitor) -> None:
-    answer = signed_in.get("/-/query/ticket", params={"q": "status:op", "at": 9}).json()
-    assert answer["options"] == [{"label": "open", "note": "", "insert": "open", "start": 7, "end": 9}]
-    assert answer["takes_first"] is True and answer["mistake"] is None and answer["chips"][0]["without"] == ""
+    response = signed_in.get("/-/query/ticket", params={"q": "status:op", "at": 9}).json()
+    assert response["options"] == [{"label": "open", "note": "", "insert": "open", "start": 7, "end": 9}]
+    assert response["takes_first"] is True and response["mistake"] is None and response["chips"][0]["without"] == ""
     mistake = signed_in.get("/-/query/ticket", params={"q": "stauts:open"}).json()["mistake"]
     assert (mistake["start"], mistake["end"], mistake["instead"]) == (0, 6, "status")
     long = signed_in.get("/-/query/ticket", params={"q": "x" * (MAX_QUERY_CHARS + 1)}).json()
@@ -317,10 +317,10 @@ def test_chips_and_mistakes_need_no_scripts(signed_in: Visitor, nora: Api) -> No
     listed = re.search(r"<ul[^>]*data-chips.*?</ul>", page, re.DOTALL)
     assert listed is not None and 'aria-label="Remove Status: open"' in listed[0]
     assert f'href="{TICKETS}?q=pump&amp;sort=-updated"' in listed[0]
-    answer = signed_in.get(TICKETS, params={"q": "pump stauts:open"})
-    assert answer.status_code == 422 and "pump <mark>stauts</mark>:open" in answer.text
-    assert f'href="{TICKETS}?q=pump+status%3Aopen"' in answer.text and 'aria-invalid="true"' in answer.text
-    assert "“status”" in text_of(answer.text)
+    response = signed_in.get(TICKETS, params={"q": "pump stauts:open"})
+    assert response.status_code == 422 and "pump <mark>stauts</mark>:open" in response.text
+    assert f'href="{TICKETS}?q=pump+status%3Aopen"' in response.text and 'aria-invalid="true"' in response.text
+    assert "“status”" in text_of(response.text)
 
 
 def test_positions_refer_to_the_typed_text(signed_in: Visitor) -> None:

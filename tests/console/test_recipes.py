@@ -40,11 +40,11 @@ def test_every_recipe_is_offered_and_has_its_form(signed_in: Visitor, nora: Api)
 def test_a_recipe_is_created_with_all_its_records(signed_in: Visitor, nora: Api) -> None:
     group = str(nora.ids["support"])
     path = f"{BASE}/github"
-    answer = signed_in.send(path, {**FIELDS, "p0": "hub.one", "p2": group})
-    assert answer.status_code == 303, text_of(answer.text)
+    response = signed_in.send(path, {**FIELDS, "p0": "hub.one", "p2": group})
+    assert response.status_code == 303, text_of(response.text)
     [id] = nora.found("automation", 'name:"hub.one"')
-    editor = signed_in.get(place(answer)).text
-    assert place(answer) == f"/automations/{id}" and "hub.one created." in text_of(editor)
+    editor = signed_in.get(place(response)).text
+    assert place(response) == f"/automations/{id}" and "hub.one created." in text_of(editor)
     assert set(made(nora, "hub.one").values()) == {1}
     [hook] = nora.found("webhook_listener", 'name:"hub.one"')
     binding = nora.record("webhook_listener", hook).ok()["automations_kata"]
@@ -71,11 +71,11 @@ def test_an_invalid_value_creates_nothing_and_stays_in_the_form(
 ) -> None:
     before = nora.search("automation").ok()["total"], nora.search("connected_account").ok()["total"]
     sent = {**FIELDS, "p0": "hub.wrong", "p2": str(nora.ids["support"])} | changes
-    answer = signed_in.send(f"{BASE}/github", sent)
-    assert answer.status_code == 422 and text in text_of(answer.text), text_of(answer.text)
+    response = signed_in.send(f"{BASE}/github", sent)
+    assert response.status_code == 422 and text in text_of(response.text), text_of(response.text)
     assert (nora.search("automation").ok()["total"], nora.search("connected_account").ok()["total"]) == before
-    assert SECRET not in answer.text or "p4" in changes
-    assert HOSTILE not in answer.text
+    assert SECRET not in response.text or "p4" in changes
+    assert HOSTILE not in response.text
 
 
 def test_a_duplicate_name_is_reported_at_its_field(signed_in: Visitor, nora: Api) -> None:

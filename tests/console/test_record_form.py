@@ -82,9 +82,9 @@ class FormReader(HTMLParser):
 
 
 def form_of(visitor: Visitor, path: str) -> FormReader:
-    answer = visitor.get(path)
-    assert answer.status_code == 200, (path, answer.status_code, text_of(answer.text)[:300])
-    return FormReader(answer.text)
+    response = visitor.get(path)
+    assert response.status_code == 200, (path, response.status_code, text_of(response.text)[:300])
+    return FormReader(response.text)
 
 
 def typed(desk: Desk, values: dict[str, Any]) -> dict[str, Any]:
@@ -128,10 +128,10 @@ def test_a_record_of_every_type_is_created_and_changed_by_its_form(
     refused = signed_in.post(f"/records/{uri}/new", {**new.fields, **dict.fromkeys(texts, " ")})
     assert refused.status_code == 422 or not texts
     assert not texts or FormReader(refused.text).errors & texts, text_of(refused.text)[:500]
-    answer = signed_in.post(f"/records/{uri}/new", {**new.fields, **given})
-    assert answer.status_code == 303, text_of(answer.text)[:800]
-    id = int(place(answer).rpartition("/")[2])
-    assert place(answer) == f"/records/{uri}/{id}"
+    response = signed_in.post(f"/records/{uri}/new", {**new.fields, **given})
+    assert response.status_code == 303, text_of(response.text)[:800]
+    id = int(place(response).rpartition("/")[2])
+    assert place(response) == f"/records/{uri}/{id}"
     before = stored(desk, uri, id)
     path = f"/records/{uri}/{id}/edit"
     saved = signed_in.post(path, form_of(signed_in, path).fields)
@@ -167,8 +167,8 @@ def test_others_create_change_and_delete_what_they_may(visitor: Visitor, nora: A
     paths = ("html_template/new", f"html_template/{template}/edit", f"html_template/{template}/delete")
     for path in paths:
         assert visitor.get(f"/records/{path}").status_code == 403, path
-        answer = visitor.send(f"/records/{path}", {"name": "Mine"}, "/account")
-        assert answer.status_code in (403, 422) and "only" in answer.text.lower(), path
+        response = visitor.send(f"/records/{path}", {"name": "Mine"}, "/account")
+        assert response.status_code in (403, 422) and "only" in response.text.lower(), path
     assert nora.record("html_template", template)["name"] == "Letter"
     page = visitor.get(f"/records/html_template/{template}").text
     assert "/edit" not in page and "/delete" not in page
@@ -281,9 +281,9 @@ def test_custom_fields_are_in_the_form(signed_in: Visitor, nora: Api) -> None:
     new = form_of(signed_in, "/records/opportunity/new").fields
     assert f"custom_{inside}" not in new and f"custom_{ids['S']}" in new
     sent = {f"custom_{ids[kind]}{'[]' if kind == 'X' else ''}": text for kind, (text, _) in kinds.items()}
-    answer = signed_in.post("/records/opportunity/new", {**new, "title": "Forty pumps", **sent})
-    assert answer.status_code == 303, text_of(answer.text)[:600]
-    id = int(place(answer).rpartition("/")[2])
+    response = signed_in.post("/records/opportunity/new", {**new, "title": "Forty pumps", **sent})
+    assert response.status_code == 303, text_of(response.text)[:600]
+    id = int(place(response).rpartition("/")[2])
     found = nora.record("opportunity", id, "custom_").ok().json
     for kind, (_, shown) in kinds.items():
         assert shown is None or str(found[f"custom_{ids[kind]}"]) == shown, kind

@@ -84,10 +84,10 @@ def test_an_error_in_the_seventh_row_leaves_nothing(signed_in: Visitor, nora: Ap
     rows = [f"Seven {number},https://kite.example" for number in range(6)] + ["Seven 6,nonsense"]
     path = place(uploaded(signed_in, "name,website\n" + "\n".join(rows)))
     for do, title in (("try", "Problem"), ("import", "Nothing was imported")):
-        answer = signed_in.send(path, {"c0": "name", "c1": "website", "key": "", "do": do})
-        assert answer.status_code == 422 and title in text_of(answer.text)
-        assert "8 website Must start with http:// or https://" in text_of(answer.text)
-        assert "Import 7 rows" not in text_of(answer.text)
+        response = signed_in.send(path, {"c0": "name", "c1": "website", "key": "", "do": do})
+        assert response.status_code == 422 and title in text_of(response.text)
+        assert "8 website Must start with http:// or https://" in text_of(response.text)
+        assert "Import 7 rows" not in text_of(response.text)
     assert nora.found("org", "name:Seven*") == []
 
 
@@ -132,8 +132,8 @@ def test_a_file_that_is_not_utf_8_is_reported(signed_in: Visitor) -> None:
     ],
 )
 def test_an_unreadable_file_is_reported(content: bytes, told: str, signed_in: Visitor) -> None:
-    answer = uploaded(signed_in, content)
-    assert answer.status_code == 422 and told in text_of(answer.text)
+    response = uploaded(signed_in, content)
+    assert response.status_code == 422 and told in text_of(response.text)
 
 
 def test_a_form_without_a_file_is_reported(signed_in: Visitor) -> None:
@@ -144,8 +144,8 @@ def test_a_form_without_a_file_is_reported(signed_in: Visitor) -> None:
 def test_an_invalid_mapping_is_reported(form: dict[str, str], signed_in: Visitor) -> None:
     path = place(uploaded(signed_in, "name\nx\n"))
     for do in ("try", "import"):
-        answer = signed_in.send(path, {"key": "", **form, "do": do})
-        assert answer.status_code in (404, 422), form
+        response = signed_in.send(path, {"key": "", **form, "do": do})
+        assert response.status_code in (404, 422), form
     assert signed_in.get(path).status_code == 200
 
 
@@ -173,6 +173,6 @@ def test_types_that_require_the_password_require_it_for_imports(visitor: Visitor
     visitor.sign_in()
     token = visitor.token("/account")
     proven(desk, visitor, 0)
-    for answer in (visitor.get("/records/worker/import"), visitor.post("/records/worker/import", {"_xsrf": token})):
-        assert place(answer).startswith("/confirm?next=")
+    for response in (visitor.get("/records/worker/import"), visitor.post("/records/worker/import", {"_xsrf": token})):
+        assert place(response).startswith("/confirm?next=")
     assert visitor.get("/records/org/import").status_code == 200

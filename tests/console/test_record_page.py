@@ -132,8 +132,8 @@ def test_organizations_are_merged_by_the_api(nora: Api) -> None:
     kept, one, two = (nora.create("org", name=f"Merged {name}").ok()["id"] for name in ("A", "B", "C"))
     ticket = nora.create("ticket", subject="Of C", group="Support", org_id=two).ok()["id"]
     sent = {"target_id": kept, "source_ids[]": [one, two], "fields[city]": "Bern"}
-    answer = nora.post("/rest/orgs/merge.json", **sent).ok()
-    assert (answer["id"], answer["city"]) == (kept, "Bern") and nora.record("ticket", ticket).ok()["org_id"] == kept
+    response = nora.post("/rest/orgs/merge.json", **sent).ok()
+    assert (response["id"], response["city"]) == (kept, "Bern") and nora.record("ticket", ticket).ok()["org_id"] == kept
     assert nora.post("/rest/orgs/merge.json", **sent).status == 404
     assert nora.post("/rest/contacts/merge.json", target_id=kept).status == 422
     assert nora.as_("milo").post("/rest/orgs/merge.json", **{"target_id": kept, "source_ids[]": [kept]}).status == 422

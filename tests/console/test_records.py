@@ -83,9 +83,9 @@ def addresses(value: Any, base: str) -> Iterator[str]:
 
 def opened(visitor: Visitor, address: str) -> int:
     """Returns the final status, after redirects."""
-    answer = visitor.session.get(address, timeout=60)
-    assert answer.url.startswith(visitor.url) and urlsplit(answer.url).path != "/login", (address, answer.url)
-    return answer.status_code
+    response = visitor.session.get(address, timeout=60)
+    assert response.url.startswith(visitor.url) and urlsplit(response.url).path != "/login", (address, response.url)
+    return response.status_code
 
 
 def expands(desk: Desk, uri: str) -> str:
@@ -156,8 +156,8 @@ def test_addresses_of_older_scripts_redirect(signed_in: Visitor, nora: Api, mail
         (f"/profiles/svc.contexts.worker/{worker}", f"/records/worker/{worker}"),
         (f"/records/tickets/{ticket}?comment=2", f"/tickets/{mask}?comment=2"),
     ):  # fmt: skip
-        answer = signed_in.get(path)
-        assert (answer.status_code, place(answer)) == (303, target), path
+        response = signed_in.get(path)
+        assert (response.status_code, place(response)) == (303, target), path
     for path in ("/records/org/9223372036854775808", "/profiles/worker/Milo", "/profiles/worker/",
                  "/profiles/worker/1Milo", "/profiles/worker/-1"):  # fmt: skip
         assert signed_in.get(path).status_code == 404, path
@@ -210,9 +210,9 @@ def test_a_ticket_is_found_by_any_of_its_masks(signed_in: Visitor, nora: Api, ma
     emails = ",".join(f"ana{number}@kite.example" for number in range(23))
     fields = {"subject": "Odd", "mask": mask, "group_id": nora.ids["support"], "participants": emails}
     ticket = nora.create("ticket", **fields).ok().json
-    answer = signed_in.get(ticket["url"].removeprefix(nora.url))
-    assert answer.status_code == 200 and ticket["mask"] in text_of(answer.text)
-    assert "and 3 more" in text_of(answer.text)
+    response = signed_in.get(ticket["url"].removeprefix(nora.url))
+    assert response.status_code == 200 and ticket["mask"] in text_of(response.text)
+    assert "and 3 more" in text_of(response.text)
     assert place(signed_in.get(f"/records/ticket/{ticket['id']}")) == ticket["url"].removeprefix(nora.url)
 
 
@@ -234,10 +234,12 @@ def test_drafts_are_shown_to_readers_of_the_ticket(signed_in: Visitor, visitor: 
     assert own in shown and f'id="draft{draft}"' in shown, "a colleague sees it"
     for name in ("milo", "olga"):
         visitor.sign_in(f"{name}@desk.example")
-        answer = visitor.get(page)
-        assert answer.status_code == nora.as_(name).record("ticket", ticket["id"]).status
-        assert (own in answer.text) is (answer.status_code == 200)
-        assert (f'id="draft{draft}"' in answer.text) is (name == "olga" and own in answer.text), "its writer has a form"
+        response = visitor.get(page)
+        assert response.status_code == nora.as_(name).record("ticket", ticket["id"]).status
+        assert (own in response.text) is (response.status_code == 200)
+        assert (f'id="draft{draft}"' in response.text) is (name == "olga" and own in response.text), (
+            "its writer has a form"
+        )
         visitor.send("/sign-out", page="/account")
     letter = nora.create("draft", type="mail.compose", worker_id=nora.ids["milo"], params=params).ok()["id"]
     assert nora.as_("olga").record("draft", letter).status == 403, "what is on no ticket is its writer's"
@@ -251,8 +253,8 @@ def test_inline_pictures_of_messages_are_shown(
 ) -> None:
     shown = nora.record("message", mailed["message"], "content_html").ok()["content_html"]
     [source] = re.findall(r'src="([^"]*)"', shown)
-    answer = signed_in.get(source.removeprefix(nora.url))
-    assert answer.content == PICTURE and answer.headers["Content-Type"] == "image/png"
+    response = signed_in.get(source.removeprefix(nora.url))
+    assert response.content == PICTURE and response.headers["Content-Type"] == "image/png"
     with chromium.page(nora.url, cookies=signed_in.cookies) as page:
         page.goto(f"/tickets/{mailed['mask']}")
         picture = page.frame_locator("#thread iframe.mail").locator("img")
@@ -277,15 +279,15 @@ def test_no_browser_mistakes_a_file_for_one_of_our_pages(
     """HTML that claims to be a picture is served as a picture, with sniffing disabled."""
     form = {"file_name": name, "mime_type": kind, "encoding": "text", "content": SCRIPT}
     file = nora.post("/rest/attachments/upload.json", **form).ok()
-    answer = signed_in.get(file["url_download"].removeprefix(nora.url))
-    assert answer.text == SCRIPT and answer.headers["Content-Disposition"].startswith(f"{shown_as}; filename=")
-    assert answer.headers["Content-Security-Policy"] == SANDBOX
-    assert answer.headers["X-Content-Type-Options"] == "nosniff" and "html" not in answer.headers["Content-Type"]
-    assert "svg" not in answer.headers["Content-Type"]
-    assert answer.headers["Cross-Origin-Resource-Policy"] == "same-origin"
+    response = signed_in.get(file["url_download"].removeprefix(nora.url))
+    assert response.text == SCRIPT and response.headers["Content-Disposition"].startswith(f"{shown_as}; filename=")
+    assert response.headers["Content-Security-Policy"] == SANDBOX
+    assert response.headers["X-Content-Type-Options"] == "nosniff" and "html" not in response.headers["Content-Type"]
+    assert "svg" not in response.headers["Content-Type"]
+    assert response.headers["Cross-Origin-Resource-Policy"] == "same-origin"
     api = nora.get(f"/rest/attachments/{file['id']}/download.json")
     same = ("Content-Type", "Content-Security-Policy", "X-Content-Type-Options", "ETag", "Accept-Ranges")
-    assert [api.headers[each] for each in same] == [answer.headers[each] for each in same]
+    assert [api.headers[each] for each in same] == [response.headers[each] for each in same]
 
 
 def test_a_range_of_a_file_is_served_and_no_file_to_others(visitor: Visitor, signed_in: Visitor, nora: Api) -> None:

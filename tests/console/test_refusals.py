@@ -36,8 +36,8 @@ def test_a_form_a_page_and_the_log_speak_german(visitor: Visitor, nora: Api) -> 
     nora.update("worker", nora.ids["milo"], language="de_DE").ok()
     try:
         assert visitor.sign_in("milo@desk.example").status_code == 303
-        answer = visitor.send("/records/task/new", {"title": "x" * 300, "owner": ""})
-        assert answer.status_code == 422 and "öchstens 255 Zeichen, dies hat 300" in text_of(answer.text)
+        response = visitor.send("/records/task/new", {"title": "x" * 300, "owner": ""})
+        assert response.status_code == 422 and "öchstens 255 Zeichen, dies hat 300" in text_of(response.text)
         assert "s gibt nichts vom Typ task mit der Nummer 999999" in text_of(visitor.get("/records/task/999999").text)
         task = nora.create("task", title="Flansch").ok()["id"]
         nora.update("task", task, status="completed").ok()

@@ -48,9 +48,9 @@ def test_a_cell_of_the_week_has_a_shade_and_says_its_hour(signed_in: Visitor, no
 
 def test_a_table_is_a_file_with_the_figures_of_the_api(signed_in: Visitor, nora: Api) -> None:
     nora.create("ticket", subject="Filed figure", group_id=nora.ids["support"]).ok()
-    answer = signed_in.get('/reports/groups?q=subject:"Filed figure"&format=csv&table=groups')
-    assert "attachment" in answer.headers["Content-Disposition"]
-    [row] = csv.DictReader(io.StringIO(answer.content.decode("utf-8-sig")))
+    response = signed_in.get('/reports/groups?q=subject:"Filed figure"&format=csv&table=groups')
+    assert "attachment" in response.headers["Content-Disposition"]
+    [row] = csv.DictReader(io.StringIO(response.content.decode("utf-8-sig")))
     assert (row["label"], row["created"], row["created_before"]) == ("Support", "1", "0")
     report = nora.get("/rest/reports/groups.json", q='subject:"Filed figure"').ok().json
     figure = report["tables"]["groups"]["rows"][0]["figures"]["created"]

@@ -31,12 +31,12 @@ def test_a_ticket_is_read_and_answered_from_right_to_left(page: Page, ticket: di
     assert (
         page.locator("#thread .said-text").first.evaluate("each => getComputedStyle(each).unicodeBidi") == "plaintext"
     )
-    answer = page.locator("#content")
-    answer.fill("שלום 12")
-    assert answer.evaluate(DIRECTION) == "rtl"
-    answer.fill("Hello שלום")
-    assert answer.evaluate(DIRECTION) == "ltr"
-    answer.fill("שלום עולם 12")
+    response = page.locator("#content")
+    response.fill("שלום 12")
+    assert response.evaluate(DIRECTION) == "rtl"
+    response.fill("Hello שלום")
+    assert response.evaluate(DIRECTION) == "ltr"
+    response.fill("שלום עולם 12")
     page.locator("[data-preview]").click()
     preview = page.frame_locator("iframe.preview")
     expect(preview.locator("body")).to_contain_text("שלום")

@@ -57,8 +57,8 @@ def test_rows_are_sorted_by_their_headers_and_columns_are_chosen(signed_in: Visi
 
 @pytest.mark.parametrize("query", ["sort=nope", "columns=nope", "state=nope", "sort=id;drop", "state=nope&format=csv"])
 def test_invalid_parameters_are_refused(query: str, signed_in: Visitor) -> None:
-    answer = signed_in.get(f"{OUTBOX}?{query}")
-    assert answer.status_code == 422 and ("nope" in answer.text or "id;drop" in answer.text)
+    response = signed_in.get(f"{OUTBOX}?{query}")
+    assert response.status_code == 422 and ("nope" in response.text or "id;drop" in response.text)
 
 
 def test_a_filter_is_preserved_by_links_to_pages_and_files(signed_in: Visitor, mails: list[int]) -> None:
@@ -74,14 +74,14 @@ def test_a_filter_is_preserved_by_links_to_pages_and_files(signed_in: Visitor, m
 
 def test_a_file_has_all_rows_with_the_chosen_columns(signed_in: Visitor, mails: list[int]) -> None:
     asked = {"format": "csv", "columns": "mail,state", "sort": "subject", "limit": "1"}
-    answer = signed_in.get(OUTBOX, params=asked)
+    response = signed_in.get(OUTBOX, params=asked)
     rows = [
-        each for each in csv.DictReader(io.StringIO(answer.content.decode("utf-8-sig"))) if int(each["id"]) in mails
+        each for each in csv.DictReader(io.StringIO(response.content.decode("utf-8-sig"))) if int(each["id"]) in mails
     ]
     assert [each["mail"] for each in rows] == ["Listed a", "Listed b", "Listed c"] and rows[0].keys() == {
         "id", "mail", "state",
     }  # fmt: skip
-    assert answer.headers["Content-Disposition"] == 'attachment; filename="outbox.csv"'
+    assert response.headers["Content-Disposition"] == 'attachment; filename="outbox.csv"'
     assert signed_in.get(OUTBOX, params={"format": "exe"}).status_code == 404
 
 

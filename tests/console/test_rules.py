@@ -59,16 +59,16 @@ def test_a_rule_is_built_by_its_form(signed_in: Visitor, nora: Api, word: str) -
     assert page.status_code == 200 and "2. Change tags" in text_of(page.text)
     page = signed_in.send(f"{BASE}/new", form(word, f"subject:{word}*", condition="add"))
     assert 'name="conditions-1"' in page.text
-    answer = signed_in.send(f"{BASE}/new", form(word, f"subject:{word}*"))
-    assert answer.headers["Location"] == BASE
+    response = signed_in.send(f"{BASE}/new", form(word, f"subject:{word}*"))
+    assert response.headers["Location"] == BASE
     text = text_of(signed_in.get(BASE).text)
     assert f"{word} A ticket is created · 1 condition · Set the importance" in text
     [id] = nora.found("automation", f'name:"rule.{word}"')
     assert nora.record("automation", id, "form").ok()["form"]["conditions"] == [f"subject:{word}*"]
     shown = signed_in.get(f"{BASE}/{id}").text
     assert value(shown, "title") == word and value(shown, "steps-0-importance") == "90"
-    answer = signed_in.send(f"{BASE}/{id}", form(word, "status:open", f"subject:{word}*"))
-    assert answer.headers["Location"] == BASE
+    response = signed_in.send(f"{BASE}/{id}", form(word, "status:open", f"subject:{word}*"))
+    assert response.headers["Location"] == BASE
     assert "${id} limit:1 ((status:open)" in signed_in.get(f"/automations/{id}").text
 
 

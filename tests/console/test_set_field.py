@@ -39,9 +39,9 @@ def tickets(nora: Api, *subjects: str, **more: object) -> list[int]:
 def sent(visitor: Visitor, ids: list[int], field: str, value: dict[str, object], back: str = LIST) -> str:
     """Returns the next page, which reports the result."""
     form = {"ids[]": [str(id) for id in ids], "field": field, "back": back, **value}
-    answer = visitor.send(PATH, form, page=f"{PATH}?ids={ids[0]}&field={field}")
-    assert answer.status_code == 303, text_of(answer.text)
-    return visitor.get(place(answer)).text
+    response = visitor.send(PATH, form, page=f"{PATH}?ids={ids[0]}&field={field}")
+    assert response.status_code == 303, text_of(response.text)
+    return visitor.get(place(response)).text
 
 
 def undo(visitor: Visitor, page: str) -> None:
@@ -110,8 +110,8 @@ def test_mistakes_are_shown_at_their_field(
     field: str, value: dict[str, str], status: int, told: str, signed_in: Visitor, nora: Api
 ) -> None:
     [id] = tickets(nora, "Wrong")
-    answer = signed_in.send(PATH, {"ids[]": str(id), "field": field, **value}, page=f"{PATH}?ids={id}")
-    assert answer.status_code == status and told in text_of(answer.text)
+    response = signed_in.send(PATH, {"ids[]": str(id), "field": field, **value}, page=f"{PATH}?ids={id}")
+    assert response.status_code == status and told in text_of(response.text)
 
 
 @pytest.mark.parametrize(

@@ -35,8 +35,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 def nora(server: Server) -> Visitor:
     """Nora, in the session in which she became the administrator."""
     visitor = Visitor(server.url)
-    answer = visitor.post(server.setup_link.removeprefix(server.url), PERSON | PASSWORDS)
-    assert (answer.status_code, place(answer)) == (303, "/setup/address")
+    response = visitor.post(server.setup_link.removeprefix(server.url), PERSON | PASSWORDS)
+    assert (response.status_code, place(response)) == (303, "/setup/address")
     return visitor
 
 
@@ -57,8 +57,8 @@ def test_the_steps_can_be_left_and_resumed(server: Server, nora: Visitor) -> Non
     assert steps_of(nora, "/setup/mail") == ["✓ You (done)", "Address", "Mail", "Incoming email", "Start"]
     assert "Setup is not finished" in text_of(nora.get("/").text)
     assert Visitor(server.url).get("/setup").headers["Location"].startswith("/login")
-    answer = nora.send("/setup/skip", {"step": "you"}, page="/setup/mail")
-    assert answer.status_code == 422 and "is not a step" in text_of(answer.text)
+    response = nora.send("/setup/skip", {"step": "you"}, page="/setup/mail")
+    assert response.status_code == 422 and "is not a step" in text_of(response.text)
 
 
 @pytest.mark.parametrize(("changes", "field", "words"), [
@@ -73,10 +73,10 @@ def test_mistakes_of_the_address_are_shown_at_their_field(
     changes: dict[str, str], field: str, words: str, server: Server, nora: Visitor
 ) -> None:
     form = {"base_url": server.url, "sender": "help@desk.example", "mail_mask_pattern": "LLL-NNNN"} | changes
-    answer = nora.send("/setup/address", form)
-    assert answer.status_code == 422 and words.lower() in text_of(answer.text).lower()
-    assert f'<a href="#{field}">' in answer.text
-    assert [value(answer.text, name) for name in form] == list(form.values())
+    response = nora.send("/setup/address", form)
+    assert response.status_code == 422 and words.lower() in text_of(response.text).lower()
+    assert f'<a href="#{field}">' in response.text
+    assert [value(response.text, name) for name in form] == list(form.values())
     assert (value(nora.get("/setup/address").text, "sender"), "Address") == (
         "support@localhost",
         steps_of(nora, "/setup/mail")[1],
@@ -108,13 +108,13 @@ def test_the_address_applies_at_once(server: Server, nora: Visitor, api: Api) ->
 def test_a_mail_server_is_tried_before_it_is_stored(nora: Visitor, api: Api) -> None:
     with SmtpServer(refused={"ana@customer.example": "550 5.1.1 nobody of that name"}) as smtp:
         form = {"host": smtp.host, "port": str(smtp.port), "encryption": "none", "recipient": "ana@customer.example"}
-        answer = nora.send("/setup/mail", form)
-        assert answer.status_code == 422 and "550 5.1.1 nobody of that name" in text_of(answer.text)
-        assert "> rcpt TO:<ana@customer.example>" in text_of(answer.text) and "Save without testing" in text_of(
-            answer.text
+        response = nora.send("/setup/mail", form)
+        assert response.status_code == 422 and "550 5.1.1 nobody of that name" in text_of(response.text)
+        assert "> rcpt TO:<ana@customer.example>" in text_of(response.text) and "Save without testing" in text_of(
+            response.text
         )
-        answer = nora.send("/setup/mail", form | {"host": "not a host"})
-        assert answer.status_code == 422 and '<a href="#host">' in answer.text
+        response = nora.send("/setup/mail", form | {"host": "not a host"})
+        assert response.status_code == 422 and '<a href="#host">' in response.text
         assert api.search("mail_transport", "").ok()["total"] == 0
         assert place(nora.send("/setup/mail", form | {"recipient": "nora@desk.example"})) == "/setup/receive"
         sender, recipients, _ = smtp.take()
@@ -135,12 +135,12 @@ def test_a_mailbox_is_opened_before_it_is_stored(nora: Visitor, api: Api) -> Non
     with Pop3Server() as box:
         form = {"protocol": "pop3", "host": box.host, "port": str(box.port), "username": LOGIN[0],
                 "password": "wrong", "is_mail_kept": "1"}  # fmt: skip
-        answer = nora.send("/setup/receive", form)
-        assert answer.status_code == 422 and "rejected this user name and password" in text_of(answer.text)
-        assert "Save without testing" in text_of(answer.text) and "> USER" in text_of(answer.text).upper()
+        response = nora.send("/setup/receive", form)
+        assert response.status_code == 422 and "rejected this user name and password" in text_of(response.text)
+        assert "Save without testing" in text_of(response.text) and "> USER" in text_of(response.text).upper()
         for change, field in (({"port": "many"}, "port"), ({"host": ""}, "host"), ({"username": ""}, "username")):
-            answer = nora.send("/setup/receive", form | change)
-            assert answer.status_code == 422 and f'<a href="#{field}">' in answer.text
+            response = nora.send("/setup/receive", form | change)
+            assert response.status_code == 422 and f'<a href="#{field}">' in response.text
         assert api.search("mailbox", "").ok()["total"] == 0
         box.put(b"From: ana@larch.example\nSubject: By the mailbox\n\nHello\n")
         assert nora.send("/setup/receive", form | {"password": LOGIN[1]}).status_code == 303
@@ -214,15 +214,15 @@ def test_the_list_of_things_to_try_ticks_itself_off(nora: Visitor, api: Api) -> 
     ("mail_mask_pattern", "{x}", "add L, N or C"),
 ])  # fmt: skip
 def test_mistakes_of_a_setting_are_reported(name: str, text: str, words: str, nora: Visitor) -> None:
-    answer = nora.send(f"{SETTINGS}/{name}", {name: text})
-    assert answer.status_code == 422 and words in text_of(answer.text) and value(answer.text, name) == text
+    response = nora.send(f"{SETTINGS}/{name}", {name: text})
+    assert response.status_code == 422 and words in text_of(response.text) and value(response.text, name) == text
 
 
 def test_settings_are_changed_at_run_time(nora: Visitor, api: Api) -> None:
-    answer = nora.send(f"{SETTINGS}/mail_mask_pattern", {"mail_mask_pattern": "{Z}NN-NNN"})
-    assert place(answer) == f"{SETTINGS}?q=mail_mask_pattern"
+    response = nora.send(f"{SETTINGS}/mail_mask_pattern", {"mail_mask_pattern": "{Z}NN-NNN"})
+    assert place(response) == f"{SETTINGS}?q=mail_mask_pattern"
     assert re.fullmatch(r"Z\d\d-\d{3}", api.parse("From: ana@larch.example\nSubject: x\n\nHello").ok()["mask"])
-    page = nora.get(place(answer)).text
+    page = nora.get(place(response)).text
     assert "<code>console</code>" in page and 'name="mail_mask_pattern"' in page  # to reset it
     nora.send(f"{SETTINGS}/subject_mask", {"subject_mask": "1"})
     assert "checked" in nora.get(f"{SETTINGS}/subject_mask").text
@@ -297,8 +297,8 @@ def _move_to_https(visitor: Visitor) -> None:
     visitor.sign_in()
     assert "Others on the network can read along" in visitor.get("/help").text
     form = {"base_url": "https://desk.example", "sender": "help@desk.example", "mail_mask_pattern": "LLL-NNNN"}
-    answer = visitor.send("/setup/address", form | {"anyway": "1"})
-    assert answer.status_code == 303 and "__Host-sid=" in answer.headers["Set-Cookie"]
+    response = visitor.send("/setup/address", form | {"anyway": "1"})
+    assert response.status_code == 303 and "__Host-sid=" in response.headers["Set-Cookie"]
 
 
 def _go_to(page: Page, name: str | re.Pattern[str]) -> None:

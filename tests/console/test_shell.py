@@ -82,10 +82,10 @@ def test_a_proof_from_elsewhere_signs_no_one_in(visitor: Visitor) -> None:
     form = {**APP, "_email": "nora@desk.example", "_proof": PASSWORD}
     visitor.get("/login")
     for token in ("", "0" * 40):
-        answer = visitor.post("/admin/apps/new", {**form, "_xsrf": token}, headers=OURS)
-        assert answer.status_code == 403 and not visitor.is_in
-    answer = visitor.post("/admin/apps/new", form, headers={"Sec-Fetch-Site": "cross-site"})
-    assert answer.status_code == 403 and not visitor.is_in
+        response = visitor.post("/admin/apps/new", {**form, "_xsrf": token}, headers=OURS)
+        assert response.status_code == 403 and not visitor.is_in
+    response = visitor.post("/admin/apps/new", form, headers={"Sec-Fetch-Site": "cross-site"})
+    assert response.status_code == 403 and not visitor.is_in
 
 
 # -- messages with undo -----------------------------------------------------------------------------------------------

@@ -36,15 +36,15 @@ def snippet(nora: Api, title: str, **more: Any) -> dict[str, Any]:
 
 
 def test_a_snippet_is_created_changed_and_found_in_a_reply(signed_in: Visitor, nora: Api, word: str) -> None:
-    answer = create(signed_in, word, own(nora), "Hello {{mask}}\n- {{current_worker_first_name}}")
-    assert (answer.status_code, place(answer)) == (303, PAGE), text_of(answer.text)
+    response = create(signed_in, word, own(nora), "Hello {{mask}}\n- {{current_worker_first_name}}")
+    assert (response.status_code, place(response)) == (303, PAGE), text_of(response.text)
     made = snippet(nora, word)
     assert (made["owner__context"], made["owner_id"]) == ("svc.contexts.worker", nora.ids["nora"])
     assert made["context"] == "svc.contexts.ticket"
     page = f"{PAGE}/{made['id']}"
     assert "Only me" in signed_in.get(PAGE, params={"q": word}).text
-    answer = signed_in.send(page, form_of(f"{word} b", "svc.contexts.app:0"))
-    assert answer.status_code == 303, text_of(answer.text)
+    response = signed_in.send(page, form_of(f"{word} b", "svc.contexts.app:0"))
+    assert response.status_code == 303, text_of(response.text)
     assert "Everybody" in text_of(signed_in.get(PAGE, params={"q": word}).text)
     ticket = nora.create("ticket", subject="Pump", group_id=nora.ids["support"]).ok()
     nora.get(f"/rest/snippets/{made['id']}/paste.json", context_id=ticket["id"]).ok()

@@ -22,9 +22,9 @@ def test_a_record_is_created_from_an_example(signed_in: Visitor, nora: Api, uri:
     fields = form_of(signed_in, f"{path}?start={key}").fields
     if "calendar_id" in fields:
         fields["calendar_id"] = str(nora.create("calendar", **MINIMAL["calendar"](nora)).ok()["id"])
-    answer = signed_in.post(path, fields)
-    assert answer.status_code == 303, text_of(answer.text.partition('id="summary"')[2])[:300]
-    assert "Left out" not in text_of(signed_in.get(place(answer)).text)
+    response = signed_in.post(path, fields)
+    assert response.status_code == 303, text_of(response.text.partition('id="summary"')[2])[:300]
+    assert "Left out" not in text_of(signed_in.get(place(response)).text)
 
 
 @pytest.mark.parametrize("example", start_examples(), ids=lambda each: each.key)
@@ -33,8 +33,8 @@ def test_an_automation_is_created_from_an_example(signed_in: Visitor, example: S
     assert checker.check(script) == checker.check_policy(policy) == []
     fields = form_of(signed_in, f"/automations/new?start={example.key}").fields
     assert fields["script"] == script and fields["extension_id"] == example.values["extension_id"]
-    answer = signed_in.post("/automations/new", {**fields, "name": f"start.{example.key}", "do": "save"})
-    assert answer.status_code == 303, text_of(answer.text)[:500]
+    response = signed_in.post("/automations/new", {**fields, "name": f"start.{example.key}", "do": "save"})
+    assert response.status_code == 303, text_of(response.text)[:500]
 
 
 def test_a_webhook_starts_from_a_recipe(signed_in: Visitor) -> None:

@@ -57,8 +57,8 @@ def test_a_name_that_somebody_else_set_meanwhile_is_shown(
 ) -> None:
     nora.update("ticket", ticket["id"], status_name_id=supplier).ok()
     seen = {"name": "status", "was_status_id": "1", "was_status_name_id": "0", "was_reopen_date": "0"}
-    answer = signed_in.send(f"{ticket['page']}/set", {**seen, "value": "waiting"}, page=ticket["page"])
-    assert answer.status_code == 409 and f"{word} for supplier" in text_of(answer.text)
+    response = signed_in.send(f"{ticket['page']}/set", {**seen, "value": "waiting"}, page=ticket["page"])
+    assert response.status_code == 409 and f"{word} for supplier" in text_of(response.text)
 
 
 def test_selected_tickets_get_a_name(

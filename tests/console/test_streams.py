@@ -21,14 +21,14 @@ EVENTS = {"Accept": "text/event-stream"}
 def stream_events(visitor: Visitor, *addresses: str) -> Iterator[dict[str, Any]]:
     """The events of one stream of these feeds."""
     query = urlencode([("feed[]", each) for each in addresses])
-    answer = visitor.session.get(f"{visitor.url}/-/stream?{query}", headers=EVENTS, stream=True, timeout=60)
-    assert answer.status_code == 200 and answer.headers["Content-Type"] == "text/event-stream"
+    response = visitor.session.get(f"{visitor.url}/-/stream?{query}", headers=EVENTS, stream=True, timeout=60)
+    assert response.status_code == 200 and response.headers["Content-Type"] == "text/event-stream"
     try:
-        for line in answer.iter_lines(chunk_size=1):
+        for line in response.iter_lines(chunk_size=1):
             if line.startswith(b"data: "):
                 yield json.loads(line.removeprefix(b"data: "))
     finally:
-        answer.close()
+        response.close()
 
 
 def test_feeds_of_several_pages_share_a_stream(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:

@@ -114,8 +114,8 @@ def test_a_completed_form_moves_the_focus_and_keeps_its_message(signed_in: Visit
     id = nora.create("automation_timer", name="Told", next_run_at=4_000_000_000).ok()["id"]
     timers = "/admin/jobs/timers"
     form = {"_xsrf": signed_in.token(timers), "list": timers, "do": "off", "back": timers, "ids[]": str(id)}
-    answer = signed_in.post("/-/bulk", form, headers={PART: "list"})
-    assert (answer.status_code, answer.headers[LOCATION], answer.text) == (200, timers, "")
+    response = signed_in.post("/-/bulk", form, headers={PART: "list"})
+    assert (response.status_code, response.headers[LOCATION], response.text) == (200, timers, "")
     assert "Timer switched off." in signed_in.get(timers, headers={PART: "list"}).text
     nora.remove("automation_timer", id).ok()
 

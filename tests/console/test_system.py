@@ -83,9 +83,9 @@ def opened(desk: Desk, worker_id: int, path: str, **headers: str) -> str:
     request = Request(RequestStartLine("GET", path, "HTTP/1.1"), sent, "10.9.8.7", "10.9.8.7")
     console = Console(desk.service)
     request.found = console.resolve(request)
-    answer = console.respond(request, None)
-    assert answer.status == 200, answer.headers
-    return " ".join(text_of(answer.body.decode()).split())
+    response = console.respond(request, None)
+    assert response.status == 200, response.headers
+    return " ".join(text_of(response.body.decode()).split())
 
 
 def test_the_checkup_verifies_the_path_of_the_request(desk: Desk, nora: Api) -> None:
@@ -230,9 +230,9 @@ def test_without_a_folder_the_page_says_what_to_do(signed_in: Visitor) -> None:
     page = signed_in.get(BACKUPS).text
     assert "Set up backups" in page and "Back up now" not in page and "helpdesk restore" in page
     assert "backup_folder = " in page
-    answer = signed_in.send(BACKUPS, {})
-    assert answer.status_code == 503
-    assert "No backup folder is set" in answer.text
+    response = signed_in.send(BACKUPS, {})
+    assert response.status_code == 503
+    assert "No backup folder is set" in response.text
 
 
 @pytest.mark.sqlite("the file of the database")

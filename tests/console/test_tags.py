@@ -67,8 +67,8 @@ def test_selected_tickets_are_tagged_and_untagged_and_each_gets_its_own_tags_bac
 ) -> None:
     other = nora.create("ticket", subject="Hose", group_id=nora.ids["support"], tags=word).ok().json
     form = {"list": "/inbox", "do": "tag", "ids[]": [ticket["id"], other["id"]], "value_tag": f"{word}, {word} x"}
-    answer = signed_in.send("/-/bulk", form, page="/inbox")
-    assert answer.status_code == 303, text_of(answer.text)
+    response = signed_in.send("/-/bulk", form, page="/inbox")
+    assert response.status_code == 303, text_of(response.text)
     assert tags_of(nora, ticket) == tags_of(nora, other) == [word, f"{word} x"]
     undo(signed_in, "/inbox")
     assert (tags_of(nora, ticket), tags_of(nora, other)) == ([], [word])
@@ -91,8 +91,8 @@ def test_tags_are_renamed_merged_and_deleted_on_their_page(
     assert "1 ticket" in signed_in.get(page).text
     signed_in.send(page, {"name": f"{word} new", "color": "red"}, page=page)
     assert tags_of(nora, ticket) == [f"{word} new", f"{word} old"]
-    answer = signed_in.send(f"/admin/tags/{old}/merge", {"into": f"{word} new"}, page=page)
-    assert answer.status_code == 303, text_of(answer.text)
+    response = signed_in.send(f"/admin/tags/{old}/merge", {"into": f"{word} new"}, page=page)
+    assert response.status_code == 303, text_of(response.text)
     assert tags_of(nora, ticket) == [f"{word} new"]
     assert nora.found("ticket", f'tag:"{word} old"') == nora.found("ticket", f"tag:{word}") == [ticket["id"]]
     [tag] = nora.found("tag", f"name:{word}*")

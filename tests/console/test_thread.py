@@ -246,19 +246,19 @@ def test_only_a_pdf_is_sent_for_a_frame_of_ours(signed_in: Visitor, nora: Api, t
     page = signed_in.get(ticket["page"]).text
     files = {name: path for path, name in re.findall(r'href="(/files/\d+/([^"]+))"', page)}
     for name in ("list.csv", "page.html"):
-        answer = signed_in.get(f"{files[name]}?shown=1")
-        assert answer.headers["Content-Disposition"].startswith("attachment"), name
+        response = signed_in.get(f"{files[name]}?shown=1")
+        assert response.headers["Content-Disposition"].startswith("attachment"), name
         assert (
-            answer.headers["Content-Security-Policy"].startswith("sandbox")
-            and "html" not in answer.headers["Content-Type"]
+            response.headers["Content-Security-Policy"].startswith("sandbox")
+            and "html" not in response.headers["Content-Type"]
         )
-    answer = signed_in.get(f"{files['a.pdf']}?shown=1")
+    response = signed_in.get(f"{files['a.pdf']}?shown=1")
     assert (
-        answer.headers["Content-Disposition"].startswith("inline")
-        and answer.headers["Content-Type"] == "application/pdf"
+        response.headers["Content-Disposition"].startswith("inline")
+        and response.headers["Content-Type"] == "application/pdf"
     )
-    assert "frame-ancestors 'self'" in answer.headers["Content-Security-Policy"]
-    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert "frame-ancestors 'self'" in response.headers["Content-Security-Policy"]
+    assert response.headers["X-Content-Type-Options"] == "nosniff"
 
 
 # -- what workers wrote -----------------------------------------------------------------------------------------------

@@ -121,9 +121,9 @@ def test_remote_images_are_loaded_on_request(
 
 
 def test_the_source_of_a_mail_is_a_file(signed_in: Visitor, ticket: dict[str, Any]) -> None:
-    answer = signed_in.get(f"/messages/{ticket['message']}/source")
-    assert answer.headers["Content-Type"].startswith("message/rfc822")
-    assert answer.headers["Content-Disposition"].startswith("attachment") and "tracker.example" in answer.text
+    response = signed_in.get(f"/messages/{ticket['message']}/source")
+    assert response.headers["Content-Type"].startswith("message/rfc822")
+    assert response.headers["Content-Disposition"].startswith("attachment") and "tracker.example" in response.text
 
 
 @pytest.mark.exhaustive("a ticket in each form of display")

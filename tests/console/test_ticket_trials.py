@@ -52,8 +52,8 @@ def milo(visitor: Visitor) -> Visitor:
 
 @names("path", ["/messages/{message}/body", "/messages/{message}/source", "/drafts/{draft}/preview"])
 def test_a_document_of_a_hidden_ticket_is_not_found(milo: Visitor, hidden: dict[str, Any], path: str) -> None:
-    answer = milo.get(path.format(**hidden))
-    assert answer.status_code in (403, 404) and SECRET not in answer.text
+    response = milo.get(path.format(**hidden))
+    assert response.status_code in (403, 404) and SECRET not in response.text
 
 
 @names(("path", "fields"), [
@@ -71,8 +71,8 @@ def test_the_id_of_a_hidden_ticket_in_ones_own_form_does_nothing(
 
     before = all_of_it()
     sent = {name: value.format(**hidden) for name, value in fields.items()}
-    answer = milo.send(f"{ticket['page']}/{path}", answer_to(ticket, **sent), page=ticket["page"])
-    assert answer.status_code < 500 and SECRET not in answer.text
+    response = milo.send(f"{ticket['page']}/{path}", answer_to(ticket, **sent), page=ticket["page"])
+    assert response.status_code < 500 and SECRET not in response.text
     assert all_of_it() == before
 
 
@@ -83,8 +83,8 @@ def test_several_replies_at_once_leave_out_a_hidden_ticket(
     path = f"/inbox/reply?ids={ticket['id']},{hidden['id']}"
     assert SECRET not in milo.get(path).text and hidden["mask"] not in milo.get(path).text
     form = {"ids[]": [str(ticket["id"]), str(hidden["id"])], "content": "It is fixed.", "status": "2"}
-    answer = milo.send("/inbox/reply", form, page=path)
-    assert answer.status_code < 500 and SECRET not in answer.text
+    response = milo.send("/inbox/reply", form, page=path)
+    assert response.status_code < 500 and SECRET not in response.text
     assert SECRET not in milo.get("/inbox").text
     assert stored(nora, hidden) == before
     assert nora.search("draft", f"ticket.id:{hidden['id']} is.queued:yes").ok()["total"] == 0
@@ -118,8 +118,8 @@ def test_a_snippet_is_used_only_by_a_form(signed_in: Visitor, nora: Api, ticket:
     assert signed_in.get(f"/-/snippets/{id}").status_code in (404, 405)
     assert signed_in.post(f"/-/snippets/{id}", {"ticket": ticket["id"]}).status_code == 403
     assert nora.record("snippet", id)["total_uses"] == 0
-    answer = signed_in.send(f"/-/snippets/{id}", {"ticket": ticket["id"]}, page=ticket["page"])
-    assert answer.json()["text"].startswith("Thank you for Pump of test_a_snippet")
+    response = signed_in.send(f"/-/snippets/{id}", {"ticket": ticket["id"]}, page=ticket["page"])
+    assert response.json()["text"].startswith("Thank you for Pump of test_a_snippet")
     assert nora.record("snippet", id)["total_uses"] == 1
 
 
@@ -150,8 +150,8 @@ def test_a_note_is_shown_on_the_ticket_and_a_blank_one_is_refused(
     signed_in: Visitor, nora: Api, ticket: dict[str, Any]
 ) -> None:
     page = f"{ticket['page']}?answer=note"
-    answer = signed_in.send(f"{ticket['page']}/note", {"note": "Ask the workshop <b>first</b>"}, page=page)
-    assert answer.status_code == 303
+    response = signed_in.send(f"{ticket['page']}/note", {"note": "Ask the workshop <b>first</b>"}, page=page)
+    assert response.status_code == 303
     assert "Ask the workshop &lt;b&gt;first&lt;/b&gt;" in signed_in.get(ticket["page"]).text
     assert signed_in.send(f"{ticket['page']}/note", {"note": "  "}, page=page).status_code == 422
     assert len(nora.found("comment", f"on.ticket:(id:{ticket['id']})")) == 1
@@ -191,8 +191,8 @@ def test_a_draft_stays_when_its_ticket_is_merged_into_another(
     later = mailed(nora, "Pump again")
     token = {"_xsrf": signed_in.token(later["page"])}
     kept = signed_in.post(f"{later['page']}/draft", answer_to(later, content="Half a sentence") | token).json()
-    answer = signed_in.send(f"{later['page']}/merge", {"other": ticket["mask"]}, page=f"{later['page']}/merge")
-    assert place(answer) == ticket["page"]
+    response = signed_in.send(f"{later['page']}/merge", {"other": ticket["mask"]}, page=f"{later['page']}/merge")
+    assert place(response) == ticket["page"]
     assert place(signed_in.get(later["page"])) == ticket["page"], "the old mask leads on"
     assert "Half a sentence" in signed_in.get(ticket["page"]).text
     form = answer_to(later, content="A whole sentence", draft=str(kept["draft"]), revision=kept["revision"])
@@ -209,8 +209,8 @@ def test_text_of_another_tab_is_preserved(
     first = signed_in.post(path, answer_to(ticket, content="One") | token).json()
     known = {"draft": str(first["draft"]), "revision": first["revision"]}
     signed_in.post(path, answer_to(ticket, content="Words of the other tab", **known) | token)
-    answer = signed_in.post(f"{ticket['page']}/answer", answer_to(ticket, content="One", do=do, **known) | token)
-    assert answer.status_code == status
+    response = signed_in.post(f"{ticket['page']}/answer", answer_to(ticket, content="One", do=do, **known) | token)
+    assert response.status_code == status
     assert "Words of the other tab" in signed_in.get(ticket["page"]).text.partition('id="answer"')[2]
     newest = nora.record("draft", first["draft"], "content").ok()
     assert newest["content"] == "Words of the other tab"

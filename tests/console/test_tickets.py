@@ -47,8 +47,8 @@ def test_a_property_is_saved_alone_and_undone(
     before = stored(nora, ticket)
     seen = {"was_status_id": "0", "was_reopen_date": "0", "was_owner_id": "0", "was_importance": "50",
             "was_subject": "Pump"}  # fmt: skip
-    answer = signed_in.send(f"{ticket['page']}/set", {"name": name, "value": value, **seen}, page=ticket["page"])
-    assert (answer.status_code, place(answer)) == (303, ticket["page"]), text_of(answer.text)
+    response = signed_in.send(f"{ticket['page']}/set", {"name": name, "value": value, **seen}, page=ticket["page"])
+    assert (response.status_code, place(response)) == (303, ticket["page"]), text_of(response.text)
     expected = (1 if after == "nora" else nora.ids[after]) if after in ("nora", "milo") else after
     assert stored(nora, ticket)[column] == expected
     undo(signed_in, ticket["page"])
@@ -58,11 +58,11 @@ def test_a_property_is_saved_alone_and_undone(
 def test_the_slower_worker_sees_both_values_and_chooses(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
     nora.update("ticket", ticket["id"], subject="Theirs").ok()
     form = {"name": "subject", "value": "Mine", "was_subject": "Pump"}
-    answer = signed_in.send(f"{ticket['page']}/set", form, page=ticket["page"])
-    told = text_of(answer.text)
-    assert answer.status_code == 409 and "Theirs" in told and "Mine" in told
+    response = signed_in.send(f"{ticket['page']}/set", form, page=ticket["page"])
+    told = text_of(response.text)
+    assert response.status_code == 409 and "Theirs" in told and "Mine" in told
     assert stored(nora, ticket)["subject"] == "Theirs", "nothing is written before somebody chose"
-    fields = dict(re.findall(r'type="hidden" name="([^"]+)" value="([^"]*)"', answer.text))
+    fields = dict(re.findall(r'type="hidden" name="([^"]+)" value="([^"]*)"', response.text))
     assert signed_in.post(f"{ticket['page']}/set", fields).status_code == 303
     assert stored(nora, ticket)["subject"] == "Mine"
 
@@ -79,8 +79,8 @@ def test_an_invalid_value_is_refused_with_the_reason(
 ) -> None:
     before = stored(nora, ticket)
     seen = {"was_status_id": "0", "was_reopen_date": "0", "was_importance": "50", "was_owner_id": "0"}
-    answer = signed_in.send(f"{ticket['page']}/set", {**seen, **fields}, page=ticket["page"])
-    assert answer.status_code in (400, 422) and told in text_of(answer.text), text_of(answer.text)[:400]
+    response = signed_in.send(f"{ticket['page']}/set", {**seen, **fields}, page=ticket["page"])
+    assert response.status_code in (400, 422) and told in text_of(response.text), text_of(response.text)[:400]
     assert stored(nora, ticket) == before
 
 
@@ -111,8 +111,8 @@ def test_spam_and_deletion_and_back(signed_in: Visitor, nora: Api, ticket: dict[
 
 def test_a_message_is_split_off(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
     nora.reply(message_id=ticket["message"], content="And this?", dont_send=1).ok()
-    answer = signed_in.send(f"{ticket['page']}/split", {"message": str(ticket["message"])}, page=ticket["page"])
-    assert place(answer) != ticket["page"] and "It leaks." in signed_in.get(place(answer)).text
+    response = signed_in.send(f"{ticket['page']}/split", {"message": str(ticket["message"])}, page=ticket["page"])
+    assert place(response) != ticket["page"] and "It leaks." in signed_in.get(place(response)).text
 
 
 # -- replies ----------------------------------------------------------------------------------------------------------
@@ -125,8 +125,8 @@ def answer_to(ticket: dict[str, Any], **more: str) -> dict[str, str]:
 
 def test_a_reply_waits_so_that_it_can_be_undone(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
     page, before = ticket["page"], stored(nora, ticket)
-    answer = signed_in.send(f"{page}/answer", answer_to(ticket, status="2", owner="Milo Test"), page=page)
-    assert answer.status_code == 303, text_of(answer.text)
+    response = signed_in.send(f"{page}/answer", answer_to(ticket, status="2", owner="Milo Test"), page=page)
+    assert response.status_code == 303, text_of(response.text)
     assert (stored(nora, ticket)["status"], stored(nora, ticket)["owner_id"]) == ("closed", nora.ids["milo"])
     [draft] = nora.search("draft", f"ticket.id:{ticket['id']} is.queued:yes").ok()["results"]
     undo(signed_in, page)
@@ -206,9 +206,9 @@ def test_a_refused_reply_preserves_its_text(
     signed_in: Visitor, nora: Api, ticket: dict[str, Any], fields: dict[str, str], told: str
 ) -> None:
     form = answer_to(ticket, subject="Words of mine") | fields
-    answer = signed_in.send(f"{ticket['page']}/answer", form, page=ticket["page"])
-    assert answer.status_code == 422 and told in text_of(answer.text).lower() + text_of(answer.text)
-    assert form["content"] in answer.text
+    response = signed_in.send(f"{ticket['page']}/answer", form, page=ticket["page"])
+    assert response.status_code == 422 and told in text_of(response.text).lower() + text_of(response.text)
+    assert form["content"] in response.text
     assert stored(nora, ticket)["num_messages"] == 1
 
 
@@ -223,8 +223,8 @@ def test_a_worker_who_may_not_change_a_ticket_has_no_form(visitor: Visitor, nora
         ("answer", answer_to(ticket)), ("requester", {"email": "x@y.example"}), ("spam", {"is": "1"}),
         ("split", {"message": str(ticket["message"])}), ("restore", {"status_id": "2"}), ("watch", {"on": "1"}),
     ):  # fmt: skip
-        answer = visitor.post(f"{ticket['page']}/{path}", fields | token)
-        assert answer.status_code in (403, 422), (path, answer.status_code)
+        response = visitor.post(f"{ticket['page']}/{path}", fields | token)
+        assert response.status_code in (403, 422), (path, response.status_code)
     assert stored(nora, ticket) == before
 
 
@@ -234,8 +234,8 @@ def test_unreadable_tickets_do_not_exist(visitor: Visitor, nora: Api, part: str)
     visitor.sign_in("milo@desk.example")
     path = f"/tickets/{hidden['mask']}{part}"
     is_form = part not in ("", "/merge", "/macros", "/live")
-    answer = visitor.post(path, {"_xsrf": visitor.token("/account")}) if is_form else visitor.get(path)
-    assert answer.status_code == 403 and "Salaries" not in answer.text
+    response = visitor.post(path, {"_xsrf": visitor.token("/account")}) if is_form else visitor.get(path)
+    assert response.status_code == 403 and "Salaries" not in response.text
 
 
 def test_due_dates_are_shown_in_lists_and_on_the_ticket(nora: Api, signed_in: Visitor) -> None:

@@ -85,6 +85,6 @@ def test_invalid_timers_are_reported_at_their_field(
     form: dict[str, str], told: str, signed_in: Visitor, automation: str
 ) -> None:
     sent = {"name": "Wrong", "automation": automation, "repeat": "daily", "time": "08:00"} | form
-    answer = signed_in.send(NEW, sent)
-    assert answer.status_code == 422 and told in text_of(answer.text), text_of(answer.text)[:600]
-    assert re.search(r'aria-invalid="true"', answer.text)
+    response = signed_in.send(NEW, sent)
+    assert response.status_code == 422 and told in text_of(response.text), text_of(response.text)[:600]
+    assert re.search(r'aria-invalid="true"', response.text)

@@ -34,9 +34,9 @@ def form(nora: Api, app: App, **changes: str) -> dict[str, str]:
 
 def made(signed_in: Visitor, sent: dict[str, str]) -> str:
     """Submits the form and returns the access token."""
-    answer = signed_in.send("/admin/tokens/new", sent)
-    assert answer.status_code == 200, answer.text
-    return re.findall(r"svc_at_[A-Za-z0-9_-]{43}", answer.text)[0]
+    response = signed_in.send("/admin/tokens/new", sent)
+    assert response.status_code == 200, response.text
+    return re.findall(r"svc_at_[A-Za-z0-9_-]{43}", response.text)[0]
 
 
 def row(page: str, token: str) -> str:

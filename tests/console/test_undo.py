@@ -58,8 +58,8 @@ def press_undo(visitor: Visitor, path: str) -> None:
     form: dict[str, list[str]] = {}
     for name, value in re.findall(r'name="([^"]+)" value="([^"]*)"', fields):
         form.setdefault(name, []).append(html.unescape(value))
-    answer = visitor.post(action, form)
-    assert answer.status_code == 303, text_of(answer.text)
+    response = visitor.post(action, form)
+    assert response.status_code == 303, text_of(response.text)
 
 
 def shown(visitor: Visitor, page: str) -> dict[str, str]:

@@ -55,9 +55,9 @@ def state(nora: Api, desk: Desk, ticket: dict[str, Any]) -> dict[str, Any]:
 
 def merged(visitor: Visitor, tickets: list[dict[str, Any]]) -> str:
     form = {"ids[]": [str(each["id"]) for each in tickets]}
-    answer = visitor.send("/inbox/merge", form, page="/inbox")
-    assert answer.status_code == 303, text_of(answer.text)
-    return place(answer)
+    response = visitor.send("/inbox/merge", form, page="/inbox")
+    assert response.status_code == 303, text_of(response.text)
+    return place(response)
 
 
 def merge_of(visitor: Visitor, page: str) -> str:

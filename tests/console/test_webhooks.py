@@ -89,8 +89,8 @@ def text(page: str) -> str:
 def test_simulating_responds_like_the_automation_and_leaves_nothing(signed_in: Visitor, nora: Api, maker: int) -> None:
     page = f"{BASE}/{maker}"
     tried = {"try_method": "POST", "try_headers": "X-A: 1", "try_body": "hello", "do": "simulate"}
-    answer = text(signed_in.send(f"{page}/try", tried, page=page).text)
-    shown = re.findall(r'id="result".*?</section>', answer, re.DOTALL)[0]
+    response = text(signed_in.send(f"{page}/try", tried, page=page).text)
+    shown = re.findall(r'id="result".*?</section>', response, re.DOTALL)[0]
     assert "202" in shown and "X-Made: " in shown and "hello <b>word</b>" in shown and "made " in shown
     assert "start:record.create" in shown and "hook.build" in shown
     assert nora.found("org", 'name:"Made by a webhook"') == [] and calls(nora, maker) == 0
@@ -106,9 +106,9 @@ def test_the_automation_that_handles_a_request_is_explained(signed_in: Visitor, 
     page = f"{BASE}/{maker}"
 
     def verdicts_of(method: str) -> list[str]:
-        answer = signed_in.send(f"{page}/try", {"try_method": method, "do": "look"}, page=page)
-        assert answer.status_code == 200 and "Callers get" not in answer.text
-        listed = text(re.findall(r'id="winner".*?</ol>', answer.text, re.DOTALL)[0])
+        response = signed_in.send(f"{page}/try", {"try_method": method, "do": "look"}, page=page)
+        assert response.status_code == 200 and "Callers get" not in response.text
+        listed = text(re.findall(r'id="winner".*?</ol>', response.text, re.DOTALL)[0])
         for reason in (
             "the automation does not exist",
             "is started by svc.trigger.automation.function",
@@ -150,8 +150,8 @@ def test_a_webhook_is_switched_off_and_on(signed_in: Visitor, nora: Api) -> None
     assert (called.status_code, called.content) == (404, b"")
     assert "</span> off<" in signed_in.get(f"{BASE}?q=id:{id}").text
     assert "the webhook is switched off" in signed_in.get(page).text and calls(nora, id) == 1
-    answer = signed_in.send(f"{page}/try", {"do": "simulate", "try_body": "hi"}, page=page).text
-    assert "hello hi" in answer
+    response = signed_in.send(f"{page}/try", {"do": "simulate", "try_body": "hi"}, page=page).text
+    assert "hello hi" in response
     signed_in.send(f"{page}/switch", {"off": "0"}, page=page)
     assert requests.post(url, timeout=60).status_code == 201
 

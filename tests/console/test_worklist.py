@@ -53,8 +53,8 @@ def test_columns_sort_and_page_are_in_the_address(signed_in: Visitor, nora: Api)
 )
 def test_invalid_parameters_are_reported(query: str, status: int, told: str, signed_in: Visitor, nora: Api) -> None:
     tasks(nora, "listed once more")
-    answer = signed_in.get(f"{TASKS}?{query}")
-    assert answer.status_code == status and told in text_of(answer.text)
+    response = signed_in.get(f"{TASKS}?{query}")
+    assert response.status_code == status and told in text_of(response.text)
 
 
 def test_types_that_cannot_be_searched_have_no_list(signed_in: Visitor) -> None:
@@ -95,9 +95,9 @@ def test_a_count_narrows_the_list_on_click(signed_in: Visitor, nora: Api) -> Non
 def test_results_are_exported_with_the_callers_rights(signed_in: Visitor, nora: Api) -> None:
     tasks(nora, "=HYPERLINK(1)", "filed plain")
     asked = {"q": "sort:id", "columns": "_label,status", "format": "csv"}
-    answer = signed_in.get(TASKS, params=asked)
-    rows = list(csv.DictReader(io.StringIO(answer.content.decode("utf-8-sig"))))
-    assert answer.headers["Content-Disposition"] == 'attachment; filename="task.csv"'
+    response = signed_in.get(TASKS, params=asked)
+    rows = list(csv.DictReader(io.StringIO(response.content.decode("utf-8-sig"))))
+    assert response.headers["Content-Disposition"] == 'attachment; filename="task.csv"'
     assert [*rows[0]] == ["id", "_label", "status"] and "'=HYPERLINK(1)" in {each["_label"] for each in rows}
     lines = signed_in.get(TASKS, params=asked | {"format": "jsonl"}).text.splitlines()
     assert len(lines) == len(rows) and json.loads(lines[-1])["_label"] == "filed plain"
@@ -167,8 +167,8 @@ def test_selected_records_are_switched_and_restored(signed_in: Visitor, nora: Ap
     ],
 )
 def test_invalid_selections_are_reported(form: dict[str, object], status: int, told: str, signed_in: Visitor) -> None:
-    answer = signed_in.send("/-/bulk", {"list": TASKS, "back": TASKS, **form}, page=TASKS)
-    assert answer.status_code == status and told in text_of(answer.text)
+    response = signed_in.send("/-/bulk", {"list": TASKS, "back": TASKS, **form}, page=TASKS)
+    assert response.status_code == status and told in text_of(response.text)
 
 
 def test_rights_are_checked_for_each_record(visitor: Visitor, signed_in: Visitor, nora: Api) -> None:
@@ -178,8 +178,8 @@ def test_rights_are_checked_for_each_record(visitor: Visitor, signed_in: Visitor
     assert visitor.post("/-/bulk", timers).status_code == 403
     form = {"list": TASKS, "do": "delete", "_sure": "1", "ids[]": [str(id)]}
     before = nora.as_("milo").remove("task", id).status
-    answer = visitor.send("/-/bulk", form, page=TASKS)
-    assert answer.status_code == 303 and (before == 200 or "Refused" in visitor.get(TASKS).text)
+    response = visitor.send("/-/bulk", form, page=TASKS)
+    assert response.status_code == 303 and (before == 200 or "Refused" in visitor.get(TASKS).text)
 
 
 def test_rows_are_selected_by_keys_and_ranges(page: Page, nora: Api) -> None:

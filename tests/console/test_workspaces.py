@@ -46,8 +46,8 @@ LISTS = (
 
 def bring(api: Api, *pages: Tree) -> list[int]:
     """Imports a package with these pages. Returns their ids."""
-    answer = api.post("/rest/packages/import.json", package_json=json.dumps(dashboards.package(*pages))).ok()
-    made = answer["records_created"]["svc.contexts.workspace.page"]
+    response = api.post("/rest/packages/import.json", package_json=json.dumps(dashboards.package(*pages))).ok()
+    made = response["records_created"]["svc.contexts.workspace.page"]
     return [made[f"page{place}"]["id"] for place in range(len(pages))]
 
 
@@ -219,8 +219,8 @@ def test_filters_are_built_with_their_tab(signed_in: Visitor, nora: Api) -> None
     here = f"/workspaces/tabs/{tab_id}"
     fields = {"name": "Overview", "layout": ""}
     for wrong in ("nothing/x:\n", "\t:", "text/a:\n  label@odd: x\n"):
-        answer = signed_in.send(here, fields | {"prompts_kata": wrong}, page=here)
-        assert answer.status_code == 422 and 'id="prompts_kata-error"' in answer.text, wrong
+        response = signed_in.send(here, fields | {"prompts_kata": wrong}, page=here)
+        assert response.status_code == 422 and 'id="prompts_kata-error"' in response.text, wrong
     assert signed_in.send(here, fields | {"prompts_kata": dashboards.FILTERS}, page=here).status_code == 303
     assert 'name="f-input_groups[]"' in signed_in.get(f"/pages/{page_id}").text
     nora.update("workspace_tab", int(tab_id), params={"prompts_kata": "\t:"}).ok()
@@ -308,9 +308,9 @@ def test_hostile_widgets_are_text(signed_in: Visitor, nora: Api, server: Server,
     assert "<script>alert" not in page and "<img src=x" not in page and "automation.invoke are not run" in page
     assert page.count("numbers that are too large") == 3
     for frame in re.findall(r'src="(/pages/texts/\d+)"', page):
-        answer = signed_in.get(frame)
-        assert "sandbox" in answer.headers["Content-Security-Policy"]
-        assert not re.search(r"<script>alert|<img src=.?x|javascript:|evil\.example|<iframe", answer.text)
+        response = signed_in.get(frame)
+        assert "sandbox" in response.headers["Content-Security-Policy"]
+        assert not re.search(r"<script>alert|<img src=.?x|javascript:|evil\.example|<iframe", response.text)
     with chromium.page(server.url, cookies=signed_in.cookies) as opened:
         opened.goto(f"/pages/{id}")
         expect(opened.locator("h1")).to_have_text(HOSTILE)
@@ -396,8 +396,8 @@ def test_a_team_builds_a_page(signed_in: Visitor, nora: Api) -> None:
             "data_query": query[1].replace("&#34;", '"'),
             "width": "2",
         }
-        answer = signed_in.send("/workspaces/add", fields, page=f"{add}&kind={kind}")
-        assert answer.headers["Location"] == f"/pages/{page_id}?tab={tab_id}", answer.text
+        response = signed_in.send("/workspaces/add", fields, page=f"{add}&kind={kind}")
+        assert response.headers["Location"] == f"/pages/{page_id}?tab={tab_id}", response.text
     listed = {
         "tab": tab_id,
         "kind": "worklist",
@@ -432,9 +432,9 @@ def test_a_mistake_in_a_data_query_is_said_at_its_field(signed_in: Visitor) -> N
         ("record.fields", "record", "x"),
     ):
         fields = {"tab": tab_id, "kind": kind, "label": "Wrong", "of": "task", "rows": "5", field: value}
-        answer = signed_in.send("/workspaces/add", fields, page=f"{add}&kind={kind}")
-        assert answer.status_code == 422 and f'id="{field}-error"' in answer.text, kind
-        assert 'value="Wrong"' in answer.text
+        response = signed_in.send("/workspaces/add", fields, page=f"{add}&kind={kind}")
+        assert response.status_code == 422 and f'id="{field}-error"' in response.text, kind
+        assert 'value="Wrong"' in response.text
 
 
 def test_what_is_on_a_tab_is_edited_ordered_and_deleted(signed_in: Visitor, nora: Api) -> None:
@@ -607,8 +607,8 @@ def test_a_card_stays_for_those_who_may_not_move_it(nora: Api) -> None:
     olga.sign_in("olga@desk.example")
     assert columns(section(olga.get(f"/pages/{id}").text, "Pins"))["Open"] == ["Pinned"]
     fields = {"ids[]": str(ticket), "field": "status_id", "status_id": "1", "back": f"/pages/{id}"}
-    answer = olga.send("/records/ticket/set", fields, page="/account")
-    assert answer.status_code == 422 and "Refused" in answer.text
+    response = olga.send("/records/ticket/set", fields, page="/account")
+    assert response.status_code == 422 and "Refused" in response.text
     assert nora.record("ticket", ticket).ok()["status"] == "open"
 
 

@@ -60,8 +60,12 @@ class ThirdParty:
     def call(self) -> str:
         """Calls the API for the name of the signed-in worker."""
         assert self.client is not None
-        answer = self.client.get(self.helpdesk + ME, timeout=60)
-        return f"Hello {answer.json()['_label']}" if answer.status_code == 200 else f"The API says {answer.status_code}"
+        response = self.client.get(self.helpdesk + ME, timeout=60)
+        return (
+            f"Hello {response.json()['_label']}"
+            if response.status_code == 200
+            else f"The API says {response.status_code}"
+        )
 
     def refresh(self) -> str:
         """Exchanges the refresh token for new tokens."""

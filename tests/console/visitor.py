@@ -53,10 +53,10 @@ class _Session(requests.Session):
     """A session whose pages are compacted by compact()."""
 
     def request(self, *args: Any, **options: Any) -> requests.Response:  # type: ignore[override]
-        answer = super().request(*args, **options)
-        if answer.headers.get("Content-Type", "").startswith("text/html") and not options.get("stream"):
-            answer._content = compact(answer.text).encode(answer.encoding or "utf-8")
-        return answer
+        response = super().request(*args, **options)
+        if response.headers.get("Content-Type", "").startswith("text/html") and not options.get("stream"):
+            response._content = compact(response.text).encode(response.encoding or "utf-8")
+        return response
 
 
 class Visitor:
@@ -108,15 +108,15 @@ def loaded(visitor: Visitor, path: str, words: str) -> str:
     may be down for a while, can proceed."""
     for _ in range(MOST_LOADS):
         try:
-            answer = visitor.get(path)
+            response = visitor.get(path)
         except OSError:  # a connection that the service closed before it read the request
             continue
-        assert answer.status_code in (200, 503), (answer.status_code, answer.headers)
-        if answer.status_code == 503:
-            assert answer.headers["Retry-After"]
-        elif words in (text := text_of(answer.text)):
+        assert response.status_code in (200, 503), (response.status_code, response.headers)
+        if response.status_code == 503:
+            assert response.headers["Retry-After"]
+        elif words in (text := text_of(response.text)):
             return text
-    raise AssertionError(f"'{words}' is not on {path}: {text_of(answer.text)}")
+    raise AssertionError(f"'{words}' is not on {path}: {text_of(response.text)}")
 
 
 def place(answer: requests.Response) -> str:

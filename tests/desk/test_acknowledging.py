@@ -69,8 +69,8 @@ def test_the_first_mail_is_acknowledged_once(desk: Post, smtp: SmtpServer) -> No
     assert message["Subject"] == "Re: Boat" and message["From"].addresses[0].addr_spec == "support@desk.example"
     assert f"we have **{received.mask}** about Boat, Support will answer." in " ".join(body(message, "plain").split())
     assert f"<strong>{received.mask}</strong>" in body(message, "html")
-    [answer] = kept(desk, received)
-    assert (answer["worker_id"], answer["is_outgoing"], answer["response_time"]) == (0, 1, 0)
+    [response] = kept(desk, received)
+    assert (response["worker_id"], response["is_outgoing"], response["response_time"]) == (0, 1, 0)
     assert desk.activity(received.ticket_id).count("ticket.message.outbound") == 1
     desk.run_due(60)
     assert len(smtp.messages) == 1 and desk.all("draft") == []
@@ -82,8 +82,8 @@ def test_an_acknowledged_ticket_does_not_count_as_answered(desk: Post, smtp: Smt
     assert (ticket["status_id"], ticket["num_messages"], ticket["num_messages_out"]) == (0, 2, 1)
     assert (ticket["latest_message_id"], ticket["initial_response_message_id"]) == (received.message_id, 0)
     assert ticket["last_wrote_address_id"] == ticket["first_wrote_address_id"]
-    [answer] = kept(desk, received)
-    records.delete(desk.context(), "message", answer["id"])
+    [response] = kept(desk, received)
+    records.delete(desk.context(), "message", response["id"])
     assert desk.ticket(received.ticket_id)["latest_message_id"] == received.message_id
 
 
@@ -97,8 +97,8 @@ def test_later_messages_get_no_acknowledgement(desk: Post, smtp: SmtpServer) -> 
     received = receive(desk, Message_ID="<m1@kite.example>")
     smtp.take()
     desk.now += DAY
-    [answer] = kept(desk, received)
-    again = receive(desk, In_Reply_To=answer["message_id"], Subject="Re: Boat")
+    [response] = kept(desk, received)
+    again = receive(desk, In_Reply_To=response["message_id"], Subject="Re: Boat")
     assert again.ticket_id == received.ticket_id and len(smtp.messages) == 1
 
 

@@ -192,8 +192,8 @@ def test_two_mails_are_sent_and_the_third_is_withheld(tmp_path: Path, way: str, 
 def test_a_person_still_replies_to_automatic_mail(tmp_path: Path) -> None:
     with two(tmp_path, WAYS["reply"], WAYS["compose"]) as (one, other):
         converse(one, other)
-        (answer,) = (each for each in one.all("message") if not each["is_outgoing"])
-        tickets.reply(own_context(one.service), {"message_id": answer["id"], "content": "Thank you."})
+        (response,) = (each for each in one.all("message") if not each["is_outgoing"])
+        tickets.reply(own_context(one.service), {"message_id": response["id"], "content": "Thank you."})
         go_on(one, other)
         assert (one.taken, other.taken) == (2, 2)
 

@@ -95,8 +95,8 @@ def test_mail_set_off_by_a_program_says_why_it_is_withheld(desk: Post) -> None:
     message = desk.received(desk.ticket_id())
     by_machine = replace(desk.context(desk.nora), depth=1, is_by_machine=True)
     known = {"group_id": desk.support, "to": "ann@kite.example", "subject": "Boat", "content": "Hello Ann"}
-    for answer in (
+    for response in (
         tickets.reply(by_machine, {"message_id": message, "content": "On its way."}),
         tickets.compose(by_machine, known),
     ):
-        assert answer.delivery == Delivery("kept", NOTE)
+        assert response.delivery == Delivery("kept", NOTE)

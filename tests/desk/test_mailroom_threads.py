@@ -413,5 +413,5 @@ def test_any_referenced_id_of_a_mail_finds_the_ticket(desk: Desk, headers: dict[
 @pytest.mark.parametrize("cut", ["\n ", "\r\n\t", " \n  "])
 def test_a_mask_folded_in_the_middle_finds_the_ticket(desk: Desk, cut: str) -> None:
     mask = desk.receive(mail(Message_Id="<a@kite.example>")).mask
-    answer = mail(Message_Id="<b@kite.example>", Subject=f"AW: [Desk #{mask[:6]}{cut}{mask[6:]}] Boat")
-    assert desk.receive(answer).mask == mask
+    response = mail(Message_Id="<b@kite.example>", Subject=f"AW: [Desk #{mask[:6]}{cut}{mask[6:]}] Boat")
+    assert desk.receive(response).mask == mask

@@ -220,11 +220,15 @@ def test_a_reply_becomes_the_workers_reply_to_the_requesters(team: Team) -> None
 
 def test_files_are_included(team: Team) -> None:
     told = team.customer_writes()
-    answer = EmailMessage(policy=default)
-    answer["From"], answer["To"], answer["In-Reply-To"] = "milo@desk.example", "x@desk.example", told["Message-ID"]
-    answer.set_content("See the plan.")
-    answer.add_attachment(b"plan", maintype="application", subtype="pdf", filename="plan.pdf")
-    team.receive(answer.as_bytes())
+    response = EmailMessage(policy=default)
+    response["From"], response["To"], response["In-Reply-To"] = (
+        "milo@desk.example",
+        "x@desk.example",
+        told["Message-ID"],
+    )
+    response.set_content("See the plan.")
+    response.add_attachment(b"plan", maintype="application", subtype="pdf", filename="plan.pdf")
+    team.receive(response.as_bytes())
     team.desk.run_due()
     [sent] = [each for each in team.take() if each["To"] == CUSTOMER]
     assert [(part.get_filename(), part.get_content()) for part in sent.iter_attachments()] == [("plan.pdf", b"plan")]

@@ -63,8 +63,8 @@ def fill(desk: Post) -> None:
 def test_existing_records_are_indexed_newest_first(desk: Post, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(index_backfill, "PORTION", 1)
     monkeypatch.setattr(index_backfill, "TURN_PORTIONS", 2)
-    answer = search(desk, "gondola")
-    assert answer["total"] == 0 and any(note.startswith(SAYS) for note in answer["notes"])
+    response = search(desk, "gondola")
+    assert response["total"] == 0 and any(note.startswith(SAYS) for note in response["notes"])
     assert "notes" not in records.search(desk.context(desk.nora), "task", SearchRequest(q="gondola"))
     found = []
     while index_backfill.fill(desk.service, desk.now) is not None:
@@ -141,8 +141,8 @@ def test_a_search_says_that_the_newest_words_could_not_be_indexed(
             desk.create("ticket", subject=f"Zeppelin {number}", group_id=desk.support)
         with closing(apsw.Connection(desk.service.store.place)) as other:
             other.execute("BEGIN IMMEDIATE")
-            answer = search(desk, "zeppelin")
-            assert answer["total"] < 20 and NOT_INDEXED in answer["notes"]
+            response = search(desk, "zeppelin")
+            assert response["total"] < 20 and NOT_INDEXED in response["notes"]
             assert "notes" not in search(desk, "subject:zeppelin")
-        answer = search(desk, "zeppelin")
-        assert answer["total"] == 20 and "notes" not in answer
+        response = search(desk, "zeppelin")
+        assert response["total"] == 20 and "notes" not in response

@@ -106,10 +106,10 @@ def test_other_mistakes_are_reported_to_the_app(changes, error: str, state: str 
     found = apps.ask(apps.stock, state=state, **changes)
     assert isinstance(found, AuthorizationRefusal) and found.url.startswith(f"{CALLBACK}?error=")
     assert "#" not in found.url and "\n" not in found.url and found.url.isascii()
-    answer = answer_of(found.url)
-    assert answer.pop("error") == error
-    assert answer.pop("error_description")
-    assert answer == {"iss": BASE_URL, **({"state": state} if state else {})}
+    response = answer_of(found.url)
+    assert response.pop("error") == error
+    assert response.pop("error_description")
+    assert response == {"iss": BASE_URL, **({"state": state} if state else {})}
 
 
 @pytest.mark.parametrize("name", ["client_id", "redirect_uri", "scope", "state", "response_type", "code_challenge"])
@@ -163,9 +163,9 @@ def test_which_callback_the_response_goes_to(
 
 
 def test_after_consent_the_app_gets_code_state_and_issuer(apps: Apps, desk: Desk) -> None:
-    answer = answer_of(provider.allow(desk.service, apps.asked(apps.stock), apps.worker_id, NOW))
-    assert answer.keys() == {"code", "state", "iss"} and (answer["state"], answer["iss"]) == ("s1", BASE_URL)
-    assert len(answer["code"]) == 43
+    response = answer_of(provider.allow(desk.service, apps.asked(apps.stock), apps.worker_id, NOW))
+    assert response.keys() == {"code", "state", "iss"} and (response["state"], response["iss"]) == ("s1", BASE_URL)
+    assert len(response["code"]) == 43
 
 
 def test_after_a_refusal_the_app_gets_an_error(apps: Apps, desk: Desk) -> None:

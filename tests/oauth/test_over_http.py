@@ -74,9 +74,9 @@ def test_a_login_from_the_first_redirect_to_the_last_call(api: Api, app: App) ->
         assert told in text
     assert "Change orders" not in text
     url = browser.send(answer="allow")
-    answer = answer_of(url)
-    assert url.startswith(CALLBACK) and (answer["state"], answer["iss"]) == ("s1", api.url)
-    reply = exchange(api, app, answer["code"])
+    response = answer_of(url)
+    assert url.startswith(CALLBACK) and (response["state"], response["iss"]) == ("s1", api.url)
+    reply = exchange(api, app, response["code"])
     found = reply.json()
     client = Api(api.url, found["access_token"])
     assert client.get("/rest/workers/me.json").ok()["first_name"] == "Nora"
@@ -92,8 +92,8 @@ def test_a_login_from_the_first_redirect_to_the_last_call(api: Api, app: App) ->
 
 def test_a_worker_refuses(api: Api, app: App, signed_in: Browser) -> None:
     signed_in.open("/oauth/authorize", **request_of(app))
-    answer = answer_of(signed_in.send(answer="deny"))
-    assert answer["error"] == "access_denied" and "code" not in answer
+    response = answer_of(signed_in.send(answer="deny"))
+    assert response["error"] == "access_denied" and "code" not in response
 
 
 def test_remembered_consent_asks_again_or_redirects_as_the_setting_says(api: Api, nora: Api) -> None:

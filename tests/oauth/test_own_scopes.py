@@ -165,8 +165,8 @@ def test_an_administrator_has_no_administrative_rights(nora: Api) -> None:
         ("POST", "packages/export", {"records[]": "group:1"}),
         ("GET", "records/mailbox/search", {}),
     ):
-        answer = admin.get(f"/rest/{path}.json") if method == "GET" else admin.post(f"/rest/{path}.json", **form)
-        assert answer.status == 403 or answer["total"] == 0, path
+        response = admin.get(f"/rest/{path}.json") if method == "GET" else admin.post(f"/rest/{path}.json", **form)
+        assert response.status == 403 or response["total"] == 0, path
 
 
 def test_another_scope_reaches_the_records_that_it_names(
@@ -219,8 +219,8 @@ def test_no_endpoint_reveals_records_of_others(
     if endpoint.path in ABOUT_WORKER:
         return
     for uri, id in others.items():
-        answer = asked(mine, endpoint.method, endpoint.path, uri, id, others)
-        assert SECRET not in answer.response.text, (uri, answer)
+        response = asked(mine, endpoint.method, endpoint.path, uri, id, others)
+        assert SECRET not in response.response.text, (uri, response)
 
 
 @pytest.mark.parametrize("endpoint", WRITES)
@@ -229,8 +229,8 @@ def test_no_endpoint_changes_the_records_of_others(
 ) -> None:
     before = state(nora, others)
     for uri, id in others.items():
-        answer = asked(mine, endpoint.method, endpoint.path, uri, id, others)
-        assert SECRET not in answer.response.text, (uri, answer)
+        response = asked(mine, endpoint.method, endpoint.path, uri, id, others)
+        assert SECRET not in response.response.text, (uri, response)
     after = state(nora, others)
     assert {name: (before[name], now) for name, now in after.items() if now != before[name]} == {}
 
@@ -245,7 +245,7 @@ SEEN = (
 def state(nora: Api, records: dict[str, int]) -> dict[str, Any]:
     """Returns the visible fields of these records and the ids of related ones; the scheduler changes other fields."""
     found = {uri: nora.record(uri, id, "comments,links,watchers,requesters,content") for uri, id in records.items()}
-    seen = {f"{uri}.{name}": answer.json.get(name) for uri, answer in found.items() for name in SEEN}
+    seen = {f"{uri}.{name}": response.json.get(name) for uri, response in found.items() for name in SEEN}
     hanging = {uri: nora.found(uri, f"ticket.id:{records['ticket']}") for uri in ("message", "draft")}
     owned = f"owner.id:!{nora.ids['nora']} owner.id:!{nora.ids['milo']}"
     everything = {"group": nora.found("group", ""), "org": nora.found("org", ""), "ticket": nora.found("ticket", owned)}
@@ -269,8 +269,8 @@ def asked(mine: Api, method: str, path: str, uri: str, id: int, others: dict[str
 @pytest.mark.parametrize("of", ["ticket", "task", "org", "message", "worker", "activity_log"])
 def test_data_queries_see_own_records(of: str, mine: Api, own: dict[str, int], others: dict[str, int]) -> None:
     for kind in ("worklist.records", "worklist.subtotals by:[id]"):
-        answer = mine.post("/rest/data/query.json", query=f"type:{kind} of:{of} limit:250 expand:[_label]")
-        assert SECRET not in answer.response.text, answer
+        response = mine.post("/rest/data/query.json", query=f"type:{kind} of:{of} limit:250 expand:[_label]")
+        assert SECRET not in response.response.text, response
 
 
 def test_events_cover_own_records(mine: Api, nora: Api, worker: str) -> None:

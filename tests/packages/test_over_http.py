@@ -31,10 +31,10 @@ def bring(api: Api, value: Tree | str, **more):
 
 def test_a_package_with_answers_as_a_form(api):
     value = package(task(title="{{{shop}}} {{{who|join('+')}}}"), prompts=ASKED)
-    answer = bring(api, value, **{"prompts[shop]": "Kite & Co", "prompts[who][]": ["1", "2"]}).ok()
-    (made,) = answer["records_created"]["svc.contexts.task"].values()
+    result = bring(api, value, **{"prompts[shop]": "Kite & Co", "prompts[who][]": ["1", "2"]}).ok()
+    (made,) = result["records_created"]["svc.contexts.task"].values()
     assert made["label"] == "Kite & Co 1+2" == api.record("task", made["id"]).ok()["title"]
-    assert answer["__status"] == "success" and "dry_run" not in answer.json and "notes" not in answer.json
+    assert result["__status"] == "success" and "dry_run" not in result.json and "notes" not in result.json
 
 
 def test_a_package_as_json_as_text_in_json_and_as_a_file(api):
@@ -51,18 +51,18 @@ def test_a_package_as_json_as_text_in_json_and_as_a_file(api):
 def test_a_dry_run_responds_the_same_and_creates_nothing(api):
     before = api.search("task").ok()["total"]
     value = package(task(title="Dry"), settings={"svc.nowhere": {"a": 1}})
-    answer = bring(api, value, dry_run=1).ok()
-    assert answer["dry_run"] == 1 and len(answer["notes"]) == 1
+    result = bring(api, value, dry_run=1).ok()
+    assert result["dry_run"] == 1 and len(result["notes"]) == 1
     assert api.search("task").ok()["total"] == before
     made = bring(api, value).ok()["records_created"]
-    assert without_new_ids(made) == without_new_ids(answer["records_created"])
+    assert without_new_ids(made) == without_new_ids(result["records_created"])
 
 
 @pytest.mark.parametrize("name", ["milo", "olga"])
 def test_only_administrators_may(name, api):
     other = api.as_(name)
-    for answer in (bring(other, package(task())), bring(other, package(), dry_run=1), bring(other, {"a": 1})):
-        assert (answer.status, answer["__error"]) == (403, "ERROR_PERMISSIONS")
+    for result in (bring(other, package(task())), bring(other, package(), dry_run=1), bring(other, {"a": 1})):
+        assert (result.status, result["__error"]) == (403, "ERROR_PERMISSIONS")
     assert other.post(EXPORT, **{"records[]": "snippet:1"}).status == 403
 
 
@@ -85,15 +85,15 @@ def test_only_administrators_may(name, api):
     ],
 )  # fmt: skip
 def test_errors_have_a_status_and_a_code(sent, status, code, api):
-    answer = api.post(IMPORT, **sent)
-    assert (answer.status, answer["__error"]) == (status, code), answer
+    result = api.post(IMPORT, **sent)
+    assert (result.status, result["__error"]) == (status, code), result
 
 
 def test_a_duplicate_name_is_a_conflict(api):
     value = package({"uid": "q", "_context": "automation", "name": "taken", "extension_id": "svc.trigger.mail.sent"})
     bring(api, value).ok()
-    answer = bring(api, value)
-    assert (answer.status, answer["__error"]) == (409, "ERROR_CONFLICT") and "records: 'q': name" in answer["message"]
+    result = bring(api, value)
+    assert (result.status, result["__error"]) == (409, "ERROR_CONFLICT") and "records: 'q': name" in result["message"]
 
 
 def test_a_secret_that_is_shown_once_is_in_the_response(api):
@@ -260,8 +260,8 @@ def test_the_depth_of_a_package_is_limited(depth, status, api):
 
 
 def test_there_are_at_most_5000_entries(api):
-    answer = bring(api, package(*(task(f"t{n}") for n in range(5001))))
-    assert answer.status == 413 and "at most 5000 entries" in answer["message"]
+    result = bring(api, package(*(task(f"t{n}") for n in range(5001))))
+    assert result.status == 413 and "at most 5000 entries" in result["message"]
 
 
 def test_records_are_exported_and_imported(api):
@@ -278,9 +278,9 @@ def test_the_responder_echoes_the_request(api, server):
     made = bring(api, bundle.package("webhook-responder"), **{"prompts[name]": "Echo", "prompts[answers]": "yes"}).ok()
     hook = made["records_created"]["svc.contexts.webhook_listener"]["webhook"]["id"]
     guid = api.record("webhook_listener", hook).ok()["guid"]
-    answer = requests.post(f"{server.url}/webhooks/{guid}/a/b?x=1", headers={"X-Own": "7"}, timeout=30)
-    assert answer.status_code == 200 and answer.headers["Content-Type"].startswith("application/json")
-    found = answer.json()
+    result = requests.post(f"{server.url}/webhooks/{guid}/a/b?x=1", headers={"X-Own": "7"}, timeout=30)
+    assert result.status_code == 200 and result.headers["Content-Type"].startswith("application/json")
+    found = result.json()
     assert (found["method"], found["path"], found["params"]) == ("POST", "a/b", {"x": "1"})
     assert found["headers"]["x_own"] == "7" and found["client_ip"] == "127.0.0.1"
 

@@ -35,15 +35,15 @@ TWO = (("a/one.txt", b"hi"), ("b/Two.csv", b"1,2,3"))
 
 def test_every_file_is_listed_with_size_and_time(desk: Desk, ask) -> None:
     id = attached(desk, packed(*TWO))
-    answer = ask(f"type:attachment.manifest id:{id}")
-    assert answer["data"] == {
+    result = ask(f"type:attachment.manifest id:{id}")
+    assert result["data"] == {
         "cursor": {"num_files": 2, "offset_start": 0, "offset_end": 1, "limit": 1000},
         "files": [
             {"name": "a/one.txt", "index": 0, "size": 2, "mtime": MTIME},
             {"name": "b/Two.csv", "index": 1, "size": 5, "mtime": MTIME},
         ],
     }
-    assert answer["_"] == {"type": "attachment.manifest", "format": "dictionaries"}
+    assert result["_"] == {"type": "attachment.manifest", "format": "dictionaries"}
 
 
 @pytest.mark.parametrize(

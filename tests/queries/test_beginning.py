@@ -72,10 +72,10 @@ def test_a_search_finds_the_same_wherever_it_begins(
     monkeypatch.setattr(type(desk.store), "keeps_statistics", False)
 
     def found(by: str) -> tuple[Any, ...]:
-        answer = records.search(
+        result = records.search(
             desk.context(people[by]), "ticket", records.SearchRequest(q, 5, subtotals=("status", "group"))
         )
-        return [each["id"] for each in answer["results"]], answer["total"], answer["subtotals"]
+        return [each["id"] for each in result["results"]], result["total"], result["subtotals"]
 
     kept = {}
     for turns in (False, True):

@@ -32,10 +32,10 @@ def at(hours: float) -> int:
 
 
 def test_events_are_listed_by_day_and_cut_to_it(ask, shifts):
-    answer = ask("type:calendar.events calendar:(name:Nora) from:today to:tomorrow")
-    assert answer["_"] == {"type": "calendar.events", "format": "dictionaries"}
-    first, second = answer["data"]["events"].values()
-    assert list(answer["data"]["events"]) == [str(TODAY), str(TODAY + DAY)]
+    result = ask("type:calendar.events calendar:(name:Nora) from:today to:tomorrow")
+    assert result["_"] == {"type": "calendar.events", "format": "dictionaries"}
+    first, second = result["data"]["events"].values()
+    assert list(result["data"]["events"]) == [str(TODAY), str(TODAY + DAY)]
     assert first == [{
         "label": "Party", "ts": at(22), "ts_end": at(24) - 1, "ts_range_start": at(22), "ts_range_end": at(26) - 1,
         "is_available": 1, "color": "#A0D95B", "calendar_id": shifts["Nora"],

@@ -10,10 +10,10 @@ TASK = {"id": "svc.contexts.task", "uri": "task", "label_singular": "Task", "lab
 
 
 def test_record_types_are_listed_with_their_names(ask, desk: Desk) -> None:
-    answer = ask("type:record.types")
-    assert [each["uri"] for each in answer["data"]] == desk.registry.uris()
-    assert TASK in answer["data"]
-    assert answer["_"] == {"type": "record.types", "format": "dictionaries"}
+    result = ask("type:record.types")
+    assert [each["uri"] for each in result["data"]] == desk.registry.uris()
+    assert TASK in result["data"]
+    assert result["_"] == {"type": "record.types", "format": "dictionaries"}
 
 
 def test_record_types_are_found_by_a_part_of_their_name_in_any_case(ask) -> None:
@@ -36,21 +36,21 @@ def test_all_record_types_are_records(ask, desk: Desk) -> None:
 
 def test_paging_is_reported_only_with_a_limit(ask) -> None:
     everything = ask("type:record.types")["data"]
-    answer = ask("type:record.types limit:3 page:1")
-    assert answer["data"] == everything[3:6]
-    page = answer["_"]["paging"]["page"]
+    result = ask("type:record.types limit:3 page:1")
+    assert result["data"] == everything[3:6]
+    page = result["_"]["paging"]["page"]
     assert (page["index"], page["prev"], page["next"], page["rows"]["of"]) == (1, 0, 2, len(everything))
     assert (page["rows"]["from"], page["rows"]["to"]) == (4, 6)
     assert ask("type:record.types page:1")["data"] == []
 
 
 def test_fields_of_a_record_type_are_a_map(ask) -> None:
-    answer = ask("type:record.fields of:tasks filter:title")
-    assert answer["data"]["title"] == {
+    result = ask("type:record.fields of:tasks filter:title")
+    assert result["data"]["title"] == {
         "key": "title", "type": "text", "is_required": True, "is_immutable": False,
-        "notes": answer["data"]["title"]["notes"],
+        "notes": result["data"]["title"]["notes"],
     }  # fmt: skip
-    assert list(answer["data"]) == ["title"] and answer["data"]["title"]["notes"]
+    assert list(result["data"]) == ["title"] and result["data"]["title"]["notes"]
     assert ask("type:record.fields of:task filter:id limit:1")["data"].keys() == {"id"}
     assert ask("type:record.fields of:task")["data"]["id"]["is_immutable"] is True
 
@@ -89,8 +89,8 @@ def test_query_types_are_those_that_are_answered(ask) -> None:
     ],
 )
 def test_an_extension_point_lists_what_the_program_has(ask, point: str, part: dict[str, object]) -> None:
-    answer = ask(f"type:platform.extensions point:{point}")
-    found = {each["id"]: each for each in answer["data"]}[part["id"]]
+    result = ask(f"type:platform.extensions point:{point}")
+    found = {each["id"]: each for each in result["data"]}[part["id"]]
     assert found.keys() == {"id", "name", "class", "plugin_id", "params"}
     assert found | part == found
 
@@ -100,15 +100,15 @@ def test_every_extension_point_can_be_asked_for(ask) -> None:
     assert all(each.keys() == {"id", "name", "class"} for each in points)
     assert all(ask(f"type:platform.extensions point:{each['id']}")["data"] for each in points)
     assert [each["id"] for each in ask("type:platform.extension.points filter:mail")["data"]] == ["svc.mail.transport"]
-    answer = ask("type:platform.extensions point:svc.mail.transport limit:1 page:1")
-    assert [each["id"] for each in answer["data"]] == ["core.mail.transport.smtp"]
+    result = ask("type:platform.extensions point:svc.mail.transport limit:1 page:1")
+    assert [each["id"] for each in result["data"]] == ["core.mail.transport.smtp"]
 
 
 def test_icons_come_in_pages(ask) -> None:
     assert sorted(set(ICONS)) == list(ICONS)
-    answer = ask("type:ui.icons filter:arrow limit:2 page:1")
-    assert answer["data"] == [{"icon": "arrow-right"}, {"icon": "arrow-up"}]
-    assert answer["_"]["paging"]["page"]["rows"]["of"] == 4
+    result = ask("type:ui.icons filter:arrow limit:2 page:1")
+    assert result["data"] == [{"icon": "arrow-right"}, {"icon": "arrow-up"}]
+    assert result["_"]["paging"]["page"]["rows"]["of"] == 4
 
 
 @pytest.mark.parametrize(

@@ -39,14 +39,14 @@ def sent(desk, ids):
 
 
 def lines(ask, more="", series="", by=0):
-    answer = ask(f"type:metrics.timeseries {more} series.a:(metric:sent {series})", by)
-    return {name: values for name, values in answer["data"].items() if name != "ts"}
+    result = ask(f"type:metrics.timeseries {more} series.a:(metric:sent {series})", by)
+    return {name: values for name, values in result["data"].items() if name != "ts"}
 
 
 def test_a_series_has_a_number_for_each_tick(ask, sent):
-    answer = ask('type:metrics.timeseries range:"-1 day" series.a:(metric:sent label:Sent function:sum)')
-    assert answer["data"] == {"ts": ["2026-11-17", "2026-11-18"], "Sent": [6, 9]}
-    assert answer["_"] == {
+    result = ask('type:metrics.timeseries range:"-1 day" series.a:(metric:sent label:Sent function:sum)')
+    assert result["data"] == {"ts": ["2026-11-17", "2026-11-18"], "Sent": [6, 9]}
+    assert result["_"] == {
         "type": "metrics.timeseries", "format": "timeseries", "groups": [["Sent"]],
         "format_params": {"xaxis_key": "ts", "xaxis_step": "day", "xaxis_format": "%Y-%m-%d"},
     }  # fmt: skip
@@ -76,8 +76,8 @@ def test_functions(ask, sent, function, numbers):
     ],
 )  # fmt: skip
 def test_periods(ask, sent, period, within, ts, numbers):
-    answer = ask(f'type:metrics.timeseries period:{period} range:"{within}" series.a:(metric:sent function:sum)')
-    assert answer["data"] == {"ts": ts, "a": numbers}
+    result = ask(f'type:metrics.timeseries period:{period} range:"{within}" series.a:(metric:sent function:sum)')
+    assert result["data"] == {"ts": ts, "a": numbers}
 
 
 @pytest.mark.parametrize(
@@ -95,8 +95,8 @@ def test_a_series_is_split_by_values(ask, sent):
     assert split == {"Sent :: Milo": [2, 6], "Sent :: Nora Berg": [None, 3], "Sent :: Olga": [4, None]}
     both = lines(ask, "range:today", "function:sum by:[worker_id,kind]")
     assert both == {"a :: Milo :: new": [1], "a :: Milo :: reply": [5], "a :: Nora Berg :: reply": [3]}
-    answer = ask("type:metrics.timeseries range:today series.a:(metric:sent by:kind) series.b:(metric:waiting)")
-    assert answer["_"]["groups"] == [["a :: new", "a :: reply"], ["b"]]
+    result = ask("type:metrics.timeseries range:today series.a:(metric:sent by:kind) series.b:(metric:waiting)")
+    assert result["_"]["groups"] == [["a :: new", "a :: reply"], ["b"]]
 
 
 def test_values_have_the_requested_names(ask, sent):
@@ -152,15 +152,15 @@ def test_samples_of_what_the_caller_may_not_read_do_not_count(ask, desk, sent):
 
 
 def test_days_are_those_of_the_zone(ask, sent):
-    answer = ask("type:metrics.timeseries range:today timezone:America/New_York series.a:(metric:sent function:sum)")
-    assert answer["data"] == {"ts": ["2026-11-18"], "a": [None]}
-    answer = ask('type:metrics.timeseries range:"-1 day" timezone:America/New_York series.a:(metric:sent function:sum)')
-    assert answer["data"]["a"] == [15, None]
+    result = ask("type:metrics.timeseries range:today timezone:America/New_York series.a:(metric:sent function:sum)")
+    assert result["data"] == {"ts": ["2026-11-18"], "a": [None]}
+    result = ask('type:metrics.timeseries range:"-1 day" timezone:America/New_York series.a:(metric:sent function:sum)')
+    assert result["data"]["a"] == [15, None]
 
 
 def test_a_metric_that_there_is_not_has_no_series(ask, sent):
-    answer = ask("type:metrics.timeseries range:today series.a:(metric:blurb) series.b:(metric:sent)")
-    assert answer["data"].keys() == {"ts", "b"} and answer["_"]["groups"] == [["b"]]
+    result = ask("type:metrics.timeseries range:today series.a:(metric:blurb) series.b:(metric:sent)")
+    assert result["data"].keys() == {"ts", "b"} and result["_"]["groups"] == [["b"]]
 
 
 @pytest.mark.parametrize(

@@ -42,10 +42,10 @@ def test_what_somebody_may_not_read_does_not_count(
 
 def test_a_long_query_comes_as_the_body(desk_with_tickets: Api) -> None:
     text = f"type:worklist.metrics\nformat:pie\nvalues.n:(\n  of:tickets\n  label:Dynamos\n  {SUBJECT}\n)\n"
-    answer = desk_with_tickets.call("POST", QUERY, data=text, headers={"Content-Type": "text/plain"}).ok()
-    assert answer["data"] == [["Dynamos", 5]]
-    assert answer["_"]["type"] == "worklist.metrics" and answer["_"]["format"] == "pie"
-    assert answer["__status"] == "success"
+    response = desk_with_tickets.call("POST", QUERY, data=text, headers={"Content-Type": "text/plain"}).ok()
+    assert response["data"] == [["Dynamos", 5]]
+    assert response["_"]["type"] == "worklist.metrics" and response["_"]["format"] == "pie"
+    assert response["__status"] == "success"
 
 
 @pytest.mark.parametrize(
@@ -61,9 +61,9 @@ def test_a_long_query_comes_as_the_body(desk_with_tickets: Api) -> None:
     ],
 )
 def test_mistakes_are_422_with_their_place(api: Api, q: str, at: str, part: str) -> None:
-    answer = api.get(QUERY, q=q)
-    assert answer.status == 422
-    assert part in answer["message"] and answer["position"] == q.index(at)
+    response = api.get(QUERY, q=q)
+    assert response.status == 422
+    assert part in response["message"] and response["position"] == q.index(at)
 
 
 def test_an_uploaded_archive_is_looked_into_by_its_owner_only(api: Api) -> None:

@@ -16,9 +16,9 @@ LINES = "series.a:(label:Up y.min:10 y.max:30 trend:up) series.b:(trend:down y.m
 )
 def test_sample_timeseries_ends_now(ask, unit: str, ts: list[str], step: tuple[str, str]) -> None:
     """The current time of the desk is Wednesday 2026-11-18."""
-    answer = ask(f"type:sample.timeseries x.count:3 x.unit:{unit} {LINES}")
-    assert answer["data"] == {"ts": ts, "Up": [10, 20, 30], "b": [0, -0.5, -1]}
-    assert answer["_"] == {
+    result = ask(f"type:sample.timeseries x.count:3 x.unit:{unit} {LINES}")
+    assert result["data"] == {"ts": ts, "Up": [10, 20, 30], "b": [0, -0.5, -1]}
+    assert result["_"] == {
         "type": "sample.timeseries",
         "format": "timeseries",
         "format_params": {"xaxis_key": "ts", "xaxis_step": step[0], "xaxis_format": step[1]},
@@ -42,12 +42,12 @@ def test_random_numbers_stay_within_their_bounds_and_come_again(ask) -> None:
 
 
 def test_sample_xy_has_two_rows_for_each_series(ask) -> None:
-    answer = ask(
+    result = ask(
         "type:sample.xy series.a:(label:A samples:3 trend:up x.min:1 x.max:5 y.min:2 y.max:6) "
         "series.b:(samples:2 trend:down)"
     )
-    assert answer["data"] == [["A_x", 1, 3, 5], ["A", 2, 4, 6], ["b_x", 0, 100], ["b", 100, 0]]
-    assert answer["_"] == {"type": "sample.xy", "format": "scatterplot"}
+    assert result["data"] == [["A_x", 1, 3, 5], ["A", 2, 4, 6], ["b_x", 0, 100], ["b", 100, 0]]
+    assert result["_"] == {"type": "sample.xy", "format": "scatterplot"}
     assert [len(row) for row in ask("type:sample.xy series.a:(trend:random)")["data"]] == [11, 11]
 
 
@@ -58,9 +58,9 @@ POINTS = """type:sample.geo.points series.shops:(
 
 
 def test_points_of_the_query_come_as_a_map(ask) -> None:
-    answer = ask(POINTS)
-    assert answer["_"] == {"type": "sample.geo.points", "format": "topojson"}
-    assert answer["data"] == {
+    result = ask(POINTS)
+    assert result["_"] == {"type": "sample.geo.points", "format": "topojson"}
+    assert result["data"] == {
         "type": "Topology",
         "objects": {
             "shops": {

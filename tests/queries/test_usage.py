@@ -25,25 +25,25 @@ def used(desk, ids):
 
 
 def test_snippets_are_listed_with_their_uses(ask, used):
-    answer = ask("type:usage.snippets", used["nora"])
-    assert [(row["snippet_title"], row["snippet_uses"]) for row in answer["data"]["rows"]] == [
+    result = ask("type:usage.snippets", used["nora"])
+    assert [(row["snippet_title"], row["snippet_uses"]) for row in result["data"]["rows"]] == [
         ("Secret", 5),
         ("Hello", 3),
     ]
-    assert answer["data"]["columns"].keys() == {"snippet_title", "snippet_uses"}
-    assert answer["_"] == {"type": "usage.snippets", "format": "table"}
+    assert result["data"]["columns"].keys() == {"snippet_title", "snippet_uses"}
+    assert result["_"] == {"type": "usage.snippets", "format": "table"}
     assert [row["snippet_title"] for row in ask("type:usage.snippets", used["milo"])["data"]["rows"]] == ["Hello"]
 
 
 def test_snippets_by_month(ask, used):
-    answer = ask("type:usage.snippets format:timeseries", used["nora"])
-    data = answer["data"]
+    result = ask("type:usage.snippets format:timeseries", used["nora"])
+    data = result["data"]
     assert data["ts"][0] == "2025-11" and data["ts"][-1] == "2026-11" and len(data["ts"]) == 13
     assert {name: (values[-1], sum(values)) for name, values in data.items() if name != "ts"} == {
         "Secret": (5, 5),
         "Hello": (3, 3),
     }
-    assert answer["_"]["format_params"]["xaxis_step"] == "month"
+    assert result["_"]["format_params"]["xaxis_step"] == "month"
 
 
 def test_uses_of_snippets_are_a_metric_too(ask, desk, used):

@@ -10,8 +10,8 @@ ACME = {"name": "Acme", "floors": None, "country": "France"}
 
 
 def test_a_map_has_a_feature_for_each_record_with_a_location(depot: Depot) -> None:
-    answer = depot.ask(SHOPS.format(""))
-    assert answer["data"] == {
+    result = depot.ask(SHOPS.format(""))
+    assert result["data"] == {
         "type": "FeatureCollection",
         "features": [
             {
@@ -24,10 +24,10 @@ def test_a_map_has_a_feature_for_each_record_with_a_location(depot: Depot) -> No
             },
         ],
     }  # fmt: skip
-    series = answer["_"].pop("series")
-    assert answer["_"] == {"type": "worklist.geo.points", "format": "geojson"}
+    series = result["_"].pop("series")
+    assert result["_"] == {"type": "worklist.geo.points", "format": "geojson"}
     assert series["points"]["context"].endswith(".org") and series["points"]["label"] == "Shops"
-    assert len(series["points"]["ids"]) == len(answer["data"]["features"])
+    assert len(series["points"]["ids"]) == len(result["data"]["features"])
 
 
 def test_a_topology_has_an_object_for_each_series(depot: Depot) -> None:

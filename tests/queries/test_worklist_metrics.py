@@ -64,10 +64,10 @@ def test_the_table_labels_each_value(depot: Depot) -> None:
         values.all:(of:org)
         values.wait:(of:ticket function:avg field:response.first label:Wait)
         values.hours:(of:ticket function:avg field:response.first metric:"x/3600")"""
-    answer = depot.ask(q)
+    result = depot.ask(q)
     ticket, org = "svc.contexts.ticket", "svc.contexts.org"
     search = "(status:open) set.timezone:UTC"
-    assert answer["data"] == {
+    assert result["data"] == {
         "columns": {"name": {"label": "Metric"}, "value": {"label": "Value"}},
         "rows": [
             {"_types": {"value": {"type": "search", "options": {"context": ticket, "query": search}}},
@@ -78,16 +78,16 @@ def test_the_table_labels_each_value(depot: Depot) -> None:
             {"_types": {"value": {"type": "number", "options": []}}, "id": "hours", "name": "hours", "value": 0},
         ],
     }  # fmt: skip
-    assert answer["_"] == {"type": "worklist.metrics", "format": "table"}
+    assert result["_"] == {"type": "worklist.metrics", "format": "table"}
 
 
 def test_the_pie_labels_each_slice(depot: Depot) -> None:
-    answer = depot.ask(
+    result = depot.ask(
         "type:worklist.metrics format:pie values.a:(of:ticket label:All) "
         "values.b:(of:ticket label:Sum function:sum field:importance query:(status:open))"
     )
-    assert answer["data"] == [["All", 5], ["Sum", 85]]
-    assert answer["_"]["series"] == {
+    assert result["data"] == [["All", 5], ["Sum", 85]]
+    assert result["_"]["series"] == {
         "All": {"key": 5, "context": "svc.contexts.ticket", "query": ""},
         "Sum": {"key": 85, "context": "svc.contexts.ticket", "query": "(status:open) set.timezone:UTC"},
     }

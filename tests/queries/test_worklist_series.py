@@ -13,9 +13,9 @@ TWO = ("type:worklist.series series.a:(of:ticket label:Opened x:created@day) "
 
 
 def test_a_time_series_has_no_gaps(depot: Depot) -> None:
-    answer = depot.ask(TWO)
-    assert answer["data"] == {"ts": DAYS, "Opened": [1, 0, 2, 0, 2], "Weight": [45, 0, 10, 0, 30]}
-    assert answer["_"] == {
+    result = depot.ask(TWO)
+    assert result["data"] == {"ts": DAYS, "Opened": [1, 0, 2, 0, 2], "Weight": [45, 0, 10, 0, 30]}
+    assert result["_"] == {
         "type": "worklist.series",
         "format": "timeseries",
         "format_params": {"xaxis_key": "ts", "xaxis_step": "day", "xaxis_format": "%Y-%m-%d"},
@@ -111,12 +111,12 @@ def test_bins_of_dates_are_never_cut(depot: Depot, field: str) -> None:
 
 
 def test_what_is_no_date_can_stand_on_the_axis_too(depot: Depot) -> None:
-    answer = depot.ask(
+    result = depot.ask(
         "type:worklist.series series.n:(of:ticket x:group) series.m:(of:ticket x:group y:importance "
         "function:max query:(status:closed))"
     )
-    assert answer["data"] == {"ts": ["Support", "Sales"], "n": [3, 2], "m": [20, 0]}
-    assert answer["_"]["format_params"] == {"xaxis_key": "ts", "xaxis_step": "", "xaxis_format": ""}
+    assert result["data"] == {"ts": ["Support", "Sales"], "n": [3, 2], "m": [20, 0]}
+    assert result["_"]["format_params"] == {"xaxis_key": "ts", "xaxis_step": "", "xaxis_format": ""}
 
 
 def test_nothing_makes_an_empty_axis(depot: Depot) -> None:

@@ -35,13 +35,13 @@ def one(inside: str, format: str = "") -> str:
     ],
 )
 def test_each_record_is_a_point(depot: Depot, inside: str, x: list[Any], y: list[Any]) -> None:
-    answer = depot.ask(one(inside))
-    rows = answer["data"]
+    result = depot.ask(one(inside))
+    rows = result["data"]
     assert [row[0] for row in rows] == ["T_x", "T"]
     pairs = list(zip(rows[0][1:], rows[1][1:], strict=True))
     expected = list(zip(x, y, strict=True))
     assert pairs == expected
-    assert answer["_"] == {"type": "worklist.xy", "format": "scatterplot"}
+    assert result["_"] == {"type": "worklist.xy", "format": "scatterplot"}
 
 
 def test_only_readable_records_are_points(depot: Depot) -> None:
@@ -71,9 +71,9 @@ def test_the_other_shapes_have_labels(depot: Depot) -> None:
         ],
     }
     assert depot.data(one(inside, "pie")) == [[pump, 10], [valve, 20]]
-    answer = depot.ask(one(inside, "categories"))
-    assert answer["data"] == [["label", pump, valve], ["hits", 10, 20]]
-    assert answer["_"]["format_params"] == {"xaxis_key": "label"}
+    result = depot.ask(one(inside, "categories"))
+    assert result["data"] == [["label", pump, valve], ["hits", 10, 20]]
+    assert result["_"]["format_params"] == {"xaxis_key": "label"}
     rows = depot.data(one("x:status y:org query:(limit:2)", "table"))["rows"]
     assert rows == [
         {"x_label": "Open", "x": 0, "y_label": "Acme", "y": 2},

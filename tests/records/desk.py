@@ -84,8 +84,8 @@ class Desk:
 
     def found(self, uri: str, q: str, by: int = 0) -> list[int]:
         """Returns the ids that a search finds, in order."""
-        answer = records.search(self.context(by), uri, records.SearchRequest(q, limit=500))
-        return [each["id"] for each in answer["results"]]
+        result = records.search(self.context(by), uri, records.SearchRequest(q, limit=500))
+        return [each["id"] for each in result["results"]]
 
     def log(self, point: str = "", **equals: Any) -> list[dict[str, Any]]:
         """Returns the activity entries, oldest first, of one point or of all, with these column values."""

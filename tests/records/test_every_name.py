@@ -137,8 +137,8 @@ def counts(desk: Desk, uri: str, names: tuple[str, ...]) -> tuple[int, dict[str,
             desk.search(tx, uri, "").total(),
             {name: subtotals(desk.search(tx, uri, ""), name, desk.shown(tx)) for name in names},
         ))  # fmt: skip
-    answer = records.search(desk.context(), uri, records.SearchRequest("", subtotals=names))
-    return answer["total"], answer["subtotals"]
+    result = records.search(desk.context(), uri, records.SearchRequest("", subtotals=names))
+    return result["total"], result["subtotals"]
 
 
 @pytest.mark.parametrize(("family", "uri"), TYPES)

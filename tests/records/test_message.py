@@ -100,11 +100,11 @@ def test_a_worker_is_found_by_an_unambiguous_name_or_address(desk, ids, write):
 def test_the_ticket_counts_its_messages(desk, ids, ticket, write):
     desk.update("ticket", ticket, status="waiting")
     first = write()
-    answer = write(sender="help@desk.example", is_outgoing=1, worker_id=ids["milo"], created=NOW - 400)
+    result = write(sender="help@desk.example", is_outgoing=1, worker_id=ids["milo"], created=NOW - 400)
     last = write()
     assert counters(desk, ticket) == {
         "num_messages": 3, "num_messages_in": 2, "num_messages_out": 1, "initial_message_id": first,
-        "initial_response_message_id": answer, "latest_message_id": last, "elapsed_response_first": 600,
+        "initial_response_message_id": result, "latest_message_id": last, "elapsed_response_first": 600,
     }  # fmt: skip
     row = desk.row("ticket", ticket)
     assert (row["updated"], row["status_id"]) == (NOW, 1)
@@ -114,8 +114,8 @@ def test_the_ticket_counts_its_messages(desk, ids, ticket, write):
 def test_a_composed_message_is_not_a_reply(desk, ids, ticket, write):
     write(sender="help@desk.example", is_outgoing=1, worker_id=ids["milo"])
     assert counters(desk, ticket)["initial_response_message_id"] == 0
-    answer = write(sender="help@desk.example", is_outgoing=1, worker_id=ids["milo"])
-    assert counters(desk, ticket)["initial_response_message_id"] == answer
+    result = write(sender="help@desk.example", is_outgoing=1, worker_id=ids["milo"])
+    assert counters(desk, ticket)["initial_response_message_id"] == result
 
 
 def test_counters_follow_deleted_changed_and_moved_messages(desk, ids, ticket, write):

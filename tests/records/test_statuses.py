@@ -79,10 +79,10 @@ def test_tickets_are_found_and_counted_by_name(desk, ids, ticket, supplier):
     assert desk.found("ticket", f"statusName.id:{supplier}") == [other]
     with pytest.raises(BadQuery, match="'elsewhere' is not one of open, waiting"):
         desk.found("ticket", "status:elsewhere")
-    answer = records.search(desk.context(), "ticket", records.SearchRequest("", subtotals=["status_name", "status"]))
-    counted = {each["label"]: each["hits"] for each in answer["subtotals"]["status_name"]}
+    result = records.search(desk.context(), "ticket", records.SearchRequest("", subtotals=["status_name", "status"]))
+    counted = {each["label"]: each["hits"] for each in result["subtotals"]["status_name"]}
     assert counted == {"Waiting for supplier": 1, "(none)": 1}
-    assert [each["key"] for each in answer["subtotals"]["status"]] == [0, 1]
+    assert [each["key"] for each in result["subtotals"]["status"]] == [0, 1]
     assert desk.record("ticket_status", supplier, expand="num_tickets")["num_tickets"] == 1
 
 

@@ -151,8 +151,8 @@ def test_merged_tickets_have_the_tags_of_both_until_the_merge_is_undone(desk, id
 def test_tickets_are_counted_by_tag(desk, ids, ticket):
     desk.update("ticket", ticket, tags="pump, late payer")
     desk.create("ticket", subject="Hose", group_id=ids["support"])
-    answer = records.search(desk.context(), "ticket", records.SearchRequest("", subtotals=["tag"]))
-    counted = {each["label"]: each["hits"] for each in answer["subtotals"]["tag"]}
+    result = records.search(desk.context(), "ticket", records.SearchRequest("", subtotals=["tag"]))
+    counted = {each["label"]: each["hits"] for each in result["subtotals"]["tag"]}
     assert counted == {"pump": 1, "late payer": 1, "(none)": 1}
 
 

@@ -69,8 +69,8 @@ def test_no_endpoint_fails_at_a_bad_id(each: Endpoint, nora: Api) -> None:
             path = each.path.replace("{uri}", uri).replace("{type}", uri)
             sent = parameters(each, uri, id)
             place = {"params": sent} if each.method in ("GET", "DELETE") else {"data": sent}
-            answer = nora.call(each.method, f"/rest/{re.sub('{.*?}', id, path)}.json", **place)
-            assert answer.status < 500, (each.method, path, sent, answer)
+            response = nora.call(each.method, f"/rest/{re.sub('{.*?}', id, path)}.json", **place)
+            assert response.status < 500, (each.method, path, sent, response)
 
 
 def parameters(each: Endpoint, uri: str, id: str) -> dict[str, Any]:
@@ -96,7 +96,7 @@ def test_no_page_fails_at_a_bad_id(page: pages.Page, visitor: Visitor) -> None:
             filled = path.format(id=id, type=uri, name=id, mask=id, code="A" * 43, file=id, folder="types", rest=id)
             sent = dict.fromkeys(NAMES, id)
             if page.method == "GET":
-                answer = visitor.get(filled, params=sent)
+                response = visitor.get(filled, params=sent)
             else:
-                answer = visitor.post(filled, sent | {"_xsrf": token, "_sure": "1"})
-            assert answer.status_code < 500, (page.method, filled)
+                response = visitor.post(filled, sent | {"_xsrf": token, "_sure": "1"})
+            assert response.status_code < 500, (page.method, filled)

@@ -138,10 +138,10 @@ def test_no_endpoint_opens_one(each: Endpoint, secrets: Secrets) -> None:
             path = each.path.replace("{id}", str(id)).replace("{uri}", uri).replace("{type}", uri)
             sent = parameters(each, uri, id)
             place = {"params": sent} if each.method in ("GET", "DELETE") else {"data": sent}
-            answer = secrets.olga.call(each.method, f"/rest/{re.sub('{.*?}', str(id), path)}.json", **place)
-            assert answer.status < 500 and TOLD not in answer.response.text, (path, sent, answer)
+            response = secrets.olga.call(each.method, f"/rest/{re.sub('{.*?}', str(id), path)}.json", **place)
+            assert response.status < 500 and TOLD not in response.response.text, (path, sent, response)
             if "{uri}/{id}" in each.path and id in secrets.ids[uri]:
-                assert answer.status in REFUSED, (path, sent, answer)
+                assert response.status in REFUSED, (path, sent, response)
     assert secrets.state() == secrets.before
 
 
@@ -213,12 +213,12 @@ def test_no_page_opens_one(page: pages.Page, secrets: Secrets) -> None:
             )
             asked = {"q": CANARY, "id": str(id), "ids": str(id), "ticket": str(id), "worker": str(id), "app": str(id)}
             if page.method == "GET":
-                answer = secrets.visitor.get(filled, params=asked)
+                response = secrets.visitor.get(filled, params=asked)
             else:
-                answer = secrets.visitor.post(filled, asked | {"_xsrf": token, "_sure": "1"})
-            assert answer.status_code < 500 and TOLD not in answer.text, filled
+                response = secrets.visitor.post(filled, asked | {"_xsrf": token, "_sure": "1"})
+            assert response.status_code < 500 and TOLD not in response.text, filled
             if "{type}/{id}" in path and id in secrets.ids[uri]:
-                assert answer.status_code in REFUSED, filled
+                assert response.status_code in REFUSED, filled
     assert secrets.state() == secrets.before
 
 
@@ -230,5 +230,5 @@ def test_no_page_ends_what_is_of_somebody_else(path: str, table: Table, secrets:
     before = secrets.rows_of_nora(table)
     assert before
     for row in before:
-        answer = secrets.visitor.post(path.format(id=row[0]), {"_xsrf": secrets.visitor.token("/account")})
-        assert answer.status_code in (303, 404) and secrets.rows_of_nora(table) == before, (path, row[0])
+        response = secrets.visitor.post(path.format(id=row[0]), {"_xsrf": secrets.visitor.token("/account")})
+        assert response.status_code in (303, 404) and secrets.rows_of_nora(table) == before, (path, row[0])

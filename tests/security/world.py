@@ -219,8 +219,8 @@ class World:
         headers = {"User-Agent": payloads.ALL, "X-Hostile": payloads.ALL, "Referer": ADDRESS}
         called = requests.post(address, params={"a": payloads.ALL}, data=payloads.ALL, headers=headers, timeout=60)
         assert called.status_code == 201, called.text
-        answer = self.nora.get(f"/rest/webhooks/{self.ids['webhook']}/deliveries.json").ok()
-        self.ids["delivery"] = answer["results"][0]["id"]
+        response = self.nora.get(f"/rest/webhooks/{self.ids['webhook']}/deliveries.json").ok()
+        self.ids["delivery"] = response["results"][0]["id"]
         self._make(
             "timer",
             "automation_timer",
@@ -343,10 +343,10 @@ class World:
         found = re.search(r"/reset/([\w-]+)", page.text)
         assert found is not None, page.text
         package = package_of([], {"uid": "o", "_context": "org", "name": SCRIPTED})
-        answer = self.visitor.send(
+        response = self.visitor.send(
             "/admin/packages/import", {"package_json": package, "do": "import"}, page="/admin/packages"
         )
-        self.codes = {"/reset/": found[1], "/admin/packages/done/": place(answer).rpartition("/")[2]}
+        self.codes = {"/reset/": found[1], "/admin/packages/done/": place(response).rpartition("/")[2]}
 
     def _offers(self, uri: str, operation: str) -> bool:
         return bool(self.desk.registry.type(uri).operations[operation])

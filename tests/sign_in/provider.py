@@ -47,9 +47,9 @@ def follow(visitor: Visitor, location: str) -> str:
     for _ in range(MOST_REDIRECTS):
         if location.startswith(visitor.url):
             return location.removeprefix(visitor.url)
-        answer = visitor.session.get(location, timeout=SECONDS, allow_redirects=False)
-        assert answer.status_code in (302, 303), (location, answer.status_code, answer.text)
-        target = answer.headers["Location"]
+        response = visitor.session.get(location, timeout=SECONDS, allow_redirects=False)
+        assert response.status_code in (302, 303), (location, response.status_code, response.text)
+        target = response.headers["Location"]
         parts = urlsplit(location)
         location = target if "://" in target else f"{parts.scheme}://{parts.netloc}{target}"
     raise AssertionError(f"redirects do not end: {location}")
@@ -65,6 +65,6 @@ def target_of(page: str) -> str:
 def sign_in(visitor: Visitor, name: str = "keycloak", next_path: str = "") -> requests.Response:
     """Signs in with a provider; returns the response of the callback."""
     query = f"?next={next_path}" if next_path else ""
-    answer = visitor.get(f"/sign-in/start/{name}{query}")
-    assert answer.status_code == 303, answer.text
-    return visitor.get(follow(visitor, answer.headers["Location"]))
+    response = visitor.get(f"/sign-in/start/{name}{query}")
+    assert response.status_code == 303, response.text
+    return visitor.get(follow(visitor, response.headers["Location"]))

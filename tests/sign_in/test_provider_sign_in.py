@@ -110,8 +110,8 @@ def test_a_worker_with_the_verified_address_is_signed_in_with_one_request(
     visitor = Visitor(server.url)
     assert 'href="/sign-in/start/keycloak?next=%2Faccount"' in visitor.get("/login?next=/account").text
     before = provider.order(account="milo", claims={})
-    answer = sign_in(visitor, next_path="/account")
-    assert place(answer) == "/account" and visitor.is_in
+    response = sign_in(visitor, next_path="/account")
+    assert place(response) == "/account" and visitor.is_in
     assert provider.order() - before == 1
     assert "milo@desk.example at Acme" in log(nora, "worker.linked")
 
@@ -120,24 +120,24 @@ def test_a_worker_with_the_verified_address_is_signed_in_with_one_request(
 def test_a_sign_in_leads_to_no_other_site(id: int, server: Server, provider: Provider, next_path: str) -> None:
     visitor = Visitor(server.url)
     provider.order(account="milo", claims={})
-    answer = visitor.get("/sign-in/start/keycloak", params={"next": next_path})
-    answer = visitor.get(follow(visitor, answer.headers["Location"]))
-    assert place(answer) == "/inbox"
+    response = visitor.get("/sign-in/start/keycloak", params={"next": next_path})
+    response = visitor.get(follow(visitor, response.headers["Location"]))
+    assert place(response) == "/inbox"
 
 
 def test_an_unknown_person_of_a_domain_becomes_a_worker_of_the_default_group(
     id: int, server: Server, provider: Provider, nora: Api
 ) -> None:
-    visitor, answer = signed_in(server, provider, "ada", name="Ada Lovelace", locale="de-DE")
-    assert place(answer) == "/inbox" and visitor.is_in
+    visitor, response = signed_in(server, provider, "ada", name="Ada Lovelace", locale="de-DE")
+    assert place(response) == "/inbox" and visitor.is_in
     ada = worker(nora, "ada@desk.example")
     assert (ada["first_name"], ada["last_name"], ada["language"]) == ("Ada", "Lovelace", "de_DE")
     assert list(ada["groups"]) == [str(nora.ids["support"])] and not ada["is_superuser"]
     assert visitor.get("/account/second-factor").status_code == 200
     assert "became a worker" in log(nora, "worker.provisioned")
     # From then on the account counts, whatever its address says.
-    visitor, answer = signed_in(server, provider, "ada", email="olga@desk.example", email_verified=False)
-    assert place(answer) == "/inbox" and "ada@desk.example" in visitor.get("/account").text
+    visitor, response = signed_in(server, provider, "ada", email="olga@desk.example", email_verified=False)
+    assert place(response) == "/inbox" and "ada@desk.example" in visitor.get("/account").text
     assert "is wrong" in text_of(Visitor(server.url).sign_in("ada@desk.example").text)
 
 
@@ -157,9 +157,9 @@ def test_a_refusal_says_what_to_do_and_leaves_the_password(
     account: str, claims: dict[str, Any], sentence: str, id: int, server: Server, provider: Provider, nora: Api
 ) -> None:
     signed_in(server, provider, "milo")
-    visitor, answer = signed_in(server, provider, account, **claims)
-    assert answer.status_code in (403, 422) and sentence in text_of(answer.text), text_of(answer.text)
-    assert 'name="password"' in answer.text and not visitor.is_in
+    visitor, response = signed_in(server, provider, account, **claims)
+    assert response.status_code in (403, 422) and sentence in text_of(response.text), text_of(response.text)
+    assert 'name="password"' in response.text and not visitor.is_in
     assert not worker(nora, "eve@desk.example")
 
 
@@ -175,8 +175,8 @@ def test_a_callback_works_once_and_in_the_browser_that_began(id: int, server: Se
     victim, attacker = Visitor(server.url), Visitor(server.url)
     back = follow(attacker, attacker.get("/sign-in/start/keycloak").headers["Location"])
     victim.get("/sign-in/start/keycloak")
-    for answer in (victim.get(back), Visitor(server.url).get(back)):
-        assert "began in another browser" in text_of(answer.text)
+    for response in (victim.get(back), Visitor(server.url).get(back)):
+        assert "began in another browser" in text_of(response.text)
     assert place(attacker.get(back)) == "/inbox"
     assert "was used" in text_of(attacker.get(back).text)
     assert not victim.is_in
@@ -211,8 +211,8 @@ def test_rules_give_and_take_groups_roles_and_the_administrator_right(
     for each in nora.search("worker", "isAdmin:yes").ok()["results"]:
         if each["id"] != 1:
             nora.update("worker", each["id"], is_superuser=0).ok()
-    _visitor, answer = signed_in(server, provider, "nora")
-    assert place(answer) == "/" and nora.record("worker", 1).ok()["is_superuser"]
+    _visitor, response = signed_in(server, provider, "nora")
+    assert place(response) == "/" and nora.record("worker", 1).ok()["is_superuser"]
     save(admin, nora, id)
 
 
@@ -229,8 +229,8 @@ def test_claims_that_the_id_token_lacks_come_from_the_userinfo_endpoint(
 def test_new_keys_of_the_provider_are_found(algorithm: str, id: int, server: Server, provider: Provider) -> None:
     signed_in(server, provider, "milo")
     provider.order(rotates=algorithm)
-    visitor, answer = signed_in(server, provider, "milo")
-    assert visitor.is_in, text_of(answer.text)
+    visitor, response = signed_in(server, provider, "milo")
+    assert visitor.is_in, text_of(response.text)
 
 
 def test_the_code_of_a_second_factor_is_asked_unless_the_provider_checks_it(
@@ -241,15 +241,15 @@ def test_the_code_of_a_second_factor_is_asked_unless_the_provider_checks_it(
     now = clock.now()
     step = now // totp.STEP_SECONDS
     desk.store.write(lambda tx: second_factor.turn_on(tx, nora.ids["milo"], secret, totp.code(secret, step), now))
-    visitor, answer = signed_in(server, provider, "milo")
-    assert place(answer).startswith("/login/code") and not visitor.is_in
+    visitor, response = signed_in(server, provider, "milo")
+    assert place(response).startswith("/login/code") and not visitor.is_in
     # Each code works once, so the next one is entered.
     done = visitor.send("/login/code", {"code": totp.code(secret, step + 1)}, "/login/code")
     assert done.status_code == 303 and visitor.is_in
     assert "with Acme" in log(nora, "worker.logged_in")
     save(admin, nora, id, checks_second_factor="1")
-    visitor, answer = signed_in(server, provider, "milo")
-    assert place(answer) == "/inbox" and visitor.is_in
+    visitor, response = signed_in(server, provider, "milo")
+    assert place(response) == "/inbox" and visitor.is_in
     desk.store.write(lambda tx: second_factor.turn_off(tx, nora.ids["milo"]))
     nora.update("worker", nora.ids["milo"], is_mfa_required=1).ok()
     assert visitor.get("/account").status_code == 200
@@ -336,8 +336,8 @@ def test_only_by_the_provider_and_the_way_back(
     visitor = Visitor(server.url)
     page = visitor.get("/login").text
     assert 'name="password"' not in page and "Passwords are turned off" in page
-    answer = visitor.send("/login", {"email": "nora@desk.example", "password": PASSWORD}, "/forgotten")
-    assert "turned off" in text_of(answer.text) and not visitor.is_in
+    response = visitor.send("/login", {"email": "nora@desk.example", "password": PASSWORD}, "/forgotten")
+    assert "turned off" in text_of(response.text) and not visitor.is_in
     for path, form in (("/forgotten", {"email": "milo@desk.example"}), ("/account/password", {"current": PASSWORD})):
         assert "turned off" in text_of(admin.send(path, form, path if path == "/forgotten" else "/account").text)
     path = f"{SETTINGS}/{id}"

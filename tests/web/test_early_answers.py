@@ -87,8 +87,8 @@ def _many() -> Iterator[bytes]:
 
 @pytest.mark.parametrize("body", [b"x" * 40 * MIB, _many()], ids=["at once", "in chunks"])
 def test_a_client_that_sends_everything_before_it_reads_gets_the_response(body: Any, server: Server) -> None:
-    answer = requests.post(f"{server.url}/rest/parser/parse.json", data=body, timeout=60)
-    assert (answer.status_code, answer.json()["__status"]) == (401, "error")
+    response = requests.post(f"{server.url}/rest/parser/parse.json", data=body, timeout=60)
+    assert (response.status_code, response.json()["__status"]) == (401, "error")
 
 
 def test_eight_requests_without_a_token_do_not_block_uploads_of_others(api: Api, server: Server) -> None:

@@ -184,8 +184,8 @@ def test_impossible_errors_are_not_listed(method, path, absent, told) -> None:
 
 @pytest.mark.parametrize("path", ["orgs/search", "records/org/search", "records/org/create", "data/query"])
 def test_an_unsupported_body_type_has_a_listed_response(api: Api, path) -> None:
-    answer = api.call("POST", f"/rest/{path}.json", data=b"<a/>", headers={"Content-Type": "text/xml"})
-    assert answer.status == 415
+    response = api.call("POST", f"/rest/{path}.json", data=b"<a/>", headers={"Content-Type": "text/xml"})
+    assert response.status == 415
 
 
 @pytest.mark.parametrize(
@@ -254,9 +254,9 @@ def test_file_downloads_list_their_ranges_and_headers() -> None:
 
 
 def test_it_is_public_and_equals_the_one_of_the_code(api: Api) -> None:
-    answer = requests.get(f"{api.url}/openapi.json", timeout=60)
-    assert answer.status_code == 200 and answer.headers["Content-Type"] == conformance.JSON_TYPE
-    served = answer.json()
+    response = requests.get(f"{api.url}/openapi.json", timeout=60)
+    assert response.status_code == 200 and response.headers["Content-Type"] == conformance.JSON_TYPE
+    served = response.json()
     assert served["servers"] == [{"url": api.url}]
     built_in = {path: item for path, item in served["paths"].items() if path in DOCUMENT.paths}
     assert built_in == DOCUMENT.paths
@@ -285,8 +285,8 @@ def test_the_plain_document_is_valid(api: Api) -> None:
 
 @pytest.mark.parametrize("body", ["form", "JSON", "json,form", "[]=json"])
 def test_an_unknown_kind_of_document_is_refused(api: Api, body) -> None:
-    answer = requests.get(f"{api.url}/openapi.json?body{'' if body[0] == '[' else '='}{body}", timeout=60)
-    assert answer.status_code == 422 and "body is json" in answer.json()["message"]
+    response = requests.get(f"{api.url}/openapi.json?body{'' if body[0] == '[' else '='}{body}", timeout=60)
+    assert response.status_code == 422 and "body is json" in response.json()["message"]
 
 
 def test_a_client_with_a_current_copy_gets_304(api: Api) -> None:
@@ -310,14 +310,14 @@ def test_a_client_with_a_current_copy_gets_304(api: Api) -> None:
     ],
 )
 def test_the_path_and_its_methods(api: Api, method, path, status, headers) -> None:
-    answer = requests.request(method, api.url + path, timeout=60)
-    assert answer.status_code == status and headers.items() <= dict(answer.headers).items()
+    response = requests.request(method, api.url + path, timeout=60)
+    assert response.status_code == status and headers.items() <= dict(response.headers).items()
 
 
 def test_record_types_of_administrators_appear_and_disappear(api: Api) -> None:
     def document() -> tuple[str, dict]:
-        answer = api.get("/openapi.json")
-        return answer.headers["ETag"], answer.json
+        response = api.get("/openapi.json")
+        return response.headers["ETag"], response.json
 
     before, _ = document()
     made = api.create("custom_record", name="Parcel", name_plural="Parcels", uri="parcel").ok()
@@ -354,11 +354,11 @@ def test_describe_lists_it(data) -> None:
     ],
 )
 def test_a_response_of_another_shape_is_detected(api: Api, method, path, changes) -> None:
-    answer = api.call(method, path).response
-    conformance.check(api.url, method, path, answer)
-    answer._content = json.dumps(answer.json() | changes).encode()
+    response = api.call(method, path).response
+    conformance.check(api.url, method, path, response)
+    response._content = json.dumps(response.json() | changes).encode()
     with pytest.raises(Undocumented):
-        conformance.check(api.url, method, path, answer)
+        conformance.check(api.url, method, path, response)
 
 
 @pytest.mark.parametrize(
@@ -370,18 +370,18 @@ def test_a_response_of_another_shape_is_detected(api: Api, method, path, changes
 )  # fmt: skip
 def test_another_status_or_header_is_detected(api: Api, status, headers) -> None:
     path = "/rest/workers/me.json"
-    answer = api.get(path).response
-    answer.status_code = status
-    answer.headers.update(headers)
+    response = api.get(path).response
+    response.status_code = status
+    response.headers.update(headers)
     with pytest.raises(Undocumented):
-        conformance.check(api.url, "GET", path, answer)
+        conformance.check(api.url, "GET", path, response)
 
 
 def test_a_success_that_the_document_does_not_list_is_detected(api: Api) -> None:
-    answer = api.get("/rest/workers/me.json").response
+    response = api.get("/rest/workers/me.json").response
     for method, path in (("GET", "/rest/nothing.json"), ("DELETE", "/rest/records/address/1.json")):
         with pytest.raises(Undocumented):
-            conformance.check(api.url, method, path, answer)
+            conformance.check(api.url, method, path, response)
 
 
 @pytest.mark.parametrize("name", ["limit", "subtotals", "custom_5", "fields"])

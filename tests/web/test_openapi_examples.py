@@ -105,8 +105,8 @@ def _ask(operation: Any, client: Api) -> None:
         id = (case.path_parameters or {}).get("id")
         if isinstance(id, int):
             case.path_parameters["id"] = _id(id, operation.path, client)
-        answer = case.call(base_url=client.url, headers=headers, session=client.session)
-        case.validate_response(answer, checks=checks, headers=headers)
+        response = case.call(base_url=client.url, headers=headers, session=client.session)
+        case.validate_response(response, checks=checks, headers=headers)
 
     ask()
 

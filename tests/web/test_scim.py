@@ -80,8 +80,8 @@ def administrator(server: Server, nora: Api) -> Visitor:
 def entra(server: Server, administrator: Visitor) -> Provider:
     off = requests.get(f"{server.url}/scim/v2/Users", timeout=60)
     assert off.status_code == 404 and "provisioning is off" in off.json()["detail"]
-    answer = administrator.send(PAGE, {"name": "Entra ID"})
-    [token] = re.findall(r"<code[^>]*>(svc_pt_[\w-]+)</code>", answer.text)
+    response = administrator.send(PAGE, {"name": "Entra ID"})
+    [token] = re.findall(r"<code[^>]*>(svc_pt_[\w-]+)</code>", response.text)
     assert token not in administrator.get(PAGE).text
     return Provider(server.url, token)
 
@@ -324,8 +324,8 @@ def test_only_a_valid_token_opens_provisioning_and_it_opens_nothing_else(
 ) -> None:
     for header in ({}, {"Authorization": "Bearer x"}, {"Authorization": f"Bearer {nora.token}"},
                    {"Authorization": entra.headers["Authorization"].replace("Bearer", "Basic")}):  # fmt: skip
-        answer = requests.post(f"{server.url}/scim/v2/Users", data=b"x" * 500_000, headers=header, timeout=60)
-        assert answer.status_code == 401 and answer.headers["WWW-Authenticate"].startswith("Bearer")
+        response = requests.post(f"{server.url}/scim/v2/Users", data=b"x" * 500_000, headers=header, timeout=60)
+        assert response.status_code == 401 and response.headers["WWW-Authenticate"].startswith("Bearer")
     assert requests.get(f"{server.url}/rest/workers/me.json", headers=entra.headers, timeout=60).status_code == 401
     elsewhere = requests.get(f"{server.url}/scim/v2/Users", headers=entra.headers | {"Host": "localhost"}, timeout=60)
     assert elsewhere.status_code == 404

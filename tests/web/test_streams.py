@@ -63,14 +63,14 @@ REFUSED = [
 def test_a_stream_that_cannot_begin_is_refused_like_any_request(
     api: Api, headers: dict[str, str], params: dict[str, str], status: int
 ) -> None:
-    answer = api.session.get(api.url + PATH, params=params, headers=EVENTS | headers, timeout=60)
-    assert answer.status_code == status and answer.json()["__status"] == "error"
+    response = api.session.get(api.url + PATH, params=params, headers=EVENTS | headers, timeout=60)
+    assert response.status_code == status and response.json()["__status"] == "error"
 
 
 def test_a_request_that_does_not_accept_a_stream_gets_none(api: Api) -> None:
     for accept in ("application/json, text/event-stream", "*/*", "text/html"):
-        answer = api.session.get(api.url + PATH, headers={"Accept": accept}, timeout=60)
-        assert answer.headers["Content-Type"].startswith("application/json"), accept
+        response = api.session.get(api.url + PATH, headers={"Accept": accept}, timeout=60)
+        assert response.headers["Content-Type"].startswith("application/json"), accept
     head = api.session.head(api.url + PATH, headers=EVENTS, timeout=60)
     assert head.status_code == 200 and head.content == b""
 
@@ -178,8 +178,8 @@ def small(tmp_path: Path) -> Iterator[tuple[Server, Api]]:
 
 
 def refused(api: Api) -> tuple[int, str | None]:
-    answer = api.session.get(api.url + PATH, headers=EVENTS, timeout=60)
-    return answer.status_code, answer.headers.get("Retry-After")
+    response = api.session.get(api.url + PATH, headers=EVENTS, timeout=60)
+    return response.status_code, response.headers.get("Retry-After")
 
 
 def numbers(server: Server) -> dict[str, float]:

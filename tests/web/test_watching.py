@@ -39,19 +39,19 @@ def get(url: str, path: str, **headers: str) -> requests.Response:
 
 def numbers(url: str) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
     """Returns all metrics: {(name, labels): value}."""
-    answer = get(url, "/metrics")
-    assert answer.status_code == 200 and answer.headers["Content-Type"].startswith("text/plain; version=")
+    response = get(url, "/metrics")
+    assert response.status_code == 200 and response.headers["Content-Type"].startswith("text/plain; version=")
     return {
         (sample.name, tuple(sorted(sample.labels.items()))): sample.value
-        for family in read_metrics(answer.text)
+        for family in read_metrics(response.text)
         for sample in family.samples
     }
 
 
 def test_health_needs_no_token_and_reports_that_all_is_well(server: Server, api: Api) -> None:
-    answer = get(server.url, "/health")
-    assert (answer.status_code, answer.headers["Content-Type"]) == (200, "application/json; charset=utf-8")
-    told = answer.json()
+    response = get(server.url, "/health")
+    assert (response.status_code, response.headers["Content-Type"]) == (200, "application/json; charset=utf-8")
+    told = response.json()
     worst = max((each["state"] for each in told["findings"]), key=verdict.STATES.index)
     assert told["status"] == worst and told["checks"] == dict.fromkeys(CHECKS, True)
     assert told["disk_free_bytes"] > 0 and told["writes_waiting"] >= 0
@@ -63,15 +63,15 @@ def test_a_client_behind_an_unknown_proxy_gets_no_numbers(server: Server, api: A
     for value in ("127.0.0.1", "9.9.9.9"):
         told = get(server.url, "/health", **{header: value}).json()
         assert set(told) == {"status", "checks"}
-        answer = get(server.url, "/metrics", **{header: value})
-        assert answer.status_code == 403 and "metrics_allow" in answer.text
+        response = get(server.url, "/metrics", **{header: value})
+        assert response.status_code == 403 and "metrics_allow" in response.text
 
 
 @pytest.mark.parametrize("path", ["/health", "/metrics"])
 def test_they_are_read_only(server: Server, api: Api, path: str) -> None:
     for method in ("POST", "PUT", "DELETE"):
-        answer = requests.request(method, server.url + path, timeout=30)
-        assert (answer.status_code, answer.headers["Allow"]) == (405, "GET, HEAD, OPTIONS")
+        response = requests.request(method, server.url + path, timeout=30)
+        assert (response.status_code, response.headers["Allow"]) == (405, "GET, HEAD, OPTIONS")
     assert requests.options(server.url + path, timeout=30).status_code == 204
     assert requests.head(server.url + path, timeout=30).status_code == 200
     assert get(server.url, f"{path}y").status_code == 404
@@ -115,9 +115,9 @@ def test_the_metrics_cover_queues_files_and_the_process(server: Server, api: Api
 
 
 def test_openmetrics_is_sent_if_the_client_accepts_it(server: Server, api: Api) -> None:
-    answer = get(server.url, "/metrics", Accept="application/openmetrics-text; version=1.0.0")
-    assert answer.headers["Content-Type"].startswith("application/openmetrics-text")
-    assert "helpdesk_requests" in {family.name for family in read_openmetrics(answer.text)}
+    response = get(server.url, "/metrics", Accept="application/openmetrics-text; version=1.0.0")
+    assert response.headers["Content-Type"].startswith("application/openmetrics-text")
+    assert "helpdesk_requests" in {family.name for family in read_openmetrics(response.text)}
 
 
 def test_no_secret_and_no_id_is_published(server: Server, api: Api) -> None:
@@ -143,10 +143,10 @@ def test_an_invalid_network_stops_the_start(data: Path) -> None:
 def _health_until(url: str, status: int) -> dict[str, Any]:
     """Returns the report once it has this status; the result of the disk check is cached for a second."""
     for _ in range(20_000):
-        answer = get(url, "/health")
-        if answer.status_code == status:
-            return answer.json()
-    raise AssertionError(answer.text)
+        response = get(url, "/health")
+        if response.status_code == status:
+            return response.json()
+    raise AssertionError(response.text)
 
 
 @pytest.mark.sqlite("the file of the database")

@@ -135,5 +135,5 @@ def _tickets(visit: Visit, details: Sheet) -> RelatedTickets | None:
         return None
     q = TICKETS_OF[details.type.uri].format(details.id)
     search = SearchRequest(f"{q} sort:-updated", MAX_TICKETS, expand="_label,group_")
-    answer = records.search(visit.ctx, TICKET, search)
-    return RelatedTickets(answer["results"], answer["total"], f"/search/{TICKET}?{urlencode({'q': q})}")
+    found = records.search(visit.ctx, TICKET, search)
+    return RelatedTickets(found["results"], found["total"], f"/search/{TICKET}?{urlencode({'q': q})}")

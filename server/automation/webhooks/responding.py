@@ -235,22 +235,22 @@ def _response(ctx: Context, result: RunResult, listener_id: int, place: WebhookL
     if result.state in ("failure", "error"):
         return _failure()
     returned = result.returned if result.state in ("return", "await") else None
-    answer = returned if isinstance(returned, Mapping) else {}
-    if result.failed_templates & {"return", "await"} or (result.failed_templates and answer.get("body") is False):
+    values = returned if isinstance(returned, Mapping) else {}
+    if result.failed_templates & {"return", "await"} or (result.failed_templates and values.get("body") is False):
         result.log.append(
             LogEntry(ERROR, "", "the response was not sent because a template in it failed; 500 was sent")
         )
         return _failure()
-    status = whole(answer.get("status_code"), 0) if answer.get("status_code") not in (None, "") else 200
+    status = whole(values.get("status_code"), 0) if values.get("status_code") not in (None, "") else 200
     if not 200 <= status <= 599:
         result.log.append(
-            LogEntry(3, "", f"status_code {printed(answer.get('status_code'))[:50]} is not valid; 500 was sent")
+            LogEntry(3, "", f"status_code {printed(values.get('status_code'))[:50]} is not valid; 500 was sent")
         )
         return _failure()
-    headers = headers_of(answer.get("headers"), listener_id, place)
+    headers = headers_of(values.get("headers"), listener_id, place)
     result.log += [LogEntry(4, "", message) for message in headers.left_out]
     try:
-        body, usual = _body(ctx, answer)
+        body, usual = _body(ctx, values)
     except HelpdeskError as error:
         result.log.append(LogEntry(ERROR, "", f"body: {error.message}"))
         return _failure()
@@ -268,14 +268,14 @@ def _failure() -> WebhookResponse:
     return WebhookResponse(500, is_failure=True)
 
 
-def _body(ctx: Context, answer: Mapping[str, Any]) -> tuple[bytes, str]:
+def _body(ctx: Context, values: Mapping[str, Any]) -> tuple[bytes, str]:
     """Returns the bytes of a response body, and their default content type. Raises NotFound, Invalid."""
-    body = answer.get("body")
+    body = values.get("body")
     if isinstance(body, str) and body.startswith(FILES):
         file = file_contents.find(ctx, body.strip())
         return file_contents.content(ctx, file), file.mime_type
-    if body is None and "body@base64" in answer:
-        body = as_bytes(printed(answer["body@base64"]))
+    if body is None and "body@base64" in values:
+        body = as_bytes(printed(values["body@base64"]))
     if isinstance(body, (list, dict)):
         return json.dumps(plain(body), ensure_ascii=False).encode("utf-8", "replace"), JSON
     return bytes_of(printed(body)), TEXT

@@ -77,12 +77,12 @@ class ImapInbox:
         sizes: dict[int, int] = {}
         for start in range(0, len(uids), STEP):
             try:
-                answer = self._client.fetch(uids[start : start + STEP], ["RFC822.SIZE"])
+                response = self._client.fetch(uids[start : start + STEP], ["RFC822.SIZE"])
             except imaplib.IMAP4.abort:
                 raise
             except imaplib.IMAP4.error:  # some refuse all because of one damaged mail
                 continue
-            sizes |= {uid: int(values.get(b"RFC822.SIZE", 0)) for uid, values in answer.items()}
+            sizes |= {uid: int(values.get(b"RFC822.SIZE", 0)) for uid, values in response.items()}
         return [WaitingMail(str(uid), sizes.get(uid, 0)) for uid in uids]
 
     def _uids(self, after: int, most: int) -> list[int]:
@@ -120,12 +120,12 @@ class ImapInbox:
     def _part(self, uid: str, part: str, most: int) -> tuple[bytes, str]:
         """(the part, why it is empty). Limited in bytes, whatever size the server announced."""
         try:
-            answer = self._client.fetch([int(uid)], [f"{part}<0.{most}>"])
+            response = self._client.fetch([int(uid)], [f"{part}<0.{most}>"])
         except imaplib.IMAP4.abort:
             raise
         except imaplib.IMAP4.error as error:
             return b"", server_text(error)
-        parts = [value for key, value in answer.get(int(uid), {}).items() if key.startswith(b"BODY[")]
+        parts = [value for key, value in response.get(int(uid), {}).items() if key.startswith(b"BODY[")]
         return next(filter(None, parts), b""), "it sent nothing"
 
     @_guarded

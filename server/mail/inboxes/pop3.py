@@ -45,10 +45,10 @@ class _RecordedPop3(poplib.POP3):
         super()._putcmd(line)  # type: ignore[misc]
 
     def _getresp(self) -> bytes:
-        answer: bytes = super()._getresp()  # type: ignore[misc]
+        response: bytes = super()._getresp()  # type: ignore[misc]
         if (recording := dialogue.current()) is not None:
-            recording.heard(answer)
-        return answer
+            recording.heard(response)
+        return response
 
 
 class _RecordedPop3Tls(_RecordedPop3, poplib.POP3_SSL):
@@ -112,7 +112,7 @@ class Pop3Inbox:
 
     def _head_of_whole(self, number: int) -> tuple[bytes, list[bytes], int]:
         """The header lines of a mail that is read to its end; the others are not kept."""
-        answer: bytes = self._server._shortcmd(f"RETR {number}")  # type: ignore[attr-defined]
+        response: bytes = self._server._shortcmd(f"RETR {number}")  # type: ignore[attr-defined]
         lines: list[bytes] = []
         is_head, size = True, 0
         while (line := self._server._getline()[0]) != b".":  # type: ignore[attr-defined]
@@ -121,7 +121,7 @@ class Pop3Inbox:
             if is_head:
                 lines.append(line)
                 size += len(line)
-        return answer, [*lines, b""], size
+        return response, [*lines, b""], size
 
     def remove(self, uids: Sequence[str]) -> None:
         def work() -> None:

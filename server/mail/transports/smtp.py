@@ -163,14 +163,14 @@ class _Session:
     def _failed(self, error: Exception, is_unreachable: bool) -> TransportFailed:
         settings = self._settings
         if isinstance(error, smtplib.SMTPAuthenticationError) and settings.token:
-            answer = _answer(error.smtp_code, error.smtp_error)
-            return TokenRefused(f"the mail server rejected the token: {answer}")
+            reply = _reply(error.smtp_code, error.smtp_error)
+            return TokenRefused(f"the mail server rejected the token: {reply}")
         if isinstance(error, smtplib.SMTPResponseException) and error.smtp_code > 0:
-            answer = _answer(error.smtp_code, error.smtp_error)
+            reply = _reply(error.smtp_code, error.smtp_error)
             is_unreachable = is_unreachable or error.smtp_code == AUTHENTICATION_REQUIRED
             is_permanent = not is_unreachable and 500 <= error.smtp_code <= 599
             return TransportFailed(
-                lazy_gettext(_what(error), answer=answer),
+                lazy_gettext(_what(error), answer=reply),
                 is_permanent,
                 is_unreachable=is_unreachable,
                 code=error.smtp_code,
@@ -441,11 +441,11 @@ def _check_envelope(envelope_from: str, recipients: Sequence[str]) -> None:
 
 
 def _report(refusals: Mapping[str, Refusal]) -> DeliveryReport:
-    answers = {address: _answer(*refusal) for address, refusal in refusals.items()}
+    replies = {address: _reply(*refusal) for address, refusal in refusals.items()}
     is_permanent = {address: code >= 500 for address, (code, _) in refusals.items()}
     return DeliveryReport(
-        refused={address: text for address, text in answers.items() if is_permanent[address]},
-        deferred={address: text for address, text in answers.items() if not is_permanent[address]},
+        refused={address: text for address, text in replies.items() if is_permanent[address]},
+        deferred={address: text for address, text in replies.items() if not is_permanent[address]},
     )
 
 
@@ -466,7 +466,7 @@ def _what(error: smtplib.SMTPResponseException) -> str:
     return N_("the mail server refused: {answer}")
 
 
-def _answer(code: int, text: bytes | str) -> str:
+def _reply(code: int, text: bytes | str) -> str:
     words = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
     printable = "".join(c if c.isprintable() else " " for c in words)
     return f"{code} {printable}".strip()[:MAX_ANSWER_CHARACTERS]

@@ -49,7 +49,7 @@ def flag_param(params: Mapping[str, object], key: str) -> bool:
     value = params.get(key)
     if value is None or value == "":
         return True
-    answer = YES_NO.get(str(value).lower())
-    if answer is None:
+    choice = YES_NO.get(str(value).lower())
+    if choice is None:
         raise Invalid(f"{key} must be 1 or 0", field=key)
-    return answer
+    return choice
