@@ -1,7 +1,7 @@
 """The requirement of a second factor: its scope, the days of grace, and the workers who lack one.
 
-The policy is a setting of the service. The days of grace of a worker begin when the policy starts to cover them, or
-when they are created. `is_mfa_required` of a worker requires a second factor at once. A passkey counts as one. API
+The policy is a setting of the service. The days of grace of a worker begin when the policy starts to cover them: when
+it is set, when they are created, or when they become an administrator. `is_mfa_required` of a worker requires a second factor at once. A passkey counts as one. API
 tokens are not affected: they have scopes and an expiry."""
 
 from typing import Any
@@ -42,7 +42,10 @@ class SecondFactorPolicy:
         """Returns when a worker must have a second factor, in Unix seconds; 0 if they need none."""
         if worker["is_mfa_required"]:
             return 1
-        since = self.admins_since if worker["is_superuser"] else self.others_since
+        covered = [self.others_since]
+        if worker["is_superuser"]:
+            covered.append(max(self.admins_since, worker["admin_since"]) if self.admins_since else 0)
+        since = min(filter(None, covered), default=0)
         return max(since, worker["created_at"]) + self.days * DAY_SECONDS if since else 0
 
 
@@ -153,7 +156,7 @@ def standings(ctx: Context) -> list[Standing]:
     return ctx.service.store.read(read)
 
 
-_COLUMNS = ("id", "first_name", "last_name", "is_superuser", "is_mfa_required", "created_at")
+_COLUMNS = ("id", "first_name", "last_name", "is_superuser", "is_mfa_required", "created_at", "admin_since")
 
 
 def _values(service: Service, row: Any) -> dict[str, Any]:

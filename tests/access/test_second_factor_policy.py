@@ -10,6 +10,7 @@ from server.context import Context
 from server.errors import AdminOnly, Conflict, Invalid
 from server.people import second_factor_policy, security, sign_in
 from server.people.second_factor_policy import ADMINISTRATORS, EVERYBODY, NOBODY
+from server.records import records
 from tests.records.desk import NOW, Desk
 
 SECRET = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"
@@ -65,6 +66,16 @@ def test_a_new_worker_has_the_days_of_grace_as_well(desk: Desk, people: dict[str
     assert [is_stopped(desk, late, days) for days in (6, 7)] == [False, True]
     desk.update("worker", late, is_mfa_required=1)
     assert is_stopped(desk, late, 0)  # at once, since it is required of this worker
+
+
+@pytest.mark.parametrize(("who", "first_day_without"), [(ADMINISTRATORS, 27), (EVERYBODY, 7)])
+def test_a_worker_who_becomes_an_administrator_has_the_days_of_grace_once(
+    desk: Desk, people: dict[str, int], who: str, first_day_without: int
+) -> None:
+    second_factor_policy.change(by(desk, people["nora"]), who, 7)
+    records.update(by(desk, people["nora"], 20), "worker", people["milo"], {"is_superuser": 1})
+    days = range(first_day_without - 1, first_day_without + 1)
+    assert [is_stopped(desk, people["milo"], each) for each in days] == [False, True]
 
 
 def test_who_has_no_factor_cannot_require_one_of_others(desk: Desk, people: dict[str, int]) -> None:

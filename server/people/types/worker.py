@@ -205,7 +205,7 @@ class Worker(RecordType):
         "updated": UpdatedAt(),
     }
     # The last use of a session or token; the creation, 0 if an older version created the worker.
-    columns = (Column("last_activity_at"), Column("created_at"))
+    columns = (Column("last_activity_at"), Column("created_at"), Column("admin_since"))
     indexes = (
         Index(("email_id",), "the worker of an address"),
         Index(("at_mention_name",), "the worker of an @mention"),
@@ -333,6 +333,8 @@ class Worker(RecordType):
         absence.check(change, writing)
         if change.is_create:
             change.new["created_at"] = writing.now
+        if change.changes("is_superuser") and change.value("is_superuser"):
+            change.new["admin_since"] = writing.now
         if not change.is_create and _is_administrator(change.old) and not _is_administrator(_after(change)):
             self._check_another_administrator(writing, change.id)
 
