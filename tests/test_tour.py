@@ -214,7 +214,7 @@ def administrator(tour: Tour, folder: Path) -> Api:
 def logged(api: Api, number: int) -> set[str]:
     """The log entries of automations, once there are this many. Each poll is a request, so that the server gets its
     turns."""
-    for _ in range(2000):
+    for _ in range(20_000):
         found = api.get("/rest/automations/logs/search.json", q="automation:(name:waiting)").ok()["results"]
         if len(found) >= number:
             break
