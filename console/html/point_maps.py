@@ -1,5 +1,5 @@
-"""Maps of points, rendered on the server as SVG with a table: places on a grid of latitudes and longitudes, without
-coasts or borders, and so without files of others and without requests to others."""
+"""Maps of points, rendered on the server as SVG with a table: places on a grid of latitudes and longitudes, over the
+outlines of a map that the team has. The product brings no coasts or borders, and asks others for none."""
 
 import math
 from collections.abc import Sequence
@@ -18,6 +18,11 @@ MAX_NAMED = 14  # points that are labelled
 NAME_HEIGHT, NAME_CHAR_WIDTH, NAME_GAP, MAX_NAME_CHARS = 13, 6, 8, 18  # units and characters of a label
 RADIUS = 5  # of a point
 POLE, DATE_LINE = 90.0, 180.0  # degrees
+MAX_OUTLINE_CHARS = 24_000  # of the lines of a map; a larger one is drawn in less detail
+FINEST = 0.4  # units between two places of an outline
+OUTSIDE = 50  # units around the map in which outlines are exact
+
+Place = tuple[float, float]  # longitude and latitude
 
 
 @dataclass(frozen=True)
@@ -59,11 +64,19 @@ class _MapGrid:
 
 
 def plot(
-    title: str, points: Sequence[MapPoint], series: Sequence[str], *, left_out: int = 0, remark: str = ""
+    title: str,
+    points: Sequence[MapPoint],
+    series: Sequence[str],
+    *,
+    outlines: Sequence[Sequence[Place]] = (),
+    left_out: int = 0,
+    remark: str = "",
 ) -> Markup:
-    """A map of points. series: the names of the sets of points. left_out: points that are not drawn. remark: what else
-    the map does not show, "" for nothing."""
-    grid = _grid_of(points)
+    """A map of points, as large as these fit; without points, of outlines. series: the names of the sets of points.
+    left_out: points that are not drawn. remark: what else the map does not show, "" for nothing."""
+    grid = _grid_of(
+        [(each.longitude, each.latitude) for each in points] or [each for line in outlines for each in line]
+    )
     longitudes = _lines(grid.longitude, WIDTH / 2 / grid.across, DATE_LINE)
     latitudes = _lines(grid.latitude, HEIGHT / 2 / grid.upwards, POLE)
     return ui.map(
@@ -72,6 +85,7 @@ def plot(
         series=series,
         across=[(grid.x(each), _degrees(each, "W", "E")) for each in longitudes],
         upwards=[(grid.y(each), _degrees(each, "S", "N")) for each in latitudes],
+        outline=_outline(outlines, grid),
         width=WIDTH,
         height=HEIGHT,
         most=MAX_NAME_CHARS,
@@ -80,10 +94,10 @@ def plot(
     )
 
 
-def _grid_of(points: Sequence[MapPoint]) -> _MapGrid:
-    """The projection that shows all points as large as they fit."""
-    west, east = _extent([each.longitude for each in points], DATE_LINE)
-    south, north = _extent([each.latitude for each in points], POLE)
+def _grid_of(places: Sequence[Place]) -> _MapGrid:
+    """The projection that shows all places as large as they fit."""
+    west, east = _extent([longitude for longitude, _latitude in places], DATE_LINE)
+    south, north = _extent([latitude for _longitude, latitude in places], POLE)
     latitude = (south + north) / 2
     narrowing = max(math.cos(math.radians(latitude)), 0.2)  # a degree of longitude is shorter away from the equator
     upwards = min(WIDTH / ((east - west) * narrowing), HEIGHT / (north - south))
@@ -94,6 +108,32 @@ def _extent(values: Sequence[float], most: float) -> tuple[float, float]:
     low, high = min(values), max(values)
     margin = max((high - low) * MARGIN, MIN_DEGREES)
     return max(low - margin, -most), min(high + margin, most)
+
+
+def _outline(outlines: Sequence[Sequence[Place]], grid: _MapGrid) -> str:
+    """The lines that are in sight, as the data of a path."""
+    lines = [[(grid.x(longitude), grid.y(latitude)) for longitude, latitude in line] for line in outlines]
+    lines = [each for each in lines if _is_in_sight(each)]
+    distance = FINEST
+    while len(path := "".join(_simplified(each, distance) for each in lines)) > MAX_OUTLINE_CHARS:
+        distance *= 2
+    return path
+
+
+def _is_in_sight(line: Sequence[tuple[float, float]]) -> bool:
+    """Whether the box around a line touches the map."""
+    across, upwards = [x for x, _y in line], [y for _x, y in line]
+    return min(across) <= WIDTH and max(across) >= 0 and min(upwards) <= HEIGHT and max(upwards) >= 0
+
+
+def _simplified(line: Sequence[tuple[float, float]], distance: float) -> str:
+    """A line without places that are closer than a distance to the one before; "" if fewer than two are left."""
+    kept: list[tuple[float, float]] = []
+    for x, y in line:
+        place = min(max(x, -OUTSIDE), WIDTH + OUTSIDE), min(max(y, -OUTSIDE), HEIGHT + OUTSIDE)
+        if not kept or math.dist(kept[-1], place) >= distance:
+            kept.append(place)
+    return "M" + "L".join(f"{x:g} {y:g}" for x, y in kept) if len(kept) > 1 else ""
 
 
 def _lines(middle: float, half: float, most: float) -> list[int]:

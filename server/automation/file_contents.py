@@ -28,12 +28,12 @@ FRESH_SECONDS = 900  # default lifetime of a file of an automation
 BATCH = 100  # expired files removed in one transaction
 
 
-def find(ctx: Context, uri: str) -> StoredFile:
+def find(ctx: Context, uri: str, *, refreshes: bool = True) -> StoredFile:
     """Finds the file of a reference. Raises Invalid if it does not refer to a file, NotFound, Forbidden.
 
-    An expired file counts as missing; the content of a dynamic resource is generated again."""
+    An expired file counts as missing. refreshes: whether the expired content of a dynamic resource is created again."""
     record_type, name = _named(ctx, uri)
-    automations = ctx.service.automations
+    automations = ctx.service.automations if refreshes else None
     if record_type.uri == DYNAMIC and automations is not None:
         row = ctx.service.store.read(lambda tx: tx.first(record_type.table, name=name))
         record = None if row is None else record_type.record(row)

@@ -1,8 +1,8 @@
 """The requirement of a second factor: its scope, the days of grace, and the workers who lack one.
 
 The policy is a setting of the service. The days of grace of a worker begin when the policy starts to cover them: when
-it is set, when they are created, or when they become an administrator. `is_mfa_required` of a worker requires a second factor at once. A passkey counts as one. API
-tokens are not affected: they have scopes and an expiry."""
+it is set, when they are created, or when they become an administrator. `is_mfa_required` of a worker requires a second
+factor at once. A passkey counts as one. API tokens are not affected: they have scopes and an expiry."""
 
 from typing import Any
 

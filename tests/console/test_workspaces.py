@@ -113,7 +113,7 @@ def test_what_is_not_a_chart_is_drawn_too(signed_in: Visitor, others: int) -> No
     assert 'data-clock="Europe/Berlin"' in section(page, "Berlin") and "Release</span><span" in page
     places = section(page, "Map")
     assert ">Bern</text>" in places and re.search(r">\d+° N</text>", places) and "46.9000" in places
-    assert "are not drawn: map.world" in section(page, "World")
+    assert "map.world is not drawn: no resource" in section(page, "World")
     assert re.search(r'href="/records/worker/\d+">Nora Berg</a>', section(page, "Sheet"))
     assert "Hello Nora" in section(page, "Sheet") and "More" not in section(page, "Sheet")
     assert "Nora Berg</a>" in section(page, "Me") and "<dt>Title</dt>" in section(page, "Me")
@@ -122,6 +122,23 @@ def test_what_is_not_a_chart_is_drawn_too(signed_in: Visitor, others: int) -> No
     assert "core.workspace.widget.seating are not drawn here" in section(page, "Unknown")
     for title in ("Forms", "Old", "Unknown"):
         assert re.search(r'href="/workspaces/widgets/\d+">Settings of the widget', section(page, title)), title
+
+
+def test_a_map_has_the_outlines_and_points_of_resources(signed_in: Visitor, nora: Api) -> None:
+    land = {"type": "Polygon", "coordinates": [[[6, 46], [10, 46], [10, 48], [6, 46]]]}
+    shop = {"type": "Feature", "properties": {"name": "Shop"}, "geometry": {"type": "Point", "coordinates": [7, 47]}}
+    for name, kind, content in (("map.land", "map", land), ("map.shops", "map.points", shop)):
+        fields = {"name": name, "extension_id": f"svc.resource.{kind}", "content": json.dumps(content)}
+        nora.create("resource", **fields).ok()
+    kata = "map:\n  resource:\n    uri: svc:resource:{}\n  points:\n    resource:\n      uri: svc:resource:{}\n"
+    widgets = (
+        widget("Both", "map.geopoints", map_kata=kata.format("map.land", "map.shops")),
+        widget("Wrong", "map.geopoints", map_kata=kata.format("map.shops", "map.shops")),
+    )
+    [id] = bring(nora, dashboards.page("Maps", *widgets))
+    page = signed_in.get(f"/pages/{id}").text
+    assert 'class="outline" d="M' in section(page, "Both") and ">Shop</text>" in section(page, "Both")
+    assert "map.shops is not drawn" in section(page, "Wrong") and ">Shop</text>" in section(page, "Wrong")
 
 
 def test_a_clock_goes_on(page: Page, nora: Api) -> None:
