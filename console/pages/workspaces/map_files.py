@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 from console.html.point_maps import DATE_LINE, POLE, MapPoint, Place
 from server.errors import BadDataQuery
@@ -106,7 +106,7 @@ def _flat(value: object, levels: int) -> list[Any]:
     return lists
 
 
-def _is_place(value: object) -> bool:
+def _is_place(value: object) -> TypeGuard[list[float]]:
     return isinstance(value, list) and len(value) > 1 and all(type(each) in (int, float) for each in value[:2])
 
 
