@@ -324,6 +324,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
             "ids and addresses of an email that are checked for a signed reply id; further ones are ignored",
         ),
         ("markup.markdown.MAX_MARKDOWN_CHARACTERS", "characters", "Markdown of an email"),
+        ("markup.slugs.MAX_SLUG_CHARS", "characters", "words of a title in a web address; the rest is left out"),
         ("markup.markdown_tables.MAX_TABLE_CELLS", "", "table cells in one Markdown text"),
         (
             "markup.clean.MAX_HTML_BYTES", "bytes",

@@ -15,6 +15,7 @@ import pytest
 from server import app, clock
 from server.access import totp
 from server.jobs.scheduler import Scheduler
+from server.markup.slugs import make_slug
 from server.settings import load
 from server.tickets.types.ticket_parts.status import OPEN, WAITING
 from tests.api.minimal import MINIMAL
@@ -145,6 +146,7 @@ def test_the_oldest_and_the_newest_are_served(old: Path, data: Path) -> None:
     assert api.found("ticket", "tag:zeppelin") == [1]
     if old == OLD[-1]:
         _has_all_types(api)
+        assert api.record("kb_article", 1).ok()["slug"] == make_slug(api.record("kb_article", 1).ok()["title"])
         _lets_in_by_second_factor(data, server, off)
     assert api.reply(message_id=1, content="Goes on.", dont_send=1).ok()["num_messages"] == 3
     assert server.stop() == 0
