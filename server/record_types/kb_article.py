@@ -3,6 +3,7 @@
 from typing import Any
 
 from server.digits import is_whole
+from server.errors import Forbidden
 from server.fields import Id, IdSetChange, Intake, Listed, Name, Text, Timestamp, Uint, UpdatedAt, Word
 from server.fields.field import split_sign
 from server.record_types.kb import addresses, translations
@@ -12,6 +13,7 @@ from server.record_types.record_type import (
     Access,
     Change,
     DictionaryContext,
+    Event,
     Expand,
     Key,
     Record,
@@ -24,8 +26,11 @@ from server.record_types.traits import Attachments, Comments, CustomFields, Link
 from server.search.filters import ByIdFilter, ChoiceFilter, HasManyThrough, NumberFilter, WordsFilter
 from server.store.fulltext import TextIndex as TextIndex
 from server.store.tables import Column, Index
+from server.translation import lazy_gettext
 
 CONTENT_CHARS = 16_777_215
+# Columns that visitors do not see.
+UNSEEN = frozenset(("updated", "views", "published_at"))
 DRAFT, INTERNAL, PUBLISHED = STATUSES = ("draft", "internal", "published")
 SUMMARY_CHARS = 500
 KB_TEXT = TextIndex("kb_text", ("title", "content"), "kb_article")
@@ -70,7 +75,7 @@ class KbArticle(RecordType):
     label_names = ("Knowledgebase Article", "Knowledgebase Articles")
     tier = 3
     traits = (Comments(), CustomFields(), Links(), Watchers(), Attachments(), Search())
-    access = Access(read="any worker", write=("privilege",))
+    access = Access(read="any worker", write=("privilege",), publish=("privilege",))
     fields = {
         "brand_id": Uint("Brand whose help center shows it; 0 for all of them.", filter="brand.id"),
         "categories": CategoryIds(
@@ -170,7 +175,49 @@ class KbArticle(RecordType):
     subtotals = Subtotals(
         search=("category.id", "fieldset", "format", "language", "links", "status", "watchers"),
     )
+    events = (
+        Event("kb_article.published", "it was published"),
+        Event("kb_article.unpublished", "it was removed from the help center"),
+    )
     label_column = "title"
+
+    def privileged(self, change: Change, writing: Writing) -> None:
+        """Requires the right to publish for everything that visitors see."""
+        was_public = not change.is_create and change.was("status") == PUBLISHED
+        is_public = change.value("status") == PUBLISHED
+        if self._changes_page(change, writing) if was_public else is_public:
+            self._require_publish(writing)
+
+    def _require_publish(self, writing: Writing) -> None:
+        if not writing.actor.may(f"contexts.{self.context}.publish"):
+            raise Forbidden(
+                lazy_gettext(
+                    "you may not publish help articles, or change published ones; ask for a role with the privilege "
+                    "{privilege}",
+                    privilege=f"contexts.{self.context}.publish",
+                )
+            )
+
+    @staticmethod
+    def _changes_page(change: Change, writing: Writing) -> bool:
+        """Whether something changes that visitors see."""
+        if any(change.changes(name) for name in change.new if name not in UNSEEN):
+            return True
+        if "categories" not in change.extras:
+            return False
+        present = {row[1] for row in writing.tx.find(PLACED, article_id=change.id)}
+        return bool(change.extras["categories"].applied_to(present) != present)
+
+    def require_file_change(self, id: int, writing: Writing) -> None:
+        super().require_file_change(id, writing)
+        self._require_publish_of(writing.record(self.uri, id), writing)
+
+    def check_delete(self, record: Record, writing: Writing) -> None:
+        self._require_publish_of(record, writing)
+
+    def _require_publish_of(self, record: Record | None, writing: Writing) -> None:
+        if record is not None and record["status"] == PUBLISHED:
+            self._require_publish(writing)
 
     def before(self, fields: dict[str, Any]) -> dict[str, Any]:
         """Renders the HTML outside of the write, since rendering a long text would block the writer."""
@@ -200,6 +247,10 @@ class KbArticle(RecordType):
 
     def after_write(self, change: Change, writing: Writing) -> None:
         addresses.remember_slug(change, writing)
+        was_public = not change.is_create and change.was("status") == PUBLISHED
+        if was_public != (change.value("status") == PUBLISHED):
+            point = "kb_article.unpublished" if was_public else "kb_article.published"
+            writing.log(point, self.context, change.id, {"target": change.value("title")})
         if "categories" not in change.extras:
             return
         set_change: IdSetChange = change.extras["categories"]
