@@ -757,4 +757,10 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("outbound.connection.MAX_CONNECT_SECONDS", "seconds", "time to connect to one address of a host"),
         ("outbound.connection.MAX_HEAD_BYTES", "bytes", "headers of the response to an outgoing request"),
     ),
+    "The help center": (
+        ("record_types.brand.MAX_LANGUAGES", "", "languages of a brand"),
+        ("record_types.brand.MAX_LINKS", "", "links in the footer of a brand"),
+        ("record_types.brand.MAX_LINK_CHARS", "characters", "all links in the footer of a brand"),
+        ("record_types.brand.MAX_GROUPS", "", "groups that work for a brand"),
+    ),
 }  # fmt: skip
