@@ -38,7 +38,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "connections",
         "outbox",
         "tickets",
-        "notifying",
+        "notifying help_center",
         "mailroom",
         "queries",
         "outgoing",

@@ -6,7 +6,7 @@ from server.digits import is_whole
 from server.errors import Forbidden
 from server.fields import Id, IdSetChange, Intake, Listed, Name, Text, Timestamp, Uint, UpdatedAt, Word
 from server.fields.field import split_sign
-from server.record_types.kb import addresses, translations
+from server.record_types.kb import addresses, article_files, article_versions, translations
 from server.record_types.kb.article_content import ArticleFormat, RenderedText, format_number, rendered, to_html, words
 from server.record_types.kb.categories import PLACED, Tree
 from server.record_types.record_type import (
@@ -77,7 +77,13 @@ class KbArticle(RecordType):
     traits = (Comments(), CustomFields(), Links(), Watchers(), Attachments(), Search())
     access = Access(read="any worker", write=("privilege",), publish=("privilege",))
     fields = {
-        "brand_id": Uint("Brand whose help center shows it; 0 for all of them.", filter="brand.id"),
+        "brand_id": Id(
+            "Brand whose help center shows it; 0 for all of them.",
+            "brand",
+            zero_ok=True,
+            nested_note="Brand whose help center shows it; 0 for all of them.",
+            deep="In the help center of a matching brand alone.",
+        ),
         "categories": CategoryIds(
             "Ids of its categories, as a list or separated by commas; replaces them all, or with `+` "
             "or `-` in front adds and removes. Unknown ids are ignored.",
@@ -130,7 +136,7 @@ class KbArticle(RecordType):
         Index(("translation_of_id",), "the translations of an article"),
         Index(("position",), "the last place"),
     )
-    tables = (PLACED, addresses.FORMER_SLUG)
+    tables = (PLACED, addresses.FORMER_SLUG, article_versions.VERSION)
     exported_tables = (addresses.FORMER_SLUG,)
     text = KB_TEXT
     keys = (
@@ -251,6 +257,9 @@ class KbArticle(RecordType):
         if was_public != (change.value("status") == PUBLISHED):
             point = "kb_article.unpublished" if was_public else "kb_article.published"
             writing.log(point, self.context, change.id, {"target": change.value("title")})
+        article_versions.store_version(change, writing)
+        if "content_html" in change.new:
+            article_files.attach_own(writing, change.id, article_files.files_in(change.new["content_html"]))
         if "categories" not in change.extras:
             return
         set_change: IdSetChange = change.extras["categories"]

@@ -22,6 +22,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
     """Milo may write articles; Olga may also publish them."""
     opened = Desk(Path(tmp_path_factory.mktemp("publishing")))
     ids = opened.people()
+    opened.create("brand", name="Kite")
     file = ["contexts.svc.contexts.attachment.create"]
     for name, privileges in (("milo", [*WRITE, *file]), ("olga", [*WRITE, *file, f"{ARTICLE}.publish"])):
         opened.create("role", name=name, privs_mode="itemized", privs=privileges, member_query_worker=f"id:{ids[name]}")
@@ -32,7 +33,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
 MILO, OLGA = 2, 3
 CHANGES = (
     {"title": "Other"}, {"content": "Other"}, {"format": "h"}, {"summary": "Other"}, {"slug": "other"},
-    {"language": "de"}, {"position": 77}, {"status": "draft"}, {"status": "internal"}, {"brand_id": 3},
+    {"language": "de"}, {"position": 77}, {"status": "draft"}, {"status": "internal"}, {"brand_id": 1},
 )  # fmt: skip
 
 
