@@ -11,7 +11,7 @@ from server.errors import NotFound
 from server.jobs.scheduler import periodic
 from server.people import undoable_deletions
 from server.people.undoable_deletions import UNDOABLE_DELETION
-from server.record_types.kb.article_files import ARTICLE
+from server.record_types.kb.article_files import ARTICLE, attach_own
 from server.record_types.kb.article_versions import VERSION
 from server.record_types.kb.categories import PLACED
 from server.record_types.shared import brands
@@ -58,6 +58,7 @@ class CategoryLine:
 
     id: int
     name: str
+    parent_id: int
     trail: tuple[str, ...]
     language: str
     articles: list[ArticleLine]
@@ -126,6 +127,7 @@ def _by_category(tx: Transaction, articles: list[ArticleLine]) -> list[CategoryL
         CategoryLine(
             id,
             names[id][0],
+            names[id][1],
             _trail(names, names[id][1]),
             languages_by_id[id],
             [each for each in articles if each.id in articles_by_category.get(id, ())],
@@ -134,7 +136,7 @@ def _by_category(tx: Transaction, articles: list[ArticleLine]) -> list[CategoryL
     ]
     placed_ids = {each.id for line in lines for each in line.articles}
     rest = [each for each in articles if each.id not in placed_ids]
-    return [*lines, CategoryLine(0, "", (), "", rest)] if rest else lines
+    return [*lines, CategoryLine(0, "", 0, (), "", rest)] if rest else lines
 
 
 def _depth_first(pairs: list[tuple[int, int]]) -> list[int]:
@@ -273,6 +275,17 @@ def restore_article(ctx: Context, id: int) -> str:
         return str(stored["title"])
 
     return ctx.service.store.write(write)
+
+
+def attach_files(ctx: Context, id: int, file_ids: Iterable[int]) -> None:
+    """Attaches files that the worker has uploaded to an article. Raises NotFound, Forbidden."""
+
+    def write(tx: Transaction) -> None:
+        writing = RecordWriter(ctx, tx)
+        writing.registry.type(URI).require_file_change(id, writing)
+        attach_own(writing, id, file_ids)
+
+    ctx.service.store.write(write)
 
 
 def detach_file(ctx: Context, id: int, file_id: int) -> str:
