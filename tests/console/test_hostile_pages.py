@@ -57,7 +57,8 @@ ACTS = r"""own => [...document.querySelectorAll('*')].filter(each => {
   const src = each.getAttribute('src') ?? '';
   const isOurs = each.localName == 'img' && /^\/(avatars|files)\/\w/.test(src)
     || each.localName == 'iframe'
-      && /^$|^\/(messages\/\d+\/body|drafts\/\d+\/preview|-\/(snippets\/|article-)preview(\/\d+)?|pages\/texts\/\d+)$/.test(src)
+      && (/^$|^\/(messages\/\d+\/body|drafts\/\d+\/preview|pages\/texts\/\d+)$/.test(src)
+        || /^\/-\/(snippets\/|article-)preview(\/\d+)?$/.test(src))
       && each.getAttribute('sandbox') == 'allow-same-origin allow-popups allow-popups-to-escape-sandbox';
   if (!isOurs && ['iframe', 'object', 'embed', 'base', 'style', 'img'].includes(each.localName)) return true;
   const isFit = isOurs && /^height: \d+px;$/.test(each.getAttribute('style') ?? '');
