@@ -77,6 +77,8 @@ ON_TICKET = {
     "ticket.owner.unassigned": "{{actor}} unassigned the ticket",
     "ticket.participant.added": "{{actor}} added {{participant}}",
     "ticket.participant.removed": "{{actor}} removed {{participant}}",
+    "ticket.rated": "{{actor}} rated the ticket",
+    "ticket.rating.asked": "{{customer}} was asked to rate it",
     "ticket.split": "{{actor}} split the ticket off ticket {{source}}",
     "ticket.split.from": "{{actor}} split the ticket; the new one is {{target}}",
     "ticket.status.closed": "{{actor}} closed the ticket",
@@ -220,7 +222,7 @@ RESERVED = frozenset((
     "group.acknowledgement.error", "mailbox.check.error", "outgoing_webhook.switched_off", "record.deleted",
     "ticket.answer.refused",
     "ticket.message.held", "ticket.message.inbound", "ticket.message.outbound", "ticket.message.relay",
-    "ticket.target.due", "ticket.target.missed", "transport.delivery.error", "worker.impersonated",
+    "ticket.rated", "ticket.rating.asked", "ticket.target.due", "ticket.target.missed", "transport.delivery.error", "worker.impersonated",
     "worker.logged_in", "worker.logged_out", "worker.login.failed", "worker.login.locked", "worker.seat_expired",
 ))  # fmt: skip
 
@@ -328,6 +330,8 @@ WORK = _points(
     ("ticket.tag.added", "Tag added", "{{actor}} tagged ticket {{target}} {{tags}}"),
     ("ticket.tag.removed", "Tag removed", "{{actor}} removed the tag {{tags}} from ticket {{target}}"),
     ("ticket.unmerge", "Merge undone", "{{actor}} unmerged ticket {{target}} from ticket {{source}}"),
+    ("ticket.rated", "Ticket rated", "{{actor}} rated ticket {{target}}"),
+    ("ticket.rating.asked", "Rating requested", "{{customer}} was asked to rate ticket {{target}}"),
     ("ticket.split", "Ticket split", "{{actor}} split ticket {{target}} off ticket {{source}}"),
     ("ticket.split.from", "Ticket split from", "{{actor}} split ticket {{source}}; the new one is {{target}}"),
     ("ticket.status.closed", "Ticket closed", "{{actor}} closed ticket {{target}}"),
