@@ -148,7 +148,8 @@ def _belonging(writing: RecordWriter, arrived: list[int], survivor: dict[str, An
 def _give_back(writing: RecordWriter, kept_id: int, other: dict[str, Any], arrived: list[int]) -> None:
     tx, id = writing.tx, other["id"]
     for uri in MOVED:
-        _point(writing, uri, "ticket_id", [*other["moved"].get(uri, ()), *(arrived if uri == "message" else ())], kept_id, id)
+        ids = [*other["moved"].get(uri, ()), *(arrived if uri == "message" else ())]
+        _point(writing, uri, "ticket_id", ids, kept_id, id)
     _point(writing, "ticket", "merged_into", other["merged"], kept_id, id)
     for address_id in other["requesters"]:
         tx.add(REQUESTER, {"ticket_id": id, "address_id": address_id})

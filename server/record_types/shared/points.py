@@ -222,7 +222,8 @@ RESERVED = frozenset((
     "group.acknowledgement.error", "mailbox.check.error", "outgoing_webhook.switched_off", "record.deleted",
     "ticket.answer.refused",
     "ticket.message.held", "ticket.message.inbound", "ticket.message.outbound", "ticket.message.relay",
-    "ticket.rated", "ticket.rating.asked", "ticket.target.due", "ticket.target.missed", "transport.delivery.error", "worker.impersonated",
+    "ticket.rated", "ticket.rating.asked",
+    "ticket.target.due", "ticket.target.missed", "transport.delivery.error", "worker.impersonated",
     "worker.logged_in", "worker.logged_out", "worker.login.failed", "worker.login.locked", "worker.seat_expired",
 ))  # fmt: skip
 

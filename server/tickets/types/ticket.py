@@ -65,7 +65,15 @@ from server.store.statements import slot
 from server.store.tables import Column, Index, table_named
 from server.store.transaction import Transaction
 from server.tickets import assignment, due_times, rule_events
-from server.tickets.types.ticket_parts import before, participants, place, spam_verdict, status, status_names
+from server.tickets.types.ticket_parts import (
+    before,
+    participants,
+    place,
+    rating_schedule,
+    spam_verdict,
+    status,
+    status_names,
+)
 from server.tickets.types.ticket_parts.bare_words import TICKET_TEXT, MaskFilter, TicketWords
 from server.tickets.types.ticket_parts.ticket_expands import EXPANDS
 from server.tickets.types.ticket_parts.ticket_filters import (
@@ -593,6 +601,7 @@ class Ticket(RecordType):
         if change.extras.get(TAGS_CHANGED) and not change.is_create:
             rule_events.record(writing, change.id, rule_events.CHANGED, ["tags"])
         assignment.follow(change, writing)
+        rating_schedule.follow(change, writing)
         target = self.label({"mask": change.value("mask"), "subject": change.value("subject")})
         if change.is_create:
             if assignment.ASSIGNED in change.extras:
