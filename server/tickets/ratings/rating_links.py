@@ -7,8 +7,10 @@ from server.errors import Invalid
 from server.people import late_links
 from server.people.late_links import CODE, LateLink
 from server.record_types.parts import Reading, Record
+from server.record_types.shared import brands
 from server.records.signed_names import is_signed, signed, stored_key
 from server.records.writing import RecordWriter
+from server.store.transaction import Transaction
 from server.tickets.types.rating import SCORES
 
 KEY = "rating_key"  # name of the signing key in signed_names
@@ -19,9 +21,13 @@ RATE_SECONDS = 30 * DAY_SECONDS  # after the request, in which a customer can ra
 CHANGE_SECONDS = 7 * DAY_SECONDS  # after the first rating, in which they can change it
 
 
-def address(service: Service, group_id: int) -> str:
-    """Returns the address of the help center of a group, without a slash at its end."""
-    return f"{service.base_url}/help-center"
+def address(service: Service, tx: Transaction, group_id: int) -> str:
+    """Returns the address of the help center of a group, without a slash at its end. Links respond there even if no
+    brand is public or exists."""
+    brand = brands.brand_of_group(brands.all_brands(tx), group_id)
+    if brand is not None:
+        return brands.address(service, brand)
+    return str(service.settings.portal_base_url) or service.base_url + brands.TRIAL_PATH
 
 
 def late_addresses(base: str) -> dict[str, str]:

@@ -134,7 +134,7 @@ def _read(reading: RecordReader, payload: dict[str, Any]) -> RatingRequest | Non
         " ".join(values.fill(subject).split())[:MAX_SUBJECT],
         values.fill(text),
         language,
-        rating_links.address(ctx.service, group["id"]),
+        rating_links.address(ctx.service, tx, group["id"]),
     )
 
 
