@@ -13,9 +13,11 @@ from server.record_types.record_type import (
     Subtotals,
     Writing,
 )
+from server.record_types.shared import tags
 from server.record_types.shared.deletions import after_deletion
+from server.record_types.shared.relation_tables import TAG_NAME, TICKET_TAG
 from server.record_types.traits import Search
-from server.search.filters import ChoiceFilter, DateFilter, WorkerFilter
+from server.search.filters import ChoiceFilter, DateFilter, HasManyThrough, NamedFilter, WorkerFilter
 from server.store.statements import slot
 from server.store.tables import Column, Index, table_named
 
@@ -116,6 +118,14 @@ class Rating(RecordType):
             "good, bad, or none until the customer rates; the first letter is enough.",
             "score",
             {GOOD: GOOD, BAD: BAD, "none": NONE},
+        ),
+        NamedFilter(
+            "ticket.tag",
+            "One of the tags of its ticket by name; any, none, or a query.",
+            "tag",
+            HasManyThrough(TICKET_TAG.name, "ticket_id", "tag_id", of="ticket_id"),
+            names=TAG_NAME,
+            key=tags.name_key,
         ),
         DateFilter("rated", "When the customer rated; never for an open request.", "rated_at"),
         WorkerFilter("worker.id", "Of this worker: me, ids, names.", "worker_id"),
