@@ -387,8 +387,8 @@ REPORTS = {
             "ratings",
             N_("Ratings"),
             N_(
-                "By the day on which the customer rated. Ratings count for the worker and the group that had the ticket "
-                "when it was closed."
+                "By the day of the rating. Ratings count for the worker and the group that the ticket had when it was "
+                "closed."
             ),
             (
                 ByField("all", N_("All ratings"), "", {}, (REQUESTED, *_RATINGS), "tiles"),
