@@ -1,6 +1,7 @@
 """Ratings: whom the service asks after closing, what a link does, and what follows a rating."""
 
 import re
+import textwrap
 from email import message_from_bytes
 from email.message import EmailMessage
 from email.policy import default
@@ -8,12 +9,14 @@ from typing import Any
 
 import pytest
 
+from console.pages.rules import rule_templates
 from server import mailroom, tickets
 from server.errors import Forbidden, Gone, HelpdeskError, Invalid, NotFound
+from server.first_start import builtin_records
 from server.mailroom import Receipt
 from server.people import merging
 from server.record_types.record_type import Record
-from server.records import records
+from server.records import changes, records
 from server.tickets import unmerge
 from server.tickets.ratings import customer_ratings, rating_requests
 from server.tickets.types.rating import MAX_COMMENT_CHARS
@@ -431,3 +434,56 @@ def test_who_sees_a_rating(desk: Post, smtp: SmtpServer) -> None:
     assert "bad" not in str(desk.all("activity_log", activity_point="ticket.rated"))
     with pytest.raises(Forbidden):
         records.update(desk.context(desk.nora), "rating", rating(desk, received)["id"], {"score": "good"})
+
+
+def test_rules_and_automations_hear_a_rating(desk: Post, smtp: SmtpServer) -> None:
+    builtin_records.add_missing(desk.context())
+    form = rule_templates.form_of("bad") | {"zone": "UTC"}
+    form["steps"] = [{**form["steps"][0], "worker_ids": str(desk.nora)}]
+    fields = {"extension_id": "svc.trigger.ticket.event", "form": form}
+    records.create(desk.context(desk.nora), "automation", fields)
+    script = f"""
+      start:
+        record.create:
+          output: made
+          inputs:
+            record_type: comment
+            fields:
+              target__context: ticket
+              target_id@key: ticket_id
+              author__context: worker
+              author_id: {desk.nora}
+              comment: {{{{rating_score}}}}, {{{{rating_comment}}}}, {{{{is_changed}}}}
+    """
+    listener = {
+        "name": "rated",
+        "extension_id": "svc.trigger.ticket.rated",
+        "script": textwrap.dedent(script),
+        "policy_kata": "commands:\n  record.create:\n    allow@bool: yes\n",
+    }
+    records.create(desk.context(desk.nora), "automation", listener)
+    [event] = desk.all("automation_event", name="ticket.rated")
+    desk.update("automation_event", event["id"], automations_kata="automation/a:\n  uri: rated\n")
+    received, code = asked(desk, smtp)
+    rate(desk, code, "good")
+    desk.run_due()
+    assert notices(desk) == [] and desk.comments("ticket", received.ticket_id) == ["good, , 0"]
+    rate(desk, code, "bad", "Broken")
+    desk.run_due()
+    assert notices(desk) == [received.ticket_id]
+    assert desk.comments("ticket", received.ticket_id) == ["good, , 0", "bad, Broken, 1"]
+
+
+def notices(desk: Post) -> list[int]:
+    """Returns the tickets about which nora was told of a bad rating."""
+    told = desk.all("notification", worker_id=desk.nora)
+    return [each["target_id"] for each in told if "bad rating" in str(each["params"])]
+
+
+def test_the_change_log_shows_a_rating_to_those_who_may_read_it(desk: Post, smtp: SmtpServer) -> None:
+    _received, code = asked(desk, smtp)
+    rate(desk, code, "good")
+    table = changes.CHANGE
+    rows = [dict(zip(table.names, row, strict=True)) for row in desk.read(lambda tx: tx.find(table))]
+    kinds = [each["event"] for each in rows if each["context"] == "svc.contexts.rating"]
+    assert kinds == ["created", "updated"]
