@@ -69,7 +69,7 @@ def _page(visit: Visit, form: Form) -> PageResponse:
         form=form,
         labels=LABELS,
         whom=WHOM,
-        groups=lookup.choices(visit, "group", ""),
+        groups=[(id, name, "") for id, name in lookup.choices(visit, "group", "")],
         given={name: settings.sources[name] for name in NAMES if settings.is_given(name)},
         is_on=settings.ratings != "off",
         has_transport=bool(records.count(visit.ctx, "mail_transport", "")),
