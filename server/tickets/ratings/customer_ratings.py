@@ -12,6 +12,8 @@ from server.dataclass import dataclass
 from server.errors import Gone, Invalid, NotFound
 from server.people.address_names import named_address
 from server.record_types.parts import Reading, Record
+from server.record_types.shared import brands
+from server.record_types.shared.brands import BrandProfile
 from server.records import event_publishing
 from server.records.reading import RecordReader
 from server.records.writing import RecordWriter
@@ -49,6 +51,13 @@ def open_page(service: Service, code: str, now: int) -> RatingPage:
     deleted."""
     ctx = own_context(service, now)
     return service.store.read(lambda tx: _page(RecordReader(ctx, tx), code))
+
+
+def brand_of(service: Service, page: RatingPage | None, host: str) -> BrandProfile | None:
+    """Returns the brand of the group that helped the customer; without a page, the one at a host name. None if there is
+    none, whether or not brands are public."""
+    all_brands = service.store.read(brands.all_brands)
+    return brands.brand_of_group(all_brands, page.group_id) if page is not None else brands.brand_at(all_brands, host)
 
 
 def rate(service: Service, code: str, score: str, comment: str, now: int) -> RatingPage:
