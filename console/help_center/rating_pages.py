@@ -14,19 +14,20 @@ from server import clock, translation
 from server.access import lockout
 from server.context import Service
 from server.dataclass import dataclass
-from server.errors import Gone, Invalid, NotFound, TooMany
+from server.errors import Gone, HelpdeskError, NotFound, TooMany
 from server.records import catalogs
 from server.tickets.ratings import customer_ratings
 from server.tickets.ratings.customer_ratings import RatingPage
 from server.tickets.ratings.rating_links import PATH
 from server.tickets.types.rating import MAX_COMMENT_CHARS
-from server.translation import Catalog, _
+from server.translation import Catalog, _, shown
 from server.web import error_bodies
-from server.web.params import Params, decode_form, decode_query
+from server.web.params import Params, decode_form
 from server.web.rate import RateLimiter
 from server.web.site import Request
 
 MAX_FORM_BYTES = 32 * 1024  # a comment of the longest characters, percent-encoded
+DONE = "done=1"  # query of the page after a rating
 PER_MINUTE = 30  # submitted ratings from one address
 _LINK = re.compile(rf"{re.escape(PATH)}(?P<code>[a-z2-7]{{16}}-[a-z2-7]{{24}})/(?P<score>good|bad)\Z")
 _HEADERS = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex"}
@@ -72,7 +73,7 @@ class RatingPages:
     def _shown(self, link: _Link, found: RatingPage) -> VisitorPage:
         if found.state == "over":
             return self._rendered(link, found, 410, state="over")
-        is_done = bool(found.score) and "done" in Params(decode_query(link.request.query or ""))
+        is_done = bool(found.score) and link.request.query == DONE
         return self._rendered(link, found, 200, state="done" if is_done else found.state)
 
     def _post(self, link: _Link, found: RatingPage) -> VisitorPage:
@@ -91,10 +92,11 @@ class RatingPages:
         except TooMany as problem:
             status, headers = 429, error_bodies.headers(problem)
             error = _("Too many ratings came from your network. Wait a minute, then send it again.")
-        except Invalid as problem:
-            error = sentence(problem.message)
+        except HelpdeskError as problem:  # a mistake, or a service that cannot store it now
+            status, headers = error_bodies.status_and_code(problem)[0], error_bodies.headers(problem)
+            error = sentence(shown(problem.message))
         if not error:
-            page = see(f"{link.prefix}{PATH}{link.code}/{score}?done=1", 303)
+            page = see(f"{link.prefix}{PATH}{link.code}/{score}?{DONE}", 303)
             page.headers |= _HEADERS
             return page
         page = self._rendered(link, found, status, state=found.state, error=error, chosen=score, comment=comment)

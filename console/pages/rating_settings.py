@@ -71,6 +71,7 @@ def _page(visit: Visit, form: Form) -> PageResponse:
         whom=WHOM,
         groups=[(id, name, "") for id, name in lookup.choices(visit, "group", "")],
         given={name: settings.sources[name] for name in NAMES if settings.is_given(name)},
+        settings=settings,
         is_on=settings.ratings != "off",
         has_transport=bool(records.count(visit.ctx, "mail_transport", "")),
         rate_days=rating_links.RATE_SECONDS // rating_links.DAY_SECONDS,

@@ -373,9 +373,10 @@ def test_a_merge_takes_the_rating_along_and_gives_it_back(desk: Post, smtp: Smtp
 
 def test_a_ticket_keeps_one_rating_in_a_merge(desk: Post, smtp: SmtpServer) -> None:
     one, _code = asked(desk, smtp)
-    two, _other = asked(desk, smtp, Message_ID="<o@kite.example>", From="bob@kite.example")
+    two, other = asked(desk, smtp, Message_ID="<o@kite.example>", From="bob@kite.example")
     tickets.merge(desk.context(desk.nora), [one.ticket_id, two.ticket_id])
     assert [each["ticket_id"] for each in desk.all("rating")] == [one.ticket_id, two.ticket_id]
+    assert rate(desk, other, "bad").mask == two.mask and rating(desk, two)["score"] == "bad"
 
 
 def test_erasing_a_customer_erases_their_words(desk: Post, smtp: SmtpServer) -> None:

@@ -91,7 +91,7 @@ def rate(service: Service, code: str, score: str, comment: str, now: int) -> Rat
 def _page(reading: Reading, code: str) -> RatingPage:
     rating = rating_links.rating_of(reading, code)
     ticket = reading.record("ticket", rating["ticket_id"]) if rating is not None else None
-    if rating is None or ticket is None or ticket["status_id"] == DELETED:
+    if rating is None or ticket is None or (ticket["status_id"] == DELETED and not ticket["merged_into"]):
         raise NotFound(_("This link does not lead to a request that can be rated."))
     contact = reading.record("contact", rating["contact_id"]) if rating["contact_id"] else None
     group = reading.record("group", rating["group_id"]) if rating["group_id"] else None
