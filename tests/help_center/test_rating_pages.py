@@ -6,12 +6,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
+from zlib import crc32
 
 import pytest
 import requests
+from playwright.sync_api import expect
 
 from server import clock
 from server.records.writing import RecordWriter
+from tests.console.browser import PHONE, WIDE, Browser, is_sideways, violations
 from tests.records.desk import Desk
 from tests.service import Api, Server, people
 from tests.smtp_server import SmtpServer
@@ -52,7 +55,10 @@ class Customers:
         return int(ticket["id"]), f"/help-center/rate/{match[1]}"
 
     def send(self, method: str, path: str, **fields: str) -> requests.Response:
-        return requests.request(method, self.server.url + path, data=fields or None, allow_redirects=False, timeout=60)
+        """Sends a request as the customer of a link, each from an address of their own."""
+        headers = {"X-Forwarded-For": f"2001:db8:0:{crc32(path.split('/')[3].encode()) % 0xFFFF:x}::1"}
+        url, data = self.server.url + path, fields or None
+        return requests.request(method, url, data=data, headers=headers, allow_redirects=False, timeout=60)
 
     def rating(self, ticket_id: int) -> dict[str, Any]:
         [found] = self.api.search("rating", f"ticket.id:{ticket_id}").ok()["results"]
@@ -64,7 +70,11 @@ class Customers:
 
 @pytest.fixture(scope="module")
 def customers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Customers]:
-    environment = {"HELPDESK_RATINGS": "all", "HELPDESK_RATING_DELAY_HOURS": "0"}
+    environment = {
+        "HELPDESK_RATINGS": "all",
+        "HELPDESK_RATING_DELAY_HOURS": "0",
+        "HELPDESK_TRUSTED_PROXIES": "127.0.0.1",
+    }
     server = Server(tmp_path_factory.mktemp("ratings") / "data", env=environment)
     with SmtpServer() as smtp:
         api = server.set_up()
@@ -163,7 +173,7 @@ def test_a_brand_that_is_not_public_gives_its_name(customers: Customers) -> None
     _ticket, link = customers.asked()
     page = customers.send("GET", f"{link}/good")
     assert page.status_code == 200 and "Kite &amp; Pumps" in page.text
-    assert customers.send("GET", "/help-center/").status_code == 404
+    assert customers.send("GET", "/help-center/c/1").status_code == 404
     customers.api.remove("brand", brand).ok()
 
 
@@ -185,3 +195,34 @@ def test_a_flood_is_slowed_down(customers: Customers) -> None:
     assert "Too many ratings" in page.text and "Again &amp; again" in page.text
     assert customers.send("GET", f"{link}/good").status_code == 200
     assert customers.rating(ticket)["comment"] == "Again & again"
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    browser = Browser()
+    yield browser
+    browser.close()
+
+
+@pytest.mark.parametrize("size", [PHONE, WIDE], ids=["phone", "desk"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_in_a_browser(customers: Customers, chromium: Browser, size: tuple[int, int], scheme: str) -> None:
+    ticket, link = customers.asked()
+    address = customers.server.url
+    with chromium.page(address, size, color_scheme=scheme, refused="404") as page:
+        page.goto(f"{address}{link}/bad")
+        assert violations(page) == [] and not is_sideways(page)
+        assert page.get_by_label("Bad, I am not satisfied").is_checked()
+        page.get_by_label("Comment (optional)").fill("Too slow")
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("heading", name="Thank you for your rating")).to_be_visible()
+        page.locator("summary").click()
+        assert violations(page) == [] and not is_sideways(page)
+        page.get_by_label("Good, I am satisfied").check()
+        page.get_by_role("button", name="Send rating").click()
+        expect(page.get_by_text("You rated our help as good.")).to_be_visible()
+        page.goto(f"{address}/help-center/rate/nothing/good")
+        assert violations(page) == [] and not is_sideways(page)
+    stored = customers.rating(ticket)
+    assert (stored["score"], stored["comment"]) == ("good", "Too slow")
