@@ -277,9 +277,8 @@ def _show(visitor: Visitor) -> VisitorPage:
                 _require_same_origin(visitor)
             visitor.arguments = match.groupdict()
             return show(visitor)
-    allow = ", ".join(
-        sorted({"HEAD" if verb == "GET" else verb for (verb, *_), _match in offered} | {each[0][0] for each in offered})
-    )
+    verbs = {verb for (verb, _pattern, _page), _match in offered}
+    allow = ", ".join(sorted(verbs | ({"HEAD"} if "GET" in verbs else set())))
     raise NotOffered(
         _("{method} is not allowed here; use {allow}.", method=request.method[:20], allow=allow), allow=allow
     )
