@@ -10,8 +10,9 @@ from collections.abc import Hashable
 from contextlib import suppress
 from email.utils import formatdate, parsedate_to_datetime
 
-from console.help_center import article_pages, asset_pages, feed_pages, search_pages
+from console.help_center import article_pages, asset_pages, feed_pages, rating_pages, search_pages
 from console.help_center.page_cache import CachedPage, PageCache
+from console.help_center.rating_pages import RatingPages
 from console.help_center.visitor import Visitor
 from console.help_center.visitor_page import HTML, SCRIPT, STYLE, Show, VisitorPage, render, see
 from console.html.form import sentence
@@ -95,6 +96,7 @@ class HelpCenterSite(Site):
         self.pool: Pool = Pool(THREADS, WAITING, "visitor")
         self.libraries = Libraries(service)
         self.pages = PageCache()
+        self.ratings = RatingPages(service)
         self.rate = RateLimiter(service.settings.visitor_rate_per_minute, "from one address", service)
         self._base_url = ""
         self._hosts: frozenset[str] = frozenset()
@@ -126,7 +128,7 @@ class HelpCenterSite(Site):
         return Place(TRIAL_PATH, "", path, not portal and path[:1] in ("", "/"))
 
     def limit(self, request: Request) -> int:
-        return MAX_FORM_BYTES
+        return rating_pages.MAX_FORM_BYTES if rating_pages.is_rating(request.found.path) else MAX_FORM_BYTES
 
     def inline(self, request: Request) -> bool:
         return request.method in ("GET", "HEAD")
@@ -153,6 +155,9 @@ class HelpCenterSite(Site):
         return self._sent(request, page)
 
     def _rendered(self, request: Request, place: Place, key: Hashable) -> Response:
+        rating = self.ratings.page(request, place.prefix, place.host, place.path)
+        if rating is not None:  # whether or not a brand is public
+            return self._sent(request, _finished(rating, self._https))
         catalogs_here = catalogs.languages(self.service)
         library = self.libraries.library(place.host) if place.is_served else None
         if library is None:

@@ -42,6 +42,11 @@ STATUS_BADGES = {
     "closed": ("muted", N_("closed")),
     "deleted": ("err", N_("deleted")),
 }
+RATING_BADGES = {  # by the score, "" before the customer has rated
+    "good": ("ok", N_pgettext("rating", "good")),
+    "bad": ("err", N_pgettext("rating", "bad")),
+    "": ("muted", N_pgettext("rating", "asked")),
+}
 SORT = ticket_lists.SORT
 TAGS_IN_ROW = 3
 
@@ -195,6 +200,14 @@ def _owner(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
     return Markup('<span class="owner">{}{}</span>').format(ui.avatar(name or "?", row["owner_id"]), ui.name(name))
 
 
+def _rating(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
+    return ui.badge(*RATING_BADGES[row["rating"]["score"]]) if row.get("rating") else ""
+
+
+def _rating_word(row: Mapping[str, Any], more: Any) -> str:
+    return str(row["rating"]["score"] or "asked") if row.get("rating") else ""
+
+
 def _updated(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
     return ui.short_time(visit, row["updated"])
 
@@ -275,11 +288,12 @@ TICKETS = declare(Worklist(
                    value=lambda row, more: row.get("bucket__label") or ""),
         ListColumn("owner", N_("Owner"), _owner, expand="owner_",
                    value=lambda row, more: row.get("owner__label") or ""),
+        ListColumn("rating", N_("Rating"), _rating, "rating", expand="rating", value=_rating_word),
         ListColumn("tags", N_("Tags"), _all_tags, expand="tags", value=lambda row, more: ", ".join(row["tags"])),
         ListColumn("updated", N_("Updated"), _updated, "updated", is_time=True),
     ),
     placeholder=N_("Filter: status, owner, words"),
-    load=TicketRows, expand="requesters,org_", by=("group.id", "owner.id", "org.id", "status", "bucket.id"),
+    load=TicketRows, expand="requesters,org_", by=("group.id", "owner.id", "org.id", "status", "bucket.id", "rating"),
     actions=ACTIONS,
     changes="worker", none=N_("No ticket matches."), empty=N_("No tickets here."), is_followed=True, hides_alike=True,
     new=("/compose", N_("New ticket")), restore=lambda ctx, uri, id, fields: undo.restore(ctx, id, fields),
