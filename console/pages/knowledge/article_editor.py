@@ -11,6 +11,7 @@ from console.forms.record_form import OpenForm, RecordForm
 from console.forms.record_pages import RecordPages, declare_pages
 from console.help_center import colors
 from console.help_center.article_pages import LEAST_SECTIONS
+from console.help_center.languages import own_name
 from console.help_center.visitor_page import STYLE
 from console.html.form import Form
 from console.html.templates import fragment
@@ -39,7 +40,8 @@ FORM = RecordForm(
     URI,
     (
         Control("title", N_("Title"), ""),
-        Control("summary", N_("Summary"), N_("A sentence or two for lists and search results.")),
+        Control("summary", N_("Summary"), N_("A sentence or two for lists and search results."),
+                attributes={"rows": 2}),
         Control("content", N_("Text"), N_("Markdown. Paste or drop pictures into the text."), "area",
                 attributes={"rows": 20}),
         Control("categories", N_("Categories"), "", "ticks"),
@@ -67,7 +69,7 @@ def _fill(visit: Visit, fields: OpenForm) -> OpenForm:
         visit.ctx, articles.CATEGORY, SearchRequest("sort:position,id", MANY_CATEGORIES, expand=LABEL)
     )
     ticks = [(str(each["id"]), each["name"], each["language"]) for each in found["results"] if not _is_copy(each)]
-    languages = [(each, each) for each in articles.languages(visit.ctx)]
+    languages = [(each, own_name(each)) for each in articles.languages(visit.ctx)]
     fields.change(
         replace(fields.control("categories"), ticks=ticks),
         replace(fields.control("language"), options=languages),
@@ -121,6 +123,7 @@ def _show(visit: Visit, fields: OpenForm) -> PageResponse:
         versions=versions,
         missing=[each for each in known if each not in versions and each != _own_language(versions, known)],
         original=original,
+        name_of=own_name,
         public=_public_address(visit, fields),
         attached=sheet.sheet(visit.ctx, URI, id).files if id else (),
         preview=PREVIEW,

@@ -1,5 +1,6 @@
 """All help articles by category: their status, languages and order."""
 
+from console.help_center.languages import own_name
 from console.html.form import Form, sentence
 from console.html.rendering import render
 from console.http.page_response import PageResponse, see
@@ -55,6 +56,7 @@ def show_list(visit: Visit) -> PageResponse:
         statuses=STATUSES,
         status_options=[("", _("All")), *((name, shown(label)) for name, (_kind, label) in STATUSES.items())],
         languages=languages,
+        name_of=own_name,
         can_create=records.may(visit.ctx, URI, "create"),
         can_create_category=records.may(visit.ctx, articles.CATEGORY, "create"),
         can_change=records.may(visit.ctx, URI, "update"),
