@@ -242,3 +242,35 @@ def test_a_link_is_inserted_into_a_reply(page: Page, nora: Api, brand: str, word
     page.get_by_role("searchbox", name="Search articles").fill(word)
     page.get_by_role("button", name=f"Insert a link to {word}").click()
     expect(page.locator("#content")).to_have_value(re.compile(rf"\[{word}\]\(http://{brand}:\d+/a/{id}-{word}\)"))
+
+
+def test_a_search_without_results_becomes_an_article(
+    signed_in: Visitor, visitor: Visitor, nora: Api, brand: str
+) -> None:
+    nora.create("kb_article", title="Refunds", status="published").ok()
+    missed, path = "Lost Zorblax", "/reports/help-center/missed"
+    for _ in range(2):
+        assert visitor.get("/search", params={"q": missed}, headers={"Host": brand}).status_code == 200
+    page = signed_in.get(path).text
+    assert f"<bdi>{missed.lower()}</bdi>" in page
+    link = re.search(r'href="(/articles/new\?title=lost[^"]+zorblax[^"]*)"', page)
+    assert link and 'value="lost zorblax"' in signed_in.get(link[1].replace("&amp;", "&")).text
+    rows = signed_in.get(path, params={"format": "csv"}).text.splitlines()
+    assert rows[0].lstrip("\ufeff") == "day,brand,language,words,count" and ",Kite,en,lost zorblax,2" in "\n".join(rows)
+    assert signed_in.get(path, params={"format": "xml"}).status_code == 404
+    visitor.sign_in("olga@desk.example")
+    assert visitor.get(path).status_code == 403
+
+
+def test_the_page_and_the_list_show_what_visitors_said(
+    signed_in: Visitor, visitor: Visitor, nora: Api, brand: str, word: str
+) -> None:
+    id = nora.create("kb_article", title=word, status="published").ok()["id"]
+    for browser, vote in (("One", {"helpful": "yes"}), ("Two", {"helpful": "no", "comment": "<b>Which lever?"})):
+        sent = visitor.post(f"/a/{id}-{word}/vote", vote, headers={"Host": brand, "User-Agent": browser})
+        assert sent.status_code == 303, sent.text
+    page = signed_in.get(f"/records/kb_article/{id}").text
+    assert "Helpful: 1 of 2" in text_of(page) and "&lt;b&gt;Which lever?" in page
+    assert "1 of 2" in text_of(signed_in.get(PAGE).text)
+    shown = nora.record("kb_article", id, "helpful,unhelpful").ok()
+    assert (shown["helpful"], shown["unhelpful"]) == (1, 1)

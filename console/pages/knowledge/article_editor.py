@@ -89,7 +89,8 @@ def _fill(visit: Visit, fields: OpenForm) -> OpenForm:
         )
         fields.before.several["categories"] = _categories(visit, original_id)
     else:
-        fields.fill(format=str(MARKDOWN), title=visit.query.text("title", "")[:255])
+        language = visit.query.text("language", "")
+        fields.fill(format=str(MARKDOWN), title=visit.query.text("title", "")[:255], language=language)
         fields.before.several["categories"] = [visit.query.text("category", "")]
     return fields
 
