@@ -253,7 +253,7 @@ def _preview(visit: Visit, title: str, html: str, brand_id: int, wrong: str = ""
     """A page with the look of a brand's help center. html: sanitized. Files are read with the rights of the worker."""
     known = records.reading(visit.ctx, brands.all_brands)
     brand = next((each for each in known if each.id == brand_id), known[0] if known else None)
-    text = arrange(html, (visit.service.base_url,), visit.service.base_url, paths.file)
+    text = arrange(html, visit.service.base_url, visit.service.base_url, paths.file)
     look = static_files.respond(static_files.address(STYLE))
     assert look is not None and isinstance(look.body, bytes)
     document = fragment(
