@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.console.browser import violations
 from tests.console.test_tickets import undo
 from tests.console.visitor import Visitor, place, text_of
 from tests.service import Api
@@ -274,3 +275,17 @@ def test_the_page_and_the_list_show_what_visitors_said(
     assert "1 of 2" in text_of(signed_in.get(PAGE).text)
     shown = nora.record("kb_article", id, "helpful,unhelpful").ok()
     assert (shown["helpful"], shown["unhelpful"]) == (1, 1)
+
+
+def test_the_pages_work_for_everybody_on_a_phone(page: Page, nora: Api, brand: str, word: str) -> None:
+    place = nora.create("kb_category", name=f"Money {word}").ok()["id"]
+    fields = {"title": word, "content": "# One\n\nText", "format": "m", "status": "published", "categories": str(place)}
+    id = nora.create("kb_article", **fields).ok()["id"]
+    nora.create("kb_article", title=f"{word} b", categories=str(place)).ok()
+    nora.update("kb_article", id, content="# Two").ok()
+    page.set_viewport_size({"width": 390, "height": 844})
+    editor = (f"{PAGE}/new", f"{PAGE}/{id}", f"{PAGE}/{id}/history?version=2")
+    for path in (PAGE, *editor, CATEGORIES, f"{CATEGORIES}/{place}", "/reports/help-center/missed"):
+        page.goto(path)
+        assert violations(page) == [], path
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
