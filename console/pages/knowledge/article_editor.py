@@ -40,10 +40,16 @@ FORM = RecordForm(
     URI,
     (
         Control("title", N_("Title"), ""),
-        Control("summary", N_("Summary"), N_("A sentence or two for lists and search results."),
-                attributes={"rows": 2}),
-        Control("content", N_("Text"), N_("Markdown. Paste or drop pictures into the text."), "area",
-                attributes={"rows": 20}),
+        Control(
+            "summary", N_("Summary"), N_("A sentence or two for lists and search results."), attributes={"rows": 2}
+        ),
+        Control(
+            "content",
+            N_("Text"),
+            N_("Markdown. Paste or drop pictures into the text."),
+            "area",
+            attributes={"rows": 20},
+        ),
         Control("categories", N_("Categories"), "", "ticks"),
         Control("language", N_("Language"), "", "choice", none=N_("First language of the brand")),
         Control("brand_id", N_("Brand"), N_("Other help centers do not show it."), none=N_("All brands")),
@@ -51,7 +57,7 @@ FORM = RecordForm(
         Control("format", N_("Format"), "", "choice", options=FORMATS),
         Control("translation_of_id", "", "", "hidden"),
     ),
-)  # fmt: skip
+)
 # {button: the status that it sets}
 BUTTONS = {"draft": "draft", "internal": "internal", "publish": "published", "unpublish": "internal"}
 SAID = {
