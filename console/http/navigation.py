@@ -79,6 +79,9 @@ PLACES = (
     TASKS,
     ARTICLES,
     REPORTS,
+    NavigationItem(
+        "/reports/help-center/missed", N_("What visitors did not find"), N_("help center searches"), who="lead"
+    ),
     NOTIFICATIONS,
     NavigationItem("/reminders", N_("Reminders"), N_("remind me snooze follow up")),
     NavigationItem("/help", N_("Help"), N_("documentation manual")),

@@ -4,10 +4,13 @@ from collections.abc import Iterable
 from dataclasses import field
 from typing import Any
 
+import peewee
+
 from server.access.service_actor import own_context
 from server.context import Context, Service
 from server.dataclass import dataclass
 from server.errors import NotFound
+from server.help_center.votes import VOTE
 from server.jobs.scheduler import periodic
 from server.people import undoable_deletions
 from server.people.undoable_deletions import UNDOABLE_DELETION
@@ -49,6 +52,8 @@ class ArticleLine:
     updated: int
     brand_id: int
     views: int
+    helpful: int = 0
+    unhelpful: int = 0
     translations: "dict[str, ArticleLine]" = field(default_factory=dict)
 
 
@@ -92,7 +97,8 @@ def overview(ctx: Context, q: str, missing: str = "") -> list[CategoryLine]:
         rows = tx.rows(
             lambda: table.select(*(getattr(table.c, name) for name in _COLUMNS)).order_by(table.c.position, table.c.id)
         )
-        lines = {row[0]: ArticleLine(*row) for row in rows}
+        votes = _votes(tx)
+        lines = {row[0]: _line(row, *votes.get(row[0], (0, 0))) for row in rows}
         ids = set(reader.search_ids(URI, q)) if q.strip() else lines.keys()
         for each in lines.values():
             original = lines.get(each.translation_of_id)
@@ -104,6 +110,21 @@ def overview(ctx: Context, q: str, missing: str = "") -> list[CategoryLine]:
         return _by_category(tx, articles)
 
     return records.reading(ctx, read)
+
+
+def _line(row: tuple[Any, ...], helpful: int, unhelpful: int) -> ArticleLine:
+    return ArticleLine(**dict(zip(_COLUMNS, row, strict=True)), helpful=helpful, unhelpful=unhelpful)
+
+
+def _votes(tx: Transaction) -> dict[int, tuple[int, int]]:
+    """Returns the numbers of votes by article: helpful, and not helpful."""
+    vote: Any = VOTE.sql
+    rows = tx.rows(
+        lambda: vote.select(vote.article_id, peewee.fn.SUM(vote.is_helpful), peewee.fn.COUNT(vote.id)).group_by(
+            vote.article_id
+        )
+    )
+    return {id: (int(yes), int(total) - int(yes)) for id, yes, total in rows}
 
 
 def _spoken(line: ArticleLine) -> set[str]:

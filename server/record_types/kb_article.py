@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import peewee
+
 from server.digits import is_whole
 from server.errors import Forbidden
 from server.fields import Id, IdSetChange, Intake, Listed, Name, Text, Timestamp, Uint, UpdatedAt, Word
@@ -22,11 +24,13 @@ from server.record_types.record_type import (
     Writing,
 )
 from server.record_types.shared import brands
+from server.record_types.shared.collections import ids_text
 from server.record_types.shared.maps import pairs_through
 from server.record_types.traits import Attachments, Comments, CustomFields, Links, Search, Watchers
 from server.search.filters import ByIdFilter, ChoiceFilter, HasManyThrough, NumberFilter, WordsFilter
 from server.store.fulltext import TextIndex as TextIndex
-from server.store.tables import Column, Index
+from server.store.statements import in_list, slot
+from server.store.tables import Column, Index, table_named
 from server.translation import lazy_gettext
 
 CONTENT_CHARS = 16_777_215
@@ -62,6 +66,31 @@ def load_categories(view: DictionaryContext, records: list[Record], form: str) -
     for article_id, category_id in pairs_through(view.tx, PLACED, "article_id", "category_id", records):
         by_article[article_id][str(category_id)] = {str(each.id): each.name for each in tree.trail(category_id)}
     return {id: {"categories": each} for id, each in by_article.items()}
+
+
+def load_helpful(view: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
+    """Loads `helpful`."""
+    return {id: {"helpful": yes} for id, (yes, _no) in _votes(view, records).items()}
+
+
+def load_unhelpful(view: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
+    """Loads `unhelpful`."""
+    return {id: {"unhelpful": no} for id, (_yes, no) in _votes(view, records).items()}
+
+
+def _votes(view: DictionaryContext, records: list[Record]) -> dict[int, tuple[int, int]]:
+    """Returns the numbers of votes by id: helpful, and not helpful."""
+    vote = table_named("kb_vote")
+    rows = view.tx.rows(
+        lambda: (
+            vote.select(vote.c.article_id, peewee.fn.SUM(vote.c.is_helpful), peewee.fn.COUNT(vote.c.id))
+            .where(in_list(vote.c.article_id, slot(0)))
+            .group_by(vote.c.article_id)
+        ),
+        (ids_text(records),),
+    )
+    numbers = {record["id"]: (0, 0) for record in records}
+    return numbers | {id: (int(yes), int(total) - int(yes)) for id, yes, total in rows}
 
 
 class KbArticle(RecordType):
@@ -158,6 +187,8 @@ class KbArticle(RecordType):
         ),
     )
     expands = (
+        Expand("helpful", "number", "Number of visitors whom it helped.", load_helpful, reads="kb_article"),
+        Expand("unhelpful", "number", "Number of visitors whom it did not help.", load_unhelpful, reads="kb_article"),
         Expand(
             "categories",
             "map",

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.console.browser import violations
 from tests.console.test_tickets import undo
 from tests.console.visitor import Visitor, place, text_of
 from tests.service import Api
@@ -242,3 +243,49 @@ def test_a_link_is_inserted_into_a_reply(page: Page, nora: Api, brand: str, word
     page.get_by_role("searchbox", name="Search articles").fill(word)
     page.get_by_role("button", name=f"Insert a link to {word}").click()
     expect(page.locator("#content")).to_have_value(re.compile(rf"\[{word}\]\(http://{brand}:\d+/a/{id}-{word}\)"))
+
+
+def test_a_search_without_results_becomes_an_article(
+    signed_in: Visitor, visitor: Visitor, nora: Api, brand: str
+) -> None:
+    nora.create("kb_article", title="Refunds", status="published").ok()
+    missed, path = "Lost Zorblax", "/reports/help-center/missed"
+    for _ in range(2):
+        assert visitor.get("/search", params={"q": missed}, headers={"Host": brand}).status_code == 200
+    page = signed_in.get(path).text
+    assert f"<bdi>{missed.lower()}</bdi>" in page
+    link = re.search(r'href="(/articles/new\?title=lost[^"]+zorblax[^"]*)"', page)
+    assert link and 'value="lost zorblax"' in signed_in.get(link[1].replace("&amp;", "&")).text
+    rows = signed_in.get(path, params={"format": "csv"}).text.splitlines()
+    assert rows[0].lstrip("\ufeff") == "day,brand,language,words,count" and ",Kite,en,lost zorblax,2" in "\n".join(rows)
+    assert signed_in.get(path, params={"format": "xml"}).status_code == 404
+    visitor.sign_in("olga@desk.example")
+    assert visitor.get(path).status_code == 403
+
+
+def test_the_page_and_the_list_show_what_visitors_said(
+    signed_in: Visitor, visitor: Visitor, nora: Api, brand: str, word: str
+) -> None:
+    id = nora.create("kb_article", title=word, status="published").ok()["id"]
+    for browser, vote in (("One", {"helpful": "yes"}), ("Two", {"helpful": "no", "comment": "<b>Which lever?"})):
+        sent = visitor.post(f"/a/{id}-{word}/vote", vote, headers={"Host": brand, "User-Agent": browser})
+        assert sent.status_code == 303, sent.text
+    page = signed_in.get(f"/records/kb_article/{id}").text
+    assert "Helpful: 1 of 2" in text_of(page) and "&lt;b&gt;Which lever?" in page
+    assert "1 of 2" in text_of(signed_in.get(PAGE).text)
+    shown = nora.record("kb_article", id, "helpful,unhelpful").ok()
+    assert (shown["helpful"], shown["unhelpful"]) == (1, 1)
+
+
+def test_the_pages_work_for_everybody_on_a_phone(page: Page, nora: Api, brand: str, word: str) -> None:
+    place = nora.create("kb_category", name=f"Money {word}").ok()["id"]
+    fields = {"title": word, "content": "# One\n\nText", "format": "m", "status": "published", "categories": str(place)}
+    id = nora.create("kb_article", **fields).ok()["id"]
+    nora.create("kb_article", title=f"{word} b", categories=str(place)).ok()
+    nora.update("kb_article", id, content="# Two").ok()
+    page.set_viewport_size({"width": 390, "height": 844})
+    editor = (f"{PAGE}/new", f"{PAGE}/{id}", f"{PAGE}/{id}/history?version=2")
+    for path in (PAGE, *editor, CATEGORIES, f"{CATEGORIES}/{place}", "/reports/help-center/missed"):
+        page.goto(path)
+        assert violations(page) == [], path
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, path

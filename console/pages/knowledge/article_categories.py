@@ -24,11 +24,15 @@ FORM = RecordForm(
         Control("parent_id", N_("Below"), "", none=N_("None: at the top")),
         Control("brand_id", N_("Brand"), N_("Other help centers do not show it."), none=N_("All brands")),
         Control("language", N_("Language"), N_("Such as de or pt-BR. Blank for the first language of the brand.")),
-        Control("translation_of_id", N_("Translation of"), N_("Choose the category that this one translates."),
-                none=N_("None: it is an original")),
+        Control(
+            "translation_of_id",
+            N_("Translation of"),
+            N_("Choose the category that this one translates."),
+            none=N_("None: it is an original"),
+        ),
         Control("slug", N_("Web address"), N_("Made from the name if it is blank. Former addresses still lead here.")),
     ),
-)  # fmt: skip
+)
 
 
 @page("GET", CATEGORIES)

@@ -11,6 +11,7 @@ from console.forms.record_form import OpenForm, RecordForm
 from console.forms.record_pages import RecordPages, declare_pages
 from console.help_center import colors
 from console.help_center.article_pages import LEAST_SECTIONS
+from console.help_center.languages import own_name
 from console.help_center.visitor_page import STYLE
 from console.html.form import Form
 from console.html.templates import fragment
@@ -39,9 +40,16 @@ FORM = RecordForm(
     URI,
     (
         Control("title", N_("Title"), ""),
-        Control("summary", N_("Summary"), N_("A sentence or two for lists and search results.")),
-        Control("content", N_("Text"), N_("Markdown. Paste or drop pictures into the text."), "area",
-                attributes={"rows": 20}),
+        Control(
+            "summary", N_("Summary"), N_("A sentence or two for lists and search results."), attributes={"rows": 2}
+        ),
+        Control(
+            "content",
+            N_("Text"),
+            N_("Markdown. Paste or drop pictures into the text."),
+            "area",
+            attributes={"rows": 20},
+        ),
         Control("categories", N_("Categories"), "", "ticks"),
         Control("language", N_("Language"), "", "choice", none=N_("First language of the brand")),
         Control("brand_id", N_("Brand"), N_("Other help centers do not show it."), none=N_("All brands")),
@@ -49,7 +57,7 @@ FORM = RecordForm(
         Control("format", N_("Format"), "", "choice", options=FORMATS),
         Control("translation_of_id", "", "", "hidden"),
     ),
-)  # fmt: skip
+)
 # {button: the status that it sets}
 BUTTONS = {"draft": "draft", "internal": "internal", "publish": "published", "unpublish": "internal"}
 SAID = {
@@ -67,7 +75,7 @@ def _fill(visit: Visit, fields: OpenForm) -> OpenForm:
         visit.ctx, articles.CATEGORY, SearchRequest("sort:position,id", MANY_CATEGORIES, expand=LABEL)
     )
     ticks = [(str(each["id"]), each["name"], each["language"]) for each in found["results"] if not _is_copy(each)]
-    languages = [(each, each) for each in articles.languages(visit.ctx)]
+    languages = [(each, own_name(each)) for each in articles.languages(visit.ctx)]
     fields.change(
         replace(fields.control("categories"), ticks=ticks),
         replace(fields.control("language"), options=languages),
@@ -87,7 +95,8 @@ def _fill(visit: Visit, fields: OpenForm) -> OpenForm:
         )
         fields.before.several["categories"] = _categories(visit, original_id)
     else:
-        fields.fill(format=str(MARKDOWN), title=visit.query.text("title", "")[:255])
+        language = visit.query.text("language", "")
+        fields.fill(format=str(MARKDOWN), title=visit.query.text("title", "")[:255], language=language)
         fields.before.several["categories"] = [visit.query.text("category", "")]
     return fields
 
@@ -121,6 +130,7 @@ def _show(visit: Visit, fields: OpenForm) -> PageResponse:
         versions=versions,
         missing=[each for each in known if each not in versions and each != _own_language(versions, known)],
         original=original,
+        name_of=own_name,
         public=_public_address(visit, fields),
         attached=sheet.sheet(visit.ctx, URI, id).files if id else (),
         preview=PREVIEW,

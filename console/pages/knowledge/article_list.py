@@ -1,5 +1,6 @@
 """All help articles by category: their status, languages and order."""
 
+from console.help_center.languages import own_name
 from console.html.form import Form, sentence
 from console.html.rendering import render
 from console.http.page_response import PageResponse, see
@@ -14,8 +15,8 @@ from server.translation import N_, _, shown
 
 URI, BASE = articles.URI, "/articles"
 CATEGORIES = f"{BASE}/categories"
-MANY = 150  # articles of all categories together; more are shown by category
-FIRST = 10  # articles of a category on the page of all
+MANY = 50  # articles on a page; if there are more, each category shows its first, and has pages of its own
+LEAST = 2  # articles of a category on the page of all
 MOST_STEPS = 1000  # places that an article is moved at once
 # {status: kind of badge and word}
 STATUSES = {
@@ -42,6 +43,8 @@ def show_list(visit: Visit) -> PageResponse:
     elif is_filtered:
         sections = [each for each in sections if each.articles]
     total = sum(len(each.articles) for each in sections)
+    number = visit.query.integer("page", 1, 1, records.MAX_PAGE)
+    most = MANY if chosen is not None or total <= MANY else max(LEAST, MANY // len(sections))
     return render(
         visit,
         "articles.html",
@@ -49,12 +52,15 @@ def show_list(visit: Visit) -> PageResponse:
         form=form,
         sections=sections,
         total=total,
-        most=FIRST if total > MANY and chosen is None else total,
+        most=most,
+        number=number,
+        start=(number - 1) * MANY if chosen is not None else 0,
         is_filtered=is_filtered,
         chosen=chosen,
         statuses=STATUSES,
         status_options=[("", _("All")), *((name, shown(label)) for name, (_kind, label) in STATUSES.items())],
         languages=languages,
+        name_of=own_name,
         can_create=records.may(visit.ctx, URI, "create"),
         can_create_category=records.may(visit.ctx, articles.CATEGORY, "create"),
         can_change=records.may(visit.ctx, URI, "update"),

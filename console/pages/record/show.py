@@ -16,6 +16,7 @@ from console.pages.record.head import TASK, head
 from server.dataclass import dataclass
 from server.digits import id_in
 from server.errors import Invalid, NotFound, TooLarge
+from server.help_center.article_feedback import article_feedback
 from server.outbox import delivery
 from server.record_types import traits
 from server.record_types.record_type import RecordType
@@ -26,7 +27,7 @@ from server.records.sheet import Sheet
 from server.tickets import masks
 from server.translation import _
 
-TICKET, FILE, COMMENT = "ticket", "attachment", "comment"
+TICKET, FILE, COMMENT, ARTICLE = "ticket", "attachment", "comment", "kb_article"
 MAX_TICKETS = 10  # on the page of an organization, a contact or an address
 FORM_BYTES = 4 * 1024 * 1024  # bytes of a form with a comment; the API accepts larger ones
 TICKETS_OF = {"org": "org.id:{}", "address": "participant.id:{}", "contact": "participant:(contact.id:{})"}
@@ -119,6 +120,7 @@ def _record(visit: Visit, record_type: RecordType, form: Form) -> PageResponse:
         waiting=delivery.of_record(visit.ctx, record_type.uri, details.keys),
         most=MAX_TEXT_CHARS,
         tickets=_tickets(visit, details),
+        feedback=article_feedback(visit.ctx, visit.id) if record_type.uri == ARTICLE else None,
         tagged=tagged.tagged(visit, record_type.uri, visit.id, f"{paths.record(record_type.uri, visit.id)}/tags")
         if record_type.has(traits.Tags)
         else None,
