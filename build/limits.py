@@ -641,6 +641,17 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("outgoing.types.outgoing_webhook.MAX_HEADER_CHARS", "characters", "headers of an outgoing webhook"),
         ("outgoing.types.outgoing_webhook.MAX_QUERY_CHARS", "characters", "search query of an outgoing webhook"),
         ("outgoing.types.outgoing_webhook.MAX_BODY_CHARS", "characters", "body template of an outgoing webhook"),
+        ("outgoing.chat_notice.MAX_TITLE_CHARS", "characters", "number and subject of a ticket in a chat message"),
+        ("outgoing.chat_notice.MAX_HEADLINE_CHARS", "characters", "event in a chat message"),
+        ("outgoing.chat_notice.MAX_FACT_CHARS", "characters", "group or worker in a chat message"),
+        ("outgoing.chat_notice.MAX_TEXT_CHARS", "characters", "words of a customer in a chat message"),
+        (
+            "outgoing.chat_notice.MAX_READ_CHARS", "characters",
+            "beginning of a message that is searched for words of the customer, for a chat message",
+        ),
+        ("outgoing.chat_notice.OLD_SECONDS", "seconds", "age at which tickets and messages do not appear in chats"),
+        ("outgoing.chat_programs.MAX_DISCORD_TITLE", "characters", "title of a message to Discord, with its escapes"),
+        ("outgoing.chat_programs.MAX_NTFY_BYTES", "bytes", "message to ntfy"),
         (
             "outgoing.deliveries.MAX_KEPT", "",
             "sent deliveries of outgoing webhooks, and the same number of failed ones; the oldest are deleted",

@@ -132,7 +132,7 @@ _TABLE: list[tuple[str, str, str, str]] = [
     ("ticket_status", "group_id", ADMINS, "whose tickets are offered the status"),
     ("time_entry", "worker_id", ITS_WORKER, "who worked"),
     ("toolbar", "toolbar_kata", ADMINS, "what runs as the service"),
-    ("outgoing_webhook", "url secret is_disabled", ADMINS,
+    ("outgoing_webhook", "url assignee_id secret is_disabled", ADMINS,
      "who is told what, and what proves it"),
     ("webhook_listener", "automations_kata guid is_disabled", ADMINS, "what runs as the service, and what opens it"),
     ("worker", "email email_id email_ids at_mention_name", ADMINS, "who they are; their own: Account"),
