@@ -5,6 +5,8 @@ New tickets and messages come from the change log, everything else from the acti
 from collections.abc import Mapping
 from typing import Any
 
+import peewee
+
 from server.contexts import TICKET
 from server.dataclass import dataclass
 from server.errors import Invalid, nearest
@@ -62,8 +64,14 @@ def require_known(text: str) -> list[str]:
 
 
 def newest_entry(registry: Registry, tx: Transaction) -> int:
-    """The cursor after the newest entry."""
-    return tx.next_ids(_table(registry), 1).start - 1
+    """The cursor after the newest entry that this transaction sees."""
+    table = _table(registry)
+    if tx.store.is_shared:  # the last id of the sequence may belong to an open transaction
+        sql: Any = table.sql
+        last = tx.value(lambda: sql.select(peewee.fn.MAX(sql.id)))
+        if last is not None:
+            return int(last)
+    return tx.next_ids(table, 1).start - 1
 
 
 def entries_after(registry: Registry, tx: Transaction, cursor: int, limit: int) -> tuple[list[LoggedEntry], int]:

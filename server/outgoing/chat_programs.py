@@ -188,7 +188,7 @@ def _teams(notice: ChatNotice, url: HttpUrl) -> Rendered:
         "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
         "type": "AdaptiveCard",
         "version": "1.4",
-        "fallbackText": f"{notice.headline}: {notice.title}",
+        "fallbackText": chat_text.inert(f"{notice.headline}: {notice.title}"),
         "body": body,
         "actions": [{"type": "Action.OpenUrl", "title": _("Open"), "url": notice.url}],
     }

@@ -126,7 +126,7 @@ def _controls(program: ChatProgram, events: list[tuple[str, str, str]], *, is_ne
             N_("Include the beginning of the customer's words"),
             N_("Everybody in the channel can read them."),
         ),
-        Control("language", N_("Language of the messages"), ""),
+        Control("language", N_("Language of the messages"), N_("Such as en_US or de_DE; blank for English.")),
     ]
     return controls if is_new else [*controls, Control("is_disabled", N_("Disabled"))]
 
