@@ -163,8 +163,9 @@ def _name_of(message: dict[str, Any]) -> str:
     can write under that name."""
     if message["is_outgoing"]:
         return str(message.get("worker__label") or "")
-    is_workers = bool(message.get("sender_worker_id"))
-    return str((not is_workers and message["from_name"]) or message.get("sender__label") or "")
+    if message.get("sender_worker_id"):
+        return str(message.get("sender_email") or "")
+    return str(message["from_name"] or str(message.get("sender__label") or "").partition(" <")[0])
 
 
 def _words_of(message: dict[str, Any]) -> str:

@@ -10,8 +10,8 @@ from server.late_pattern import late_pattern
 
 BREAK = "\u200b"  # zero width space, between characters that a program must not read together
 _JOINERS = "\u200c\u200d"  # parts of letters and emoji
-# A scheme, a host of a web address, a mention, a code of an emoji. Programs turn them into links even without markup.
-_ACTIVE = late_pattern(r"(?<=:)(?=//)|(?<=\bwww)(?=\.)|(?<=@)(?=\w)|(?<=:)(?=\w)", re.IGNORECASE)
+# A scheme, a host name, a mention, a code of an emoji. Programs turn them into links even without markup.
+_ACTIVE = late_pattern(r"(?<=:)(?=//)|(?<=\w\.)(?=[^\W\d])|(?<=@)(?=\w)|(?<=:)(?=\w)")
 _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
 _MARKDOWN = re.compile(r"[\\`*_{}\[\]()#+\-.!>~|]")  # the characters that Mattermost lets a backslash escape
 _ROCKET = re.compile(r"[*_~`#]")
@@ -33,8 +33,8 @@ def clean(text: str, most: int) -> str:
 def inert(text: str) -> str:
     """Returns a text in which programs find no address, mention or emoji, by invisible breaks.
 
-    >>> inert("@all: https://a.example").replace(BREAK, "|")
-    '@|all: https:|//a.example'
+    >>> inert("@all: https://a.example, version 1.2").replace(BREAK, "|")
+    '@|all: https:|//a.|example, version 1.2'
     """
     return _ACTIVE.sub(BREAK, text)
 

@@ -207,6 +207,14 @@ def test_notes_and_words_of_customers_stay_here(chats: ChatPost) -> None:
     assert not any(word in each.body for each in sent for word in (b"4111", b"4711", b"note"))
 
 
+def test_nobody_writes_under_the_name_of_a_worker(chats: ChatPost) -> None:
+    chats.chat("ntfy", "ticket.created")
+    chats.desk.update("address", chats.address, worker_id=chats.people["milo"])
+    chats.ticket(name="Milo")
+    chats.ticket(name="")
+    assert headlines(chats.run_rounds(8)) == [chat_text.inert("New ticket from ann@kite.example")] * 2
+
+
 def test_the_language_of_the_webhook(chats: ChatPost) -> None:
     chats.chat("ntfy", "ticket.created", language="de")
     chats.ticket()
@@ -247,7 +255,7 @@ def test_hostile_texts_stay_text(chats: ChatPost, program: str) -> None:
         "ntfy": lambda: [value["title"], value["message"]],
     }[program]()
     for text in texts:
-        assert "://" not in text and "@channel" not in text and "www." not in text and ":tada:" not in text
+        assert "://" not in text and "@channel" not in text and "evil.example" not in text and ":tada:" not in text
     if program == "matrix":
         assert "<b>" not in value["formatted_body"] and "&lt;b&gt;" in value["formatted_body"]
     if program in ("discord", "mattermost"):
