@@ -324,6 +324,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
             "ids and addresses of an email that are checked for a signed reply id; further ones are ignored",
         ),
         ("markup.markdown.MAX_MARKDOWN_CHARACTERS", "characters", "Markdown of an email"),
+        ("markup.slugs.MAX_SLUG_CHARS", "characters", "words of a title in a web address; the rest is left out"),
         ("markup.markdown_tables.MAX_TABLE_CELLS", "", "table cells in one Markdown text"),
         (
             "markup.clean.MAX_HTML_BYTES", "bytes",
@@ -364,6 +365,11 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         (
             "automation.log_search.MAX_COUNTED", "",
             "log entries that the log page counts by level and by run, the newest ones",
+        ),
+        ("record_types.kb.article_versions.MAX_VERSIONS", "", "versions of an article; the oldest are deleted first"),
+        (
+            "record_types.kb.article_versions.MAX_VERSION_CHARS", "characters",
+            "earlier versions of an article, together; the oldest are deleted first",
         ),
         (
             "automation.versions.MAX_VERSIONS", "",
@@ -766,5 +772,26 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("outbound.client.MAX_REDIRECTS", "", "redirects of an outgoing request"),
         ("outbound.connection.MAX_CONNECT_SECONDS", "seconds", "time to connect to one address of a host"),
         ("outbound.connection.MAX_HEAD_BYTES", "bytes", "headers of the response to an outgoing request"),
+    ),
+    "The help center": (
+        ("record_types.brand.MAX_LANGUAGES", "", "languages of a brand"),
+        ("record_types.brand.MAX_LINKS", "", "links in the footer of a brand"),
+        ("record_types.brand.MAX_LINK_CHARS", "characters", "all links in the footer of a brand"),
+        ("record_types.brand.MAX_GROUPS", "", "groups that work for a brand"),
+        ("help_center.article_search.MAX_QUERY_CHARS", "characters", "search of a visitor; further ones are ignored"),
+        ("help_center.article_search.MAX_QUERY_WORDS", "", "words of a search; further ones are ignored"),
+        ("console.help_center.search_pages.MAX_RESULT_PAGES", "", "pages of results"),
+        ("help_center.votes.MAX_COMMENT_CHARS", "characters", "comment on an article"),
+        (
+            "help_center.votes.MAX_VOTES", "in 24 hours",
+            "new votes on an article; further visitors are thanked and not counted",
+        ),
+        (
+            "help_center.visit_counts.MAX_MISSES_OF_DAY", "",
+            "different searches without results that a brand stores for a day; further ones are not counted",
+        ),
+        ("console.help_center.help_center_site.MAX_FORM_BYTES", "bytes", "form of a visitor"),
+        ("console.help_center.feed_pages.MAX_ADDRESSES", "", "addresses in `sitemap.xml`; further ones are left out"),
+        ("console.help_center.feed_pages.MAX_ENTRIES", "", "articles in the Atom feed, the newest"),
     ),
 }  # fmt: skip

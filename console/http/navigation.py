@@ -54,7 +54,7 @@ REPORTS = NavigationItem(
     for_leads=True,
 )
 TASKS = NavigationItem("/search/task", N_("Tasks"), N_("to do due"), icon="task", key="t")
-ARTICLES = NavigationItem("/search/kb_article", N_("Help articles"), N_("knowledge base"), icon="help")
+ARTICLES = NavigationItem("/articles", N_("Help articles"), N_("knowledge base help center categories"), icon="help")
 NOTIFICATIONS = NavigationItem("/notifications", N_("Notifications"), N_("bell unread mentions"), icon="bell")
 SEARCH = NavigationItem("/jump", N_("Search"), icon="search")
 BAR = (INBOX, SEARCH, COMPOSE, NOTIFICATIONS)  # the bottom bar of a phone, which also has a button for the rail
@@ -205,6 +205,11 @@ PLACES = (
         NavigationItem(
             "/admin/mail/failed", N_("Failed mail"), N_("dead letters"), icon="close",
             about=N_("Received email that could not be read"),
+        ),
+        NavigationItem(
+            "/admin/help-center", N_("Help center"), N_("portal knowledge base brands logo public articles faq votes"),
+            icon="help", about=N_("Pages with your articles for everybody: brands, languages, what is public"),
+            new=("/admin/help-center/new", N_("New brand")),
         ),
         NavigationItem(
             "/admin/mail/listener", N_("Mail from a mail server"), N_("lmtp listener"), icon="inbox",

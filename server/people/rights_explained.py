@@ -8,12 +8,12 @@ from server.dataclass import dataclass
 from server.errors import Invalid
 from server.people import sign_in_administration
 from server.record_types.record_type import RecordType
-from server.records import records, type_descriptions
+from server.records import records
 from server.records.records import SearchRequest
 from server.translation import N_, _, in_sentence, shown
 
 # What an operation is called in a sentence.
-VERBS = {"create": N_("create"), "update": N_("change"), "delete": N_("delete")}
+VERBS = {"create": N_("create"), "update": N_("change"), "delete": N_("delete"), "publish": N_("publish")}
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ def granted_privileges(ctx: Context) -> list[TypePrivileges]:
     """The record types that ask for a privilege, by name. Privileges that nothing asks for are left out."""
     rows = []
     for each in ctx.service.registry:
-        operations = [name for name in type_descriptions.PRIVILEGED if "privilege" in getattr(each.access, name)]
+        operations = [name for name in VERBS if "privilege" in getattr(each.access, name)]
         if operations and each.context:
             privileges = {name: _privilege(each, name) for name in operations}
             rows.append(TypePrivileges(shown(each.label_names[1]), each.uri, privileges, _also(each)))
@@ -52,7 +52,7 @@ def _privilege(record_type: RecordType, operation: str) -> str:
 
 def _also(record_type: RecordType) -> str:
     """The further condition for changing a record, besides the privilege."""
-    rules = {rule: None for name in type_descriptions.PRIVILEGED for rule in getattr(record_type.access, name)}
+    rules = {rule: None for name in VERBS for rule in getattr(record_type.access, name)}
     return "; ".join(shown(REASONS[rule]) for rule in rules if rule in REASONS)
 
 
@@ -68,6 +68,9 @@ def explain(ctx: Context, worker_id: int, uri: str, operation: str) -> list[Righ
     if who is None:
         return [RightsReason("may not", _("{name} is deactivated and cannot do anything.", **values))]
     rules = getattr(record_type.access, operation)
+    if operation == "publish" and not rules:
+        name = shown(record_type.label_names[1])
+        raise Invalid(_("{name} are not published; choose another type.", name=name), field="type")
     if "nobody" in rules:
         return [RightsReason("may not", _("Nobody can {do}: only the service does that.", **values))]
     if who.is_admin:

@@ -3,14 +3,17 @@
 from typing import Any
 
 from server.digits import is_whole
-from server.fields import IdSetChange, Intake, Listed, Name, Text, Uint, UpdatedAt
+from server.errors import Forbidden
+from server.fields import Id, IdSetChange, Intake, Listed, Name, Text, Timestamp, Uint, UpdatedAt, Word
 from server.fields.field import split_sign
+from server.record_types.kb import addresses, article_files, article_versions, translations
 from server.record_types.kb.article_content import ArticleFormat, RenderedText, format_number, rendered, to_html, words
 from server.record_types.kb.categories import PLACED, Tree
 from server.record_types.record_type import (
     Access,
     Change,
     DictionaryContext,
+    Event,
     Expand,
     Key,
     Record,
@@ -18,13 +21,24 @@ from server.record_types.record_type import (
     Subtotals,
     Writing,
 )
+from server.record_types.shared import brands
 from server.record_types.shared.maps import pairs_through
 from server.record_types.traits import Attachments, Comments, CustomFields, Links, Search, Watchers
-from server.search.filters import ByIdFilter, HasManyThrough, NumberFilter, WordsFilter
+from server.search.filters import ByIdFilter, ChoiceFilter, HasManyThrough, NumberFilter, WordsFilter
 from server.store.fulltext import TextIndex as TextIndex
 from server.store.tables import Column, Index
+from server.translation import lazy_gettext
 
 CONTENT_CHARS = 16_777_215
+# Columns that visitors do not see.
+UNSEEN = frozenset(("updated", "views", "published_at"))
+DRAFT, INTERNAL, PUBLISHED = STATUSES = ("draft", "internal", "published")
+SUMMARY_CHARS = 500
+# Columns that visitors see the effect of. `views` is not among them, since it changes with each visit.
+PUBLIC_COLUMNS = (
+    *("brand_id", "content_html", "language", "position", "published_at", "slug", "status", "summary", "title"),
+    *("translation_of_id", "updated"),
+)
 KB_TEXT = TextIndex("kb_text", ("title", "content"), "kb_article")
 
 
@@ -67,8 +81,15 @@ class KbArticle(RecordType):
     label_names = ("Knowledgebase Article", "Knowledgebase Articles")
     tier = 3
     traits = (Comments(), CustomFields(), Links(), Watchers(), Attachments(), Search())
-    access = Access(read="any worker", write=("privilege",))
+    access = Access(read="any worker", write=("privilege",), publish=("privilege",))
     fields = {
+        "brand_id": Id(
+            "Brand whose help center shows it; 0 for all of them.",
+            "brand",
+            zero_ok=True,
+            nested_note="Brand whose help center shows it; 0 for all of them.",
+            deep="In the help center of a matching brand alone.",
+        ),
         "categories": CategoryIds(
             "Ids of its categories, as a list or separated by commas; replaces them all, or with `+` "
             "or `-` in front adds and removes. Unknown ids are ignored.",
@@ -80,20 +101,61 @@ class KbArticle(RecordType):
             default="text",
             shown=False,
         ),
+        "language": Text(
+            "Language, as a tag such as de or pt-BR; blank for the first language of the brand.",
+            32,
+            form="language",
+            match="exact",
+        ),
+        "position": Uint("Place among the articles of its categories; the last when omitted."),
+        "published_at": Timestamp("When it was first published; set then when omitted."),
+        "slug": Text(
+            "Its words in web addresses, unique in its language; made from the title when omitted or blank. A number "
+            "is added to one that another article has or had. Former slugs still lead to the article.",
+            255,
+            exact=True,
+            match="exact",
+        ),
+        "status": Word(
+            "Who can read it: `draft` and `internal` are for workers, `published` is in the help center. The first "
+            "letter is enough.",
+            STATUSES,
+            default=INTERNAL,
+        ),
+        "summary": Text("What it is about, in a sentence or two; shown in lists and search results.", SUMMARY_CHARS),
         "title": Name("Title; also the label."),
+        "translation_of_id": Id(
+            "Article that it is a translation of; 0 for an original. The article and its translations have different "
+            "languages.",
+            "kb_article",
+            zero_ok=True,
+            nested_note="Article that it is a translation of; 0 for an original.",
+        ),
         "updated": UpdatedAt(),
         "views": Uint("How often it was read."),
     }
     columns = (Column("content_html", "TEXT"),)
+    bumps = {brands.VERSION: PUBLIC_COLUMNS}
     indexes = (
         Index(("title",), "articles by title"),
         Index(("updated",), "the newest articles"),
+        Index(("slug", "language"), "the article of an address"),
+        Index(("translation_of_id",), "the translations of an article"),
+        Index(("position",), "the last place"),
     )
-    tables = (PLACED,)
+    tables = (PLACED, addresses.FORMER_SLUG, article_versions.VERSION)
+    exported_tables = (addresses.FORMER_SLUG,)
     text = KB_TEXT
     keys = (
         Key("content", "text", "The text as sanitized HTML.", column="content_html"),
         Key("format", "number", "Format of the text: 0 plain, 1 HTML, 2 Markdown.", column="format"),
+        Key(
+            "source",
+            "text",
+            "The text as it was written, in its format.",
+            lambda record, view: record["content"],
+            on_expand=True,
+        ),
     )
     expands = (
         Expand(
@@ -115,9 +177,60 @@ class KbArticle(RecordType):
         ),
         WordsFilter("content", "Words of the text.", KB_TEXT, "content"),
         NumberFilter("format", "0 plain, 1 HTML, 2 Markdown.", "format"),
+        ChoiceFilter(
+            "status",
+            "draft, internal or published; a letter is enough.",
+            "status",
+            {each: each for each in STATUSES},
+            sortable=True,
+        ),
     )
-    subtotals = Subtotals(search=("category.id", "fieldset", "format", "links", "watchers"))
+    subtotals = Subtotals(
+        search=("category.id", "fieldset", "format", "language", "links", "status", "watchers"),
+    )
+    events = (
+        Event("kb_article.published", "it was published"),
+        Event("kb_article.unpublished", "it was removed from the help center"),
+    )
     label_column = "title"
+
+    def privileged(self, change: Change, writing: Writing) -> None:
+        """Requires the right to publish for everything that visitors see."""
+        was_public = not change.is_create and change.was("status") == PUBLISHED
+        is_public = change.value("status") == PUBLISHED
+        if self._changes_page(change, writing) if was_public else is_public:
+            self._require_publish(writing)
+
+    def _require_publish(self, writing: Writing) -> None:
+        if not writing.actor.may(f"contexts.{self.context}.publish"):
+            raise Forbidden(
+                lazy_gettext(
+                    "you may not publish help articles, or change published ones; ask for a role with the privilege "
+                    "{privilege}",
+                    privilege=f"contexts.{self.context}.publish",
+                )
+            )
+
+    @staticmethod
+    def _changes_page(change: Change, writing: Writing) -> bool:
+        """Whether something changes that visitors see."""
+        if any(change.changes(name) for name in change.new if name not in UNSEEN):
+            return True
+        if "categories" not in change.extras:
+            return False
+        present = {row[1] for row in writing.tx.find(PLACED, article_id=change.id)}
+        return bool(change.extras["categories"].applied_to(present) != present)
+
+    def require_file_change(self, id: int, writing: Writing) -> None:
+        super().require_file_change(id, writing)
+        self._require_publish_of(writing.record(self.uri, id), writing)
+
+    def check_delete(self, record: Record, writing: Writing) -> None:
+        self._require_publish_of(record, writing)
+
+    def _require_publish_of(self, record: Record | None, writing: Writing) -> None:
+        if record is not None and record["status"] == PUBLISHED:
+            self._require_publish(writing)
 
     def before(self, fields: dict[str, Any]) -> dict[str, Any]:
         """Renders the HTML outside of the write, since rendering a long text would block the writer."""
@@ -127,6 +240,17 @@ class KbArticle(RecordType):
         return fields | {"content": rendered(content, format)}
 
     def prepare(self, change: Change, writing: Writing) -> None:
+        translations.settle_translation(change, writing)
+        addresses.settle_slug(change, change.value("title"))
+        addresses.reserve_slug(change, writing)
+        if change.is_create and "position" not in change.sent:
+            change.new["position"] = addresses.last_position(writing, self.uri)
+        if change.value("status") == PUBLISHED and not change.value("published_at"):
+            change.new["published_at"] = writing.now
+        self._render(change)
+
+    @staticmethod
+    def _render(change: Change) -> None:
         if not (change.is_create or change.changes("content") or change.changes("format")):
             return
         content, format = change.value("content"), change.value("format")
@@ -135,6 +259,14 @@ class KbArticle(RecordType):
         change.new["content"] = str(content)
 
     def after_write(self, change: Change, writing: Writing) -> None:
+        addresses.remember_slug(change, writing)
+        was_public = not change.is_create and change.was("status") == PUBLISHED
+        if was_public != (change.value("status") == PUBLISHED):
+            point = "kb_article.unpublished" if was_public else "kb_article.published"
+            writing.log(point, self.context, change.id, {"target": change.value("title")})
+        article_versions.store_version(change, writing)
+        if "content_html" in change.new:
+            article_files.attach_own(writing, change.id, article_files.files_in(change.new["content_html"]))
         if "categories" not in change.extras:
             return
         set_change: IdSetChange = change.extras["categories"]
@@ -145,6 +277,9 @@ class KbArticle(RecordType):
 
     def after_delete(self, record: Record, writing: Writing) -> None:
         writing.tx.delete(PLACED, article_id=record["id"])
+        addresses.forget_slugs(writing, self.uri, record["id"])
+        translations.release_translations(record, writing, self.uri)
 
     def texts(self, record: Record, writing: Writing) -> dict[str, str]:
-        return {"title": record["title"], "content": words(record["content"], record["format"])}
+        content = words(record["content"], record["format"])
+        return {"title": record["title"], "content": f"{record['summary']}\n{content}".strip()}

@@ -176,7 +176,15 @@ class Lively:
             "draft", "draft", type="ticket.reply", name="Re: In colour", ticket_id=mailed, worker_id=self.ids["nora"],
             params={"content": "It **is**.", "in_reply_message_id": self.ids["html_message"]},
         )  # fmt: skip
-        self._make("article", "kb_article", title="Opening hours", content="Nine to five.")
+        self._make("category", "kb_category", name="Visits")
+        self._make(
+            "article",
+            "kb_article",
+            title="Opening hours",
+            content="Nine to five.",
+            status="published",
+            categories=str(self.ids["category"]),
+        )
         told = {"message": "They called twice.", "urls": {"message": f"ctx://ticket:{first}"}}
         self._make(
             "notification", "notification", activity_point="custom.other", params=told, worker_id=self.ids["nora"]
@@ -291,6 +299,7 @@ class Lively:
         macro = {"name": "Take and reply", "owner": "svc.contexts.app:0", "do": "save", **steps}
         self.ids["macro"] = int(self.visitor.send("/macros/new", macro).headers["Location"].rpartition("/")[2])
         self._make("other_tag", "tag", name="vip")
+        self._make("brand", "brand", name="Kite Pumps and all that belongs to them", languages="en, de")
         self._make("other_status", "ticket_status", name="Waiting for customer", status="waiting")
         self._make("status", "ticket_status", name="Waiting for supplier", status="waiting", color="orange")
         self._make("tag", "tag", name="late payer", color="red")
