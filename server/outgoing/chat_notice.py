@@ -116,7 +116,7 @@ def _headline(entry: LoggedEntry) -> str:
         return _("Assigned to {worker}", worker=variables.get("worker", ""))
     if entry.event == CLOSED:
         return _("Closed by {name}", name=variables.get("actor", ""))
-    goal = _(variables.get("goal", ""))
+    goal = _(variables.get("goal") or "first response")
     if entry.event == LATE:
         return _("Overdue: {goal}", goal=goal)
     return _("Due in {minutes} minutes: {goal}", minutes=variables.get("minutes", ""), goal=goal)

@@ -44,6 +44,7 @@ DELIVERY = Table(
     [
         Index(("webhook_id", "state", "id"), "what waits for a receiver, in order"),
         Index(("cursor", "webhook_id"), "the deliveries of a change"),
+        Index(("entry", "webhook_id"), "the deliveries of an entry of the activity log"),
         Index(("state", "at"), "those that are done, by their age"),
     ],
 )  # fmt: skip

@@ -92,6 +92,8 @@ def test_the_preview_follows_the_form(signed_in: Visitor, nora: Api) -> None:
     spoken = form | {"chosen[]": ["ticket.created"], "has_text": "1", "language": "en_US"}
     page = html.unescape(signed_in.send(new("teams"), spoken, new("teams")).text)
     assert "<blockquote>The pump in hall 2 leaks" in page
+    for language in ("../../de", "xx", "de_DE\x00"):
+        assert signed_in.send(new("teams"), form | {"language": language}, new("teams")).status_code < 500
     assert nora.search("outgoing_webhook", "name:'Only seen'").ok()["total"] == 0
 
 

@@ -14,6 +14,7 @@ from console.http.visit import Visit
 from console.lists import lookup
 from console.pages.automation import outgoing
 from server.errors import Invalid
+from server.fields.languages import is_known
 from server.outbound.urls import parsed
 from server.outgoing import chat_events, chat_notice, chat_programs, deliveries
 from server.outgoing.chat_programs import PROGRAMS, ChatProgram
@@ -173,7 +174,8 @@ def _show(visit: Visit, fields: OpenForm) -> PageResponse:
     each = records.retrieve(visit.ctx, outgoing.URI, id, "failing_since,last_error") if id else {}
     latest, total = deliveries.listed(visit.ctx, id, "", outgoing.SHOWN, 0) if id else ([], 0)
     chosen = fields.values.several.get("chosen") or [chat_events.CREATED]
-    with speaking(languages(visit.service).catalog_for(fields.values.get("language"))):
+    language = fields.values.text("language")
+    with speaking(languages(visit.service).catalog_for(language if is_known(language) else "")):
         event = next((name for name in chosen if name in chat_events.EVENTS), chat_events.CREATED)
         notice = chat_notice.sample_notice(visit.service, event, fields.values.get("has_text") == "1")
         message = program.render(notice, parsed(_PREVIEW_ADDRESS))
