@@ -124,6 +124,7 @@ INTERNAL = {
         console.pages.explorer.MAX_FOUND
         console.html.charts.MAX_DOTTED console.html.charts.MAX_LABEL_CHARS console.html.point_maps.MAX_LINES
         console.html.point_maps.MAX_NAMED console.html.point_maps.MAX_NAME_CHARS
+        console.html.point_maps.MAX_OUTLINE_CHARS console.pages.workspaces.map_files.MAX_DEPTH
         console.pages.workspaces.board.MAX_CARDS
         console.pages.workspaces.board.MAX_COLUMNS console.pages.workspaces.build.MAX_CALENDARS
         console.pages.workspaces.chart_widgets.MAX_AFFIX_CHARS console.pages.workspaces.chart_widgets.MAX_BARS

@@ -336,10 +336,11 @@ PLACES = (
         ),
         NavigationItem("/automations/webhooks/new", N_("New webhook")),
         NavigationItem(
-            "/automations/outgoing", N_("Outgoing webhooks"), N_("notify subscribe events send"), icon="hook",
-            about=N_("Notify other programs of changes"),
+            "/automations/outgoing", N_("Chat and webhooks"),
+            N_("outgoing webhooks notify slack teams discord mattermost rocket.chat matrix ntfy"), icon="hook",
+            about=N_("Messages to chat programs, and notifications of other programs"),
         ),
-        NavigationItem("/automations/outgoing/new", N_("New outgoing webhook")),
+        NavigationItem("/automations/outgoing/chats/new", N_("New webhook to another program")),
         NavigationItem(
             "/automations/log", N_("Automation log"), N_("errors automations"), icon="list", key="l",
             about=N_("What automations logged, and their errors"),

@@ -14,7 +14,7 @@ SECRETS: dict[str, tuple[str, ...]] = {
     "mail_transport": ("params.password",),
     "mailbox": ("password",),
     "oauth_app": ("client_secret_hash", "previous_secret_hash"),
-    "outgoing_webhook": ("secret", "previous_secret", "headers"),
+    "outgoing_webhook": ("secret", "previous_secret", "headers", "address"),
     "webhook_listener": ("guid",),
 }
 

@@ -34,7 +34,7 @@ CONTENTS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "data-queries",
         ),
     ),
-    ("Programs", ("api", "clients", "outgoing-webhooks", "oauth", "types")),
+    ("Programs", ("api", "clients", "outgoing-webhooks", "chat", "oauth", "types")),
     ("Scripts", ("automations", "kata", "templates", "cookbook", "behaviors")),
     (
         "Run it",

@@ -23,7 +23,9 @@ from server.dataclass import dataclass
 from server.errors import Gone, HelpdeskError, NotFound, ScriptError
 from server.jobs import processes
 from server.outbound import client
-from server.outgoing import deliveries, event_names, message, retry_schedule
+from server.outgoing import chat_events, chat_programs, deliveries, event_names, message, retry_schedule
+from server.outgoing.chat_events import LoggedEntry
+from server.outgoing.chat_programs import PROGRAMS
 from server.outgoing.deliveries import DELIVERY, FAILED, SENT, STATE, WAITING, OutgoingDelivery, Receiver, ReceiverState
 from server.outgoing.pace import Pace
 from server.outgoing.types.outgoing_webhook import CHANNEL, OutgoingWebhook, told_types
@@ -46,14 +48,15 @@ PAUSE_SECONDS = 0.05  # pause between rounds, so that changes are batched
 IDLE_SECONDS, AGAIN_SECONDS = 30.0, 5.0
 BUSY_SECONDS = 0.1  # delay of the next round on a busy service
 MAX_RESPONSE_BYTES = 256 * 1024
-NEW_COLUMNS = ("webhook_id", "cursor", "uri", "record_id", "event", "at", "state", "due_at")
+NEW_COLUMNS = ("webhook_id", "cursor", "uri", "record_id", "event", "at", "state", "due_at", "entry")
 LOG = log.get("outgoing")
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """The result of an attempt. status: 0 without a response. asked: seconds of Retry-After. is_unwanted: the record
-    does not match the search of the webhook. cpu_seconds: of processor time that it took."""
+    """The result of an attempt. status: 0 without a response. asked: seconds of Retry-After. pause: seconds that a chat
+    program asks all messages to wait. is_unwanted: the record does not match the search of the webhook. is_gone: the
+    receiver never accepts a delivery again. cpu_seconds: of processor time that it took."""
 
     delivery: OutgoingDelivery
     at: int
@@ -62,12 +65,14 @@ class Attempt:
     error: str = ""
     response: str = ""
     asked: int = 0
+    pause: int = 0
     is_unwanted: bool = False
+    is_gone: bool = False
     cpu_seconds: float = 0.0
 
     @property
     def is_heard(self) -> bool:
-        return self.is_unwanted or 200 <= self.status < 300
+        return self.is_unwanted or (200 <= self.status < 300 and not self.error)
 
     @property
     def is_of_receiver(self) -> bool:
@@ -149,7 +154,7 @@ class Courier:
             self._is_known = True
             self._learn()
         self._keep(self._taken())
-        self._looks_again = bool(self._receivers) and self._find()
+        self._looks_again = bool(self._receivers) and (self._find() | self._find_entries())
         return self._send(clock.now())
 
     def _taken(self) -> list[Attempt]:
@@ -205,17 +210,52 @@ class Courier:
             self._lines[row[0]].has_more = True
         return page.has_more
 
+    def _find_entries(self) -> bool:
+        """Store the deliveries of the next page of the activity log, for chat programs; return whether there may be
+        more."""
+        service, registry = self._service, self._service.registry
+        chats = {id: each for id, each in self._receivers.items() if each.program}
+        if not chats:
+            return False
+        start = min(self._states[id].entry for id in chats)
+        limit = max(min(PAGE, MOST_ROWS // len(chats)), 1)
+        entries, end = service.store.read(lambda tx: chat_events.entries_after(registry, tx, start, limit))
+        if end == start:
+            return False
+        rows = [
+            (id, 0, "ticket", each.ticket_id, each.event.partition(".")[2], each.at, WAITING, each.at, each.id)
+            for id, receiver in chats.items()
+            for each in entries
+            if each.id > self._states[id].entry and _is_for_chat(receiver, each)
+        ]
+
+        def write(tx: Transaction) -> None:
+            stored = set(tx.rows(_stored_entries, (start, end)))
+            tx.run_many(inserting(DELIVERY, NEW_COLUMNS), [row for row in rows if (row[0], row[-1]) not in stored])
+            for id in chats:
+                if self._states[id].entry < end:
+                    tx.run(_moving_entry, (end, id))
+
+        service.store.write(write)
+        for id in chats:
+            self._states[id] = replace(self._states[id], entry=max(self._states[id].entry, end))
+        for row in rows:
+            self._lines[row[0]].has_more = True
+        return len(entries) > 0
+
     def _rows_of(self, id: int, receiver: Receiver, page: Iterable[LoggedChange]) -> list[tuple[Any, ...]]:
         """Returns the values of NEW_COLUMNS for each change that the receiver subscribes to."""
         cursor = self._states[id].cursor
         return [
-            (id, each.cursor, each.type, each.id, each.event, each.at, WAITING, each.at)
+            (id, each.cursor, each.type, each.id, each.event, each.at, WAITING, each.at, 0)
             for each in page
             if each.cursor > cursor and self._is_for(receiver, each)
         ]
 
     def _is_for(self, receiver: Receiver, each: LoggedChange) -> bool:
         """Records of types that only administrators see may hold secrets: patterns must name these types."""
+        if receiver.program:
+            return chat_events.OF_CHANGE.get((each.type, each.event)) in receiver.events
         is_named_only = self._service.registry.type(each.type).access.read == "admins"
         return event_names.matches(receiver.events, each.type, each.event, is_named_only=is_named_only)
 
@@ -241,7 +281,8 @@ class Courier:
                 next_at = min(next_at, state.resume_at)
                 continue
             self._fill(id, line)
-            most = AT_ONCE if line.has_answered and not state.failures else 1
+            # Messages of a chat arrive in order, and no faster than it accepts them.
+            most = AT_ONCE if line.has_answered and not state.failures and not receiver.program else 1
             busy = set(line.busy)
             for each in list(line.waiting):
                 if len(line.busy) >= most or (state.failures and suspects >= SUSPECTS):
@@ -342,9 +383,16 @@ def attempted(service: Service, receiver: Receiver, each: OutgoingDelivery) -> A
         return Attempt(each, at, 0, ms, error.message[: deliveries.MAX_ERROR_CHARS])
     ms = round((time.monotonic() - began) * 1000)
     text = response.body.decode("utf-8", "replace")[: deliveries.MAX_RESPONSE_CHARS].replace("\0", "")
+    program = chat_programs.program_of(receiver.program)
+    if program is not None:
+        place = deliveries.place_of(receiver.url)
+        verdict = program.verdict(response.status, response.headers, text, place)
+        wrong, wait = verdict.error[: deliveries.MAX_ERROR_CHARS], verdict.wait
+        return Attempt(each, at, response.status, ms, wrong, text, asked=wait, pause=wait, is_gone=verdict.is_gone)
     wrong = "" if 200 <= response.status < 300 else f"{deliveries.place_of(receiver.url)} answered {response.status}"
     asked_seconds = response.headers.get("retry-after", "")
-    return Attempt(each, at, response.status, ms, wrong, text, int(asked_seconds) if asked_seconds.isdecimal() else 0)
+    asked = int(asked_seconds) if asked_seconds.isdecimal() else 0
+    return Attempt(each, at, response.status, ms, wrong, text, asked, is_gone=response.status == 410)
 
 
 def tried(ctx: Context, webhook_id: int) -> dict[str, Any]:
@@ -407,7 +455,7 @@ def _store_attempt(tx: Transaction, each: Attempt) -> OutgoingDelivery | None:
         return None
     wait = None if each.is_heard else retry_schedule.wait(attempts, each.asked)
     values = _values_of(each) | {"attempts": attempts, "due_at": each.at + (wait or 0)}
-    values["state"] = SENT if each.is_heard else FAILED if wait is None or each.status == 410 else WAITING
+    values["state"] = SENT if each.is_heard else FAILED if wait is None or each.is_gone else WAITING
     tx.update(DELIVERY, id, values)
     if values["state"] != WAITING:
         return None
@@ -424,19 +472,19 @@ def _state_after(state: ReceiverState, each: Attempt) -> ReceiverState:
     return replace(
         state,
         failures=failures,
-        resume_at=each.at + retry_schedule.rest(failures),
+        resume_at=each.at + retry_schedule.rest(failures, each.pause),
         failing_since=state.failing_since or each.at,
         error=each.error,
     )
 
 
 def _ends(each: Attempt, states: dict[int, ReceiverState]) -> bool:
-    """Whether to switch the webhook off: its receiver answered 410, or has failed for days."""
+    """Whether to switch the webhook off: its receiver is gone, or has failed for days."""
     state = states.get(each.delivery.webhook_id)
     if state is None or each.is_heard:
         return False
     has_failed_long = 0 < state.failing_since <= each.at - retry_schedule.GIVEN_UP_SECONDS
-    return each.status == 410 or has_failed_long
+    return each.is_gone or has_failed_long
 
 
 def _switch_off(service: Service, tx: Transaction, id: int, error: str) -> None:
@@ -462,7 +510,7 @@ def _receiver(table: Table, row: Row) -> Receiver:
     return Receiver(
         record["id"],
         record["name"],
-        record["url"],
+        record["address"] or record["url"],
         tuple(event_names.split(record["events"])),
         record["query"].strip(),
         record["expanded"],
@@ -471,12 +519,32 @@ def _receiver(table: Table, row: Row) -> Receiver:
         record["secret"],
         record["previous_secret"],
         record["overlap_until"],
+        record["program"] if record["program"] in PROGRAMS else "",
+        record["has_text"],
+        record["assignee_id"],
+        record["language"],
+        record["created_at"],
     )
+
+
+def _is_for_chat(receiver: Receiver, entry: LoggedEntry) -> bool:
+    is_assigned = entry.event == chat_events.ASSIGNED and receiver.assignee_id
+    return entry.event in receiver.events and (not is_assigned or entry.worker_id == receiver.assignee_id)
 
 
 def _stored() -> Any:
     table: Any = DELIVERY.sql
     return table.select(table.webhook_id, table.cursor).where(table.cursor > slot(0), table.cursor <= slot(1))
+
+
+def _stored_entries() -> Any:
+    table: Any = DELIVERY.sql
+    return table.select(table.webhook_id, table.entry).where(table.entry > slot(0), table.entry <= slot(1))
+
+
+def _moving_entry() -> Any:
+    table: Any = STATE.sql
+    return table.update({table.entry: slot(0)}).where(table.webhook_id == slot(1))
 
 
 def _moving() -> Any:

@@ -13,6 +13,7 @@ from server.dataclass import dataclass
 from server.errors import Conflict, Invalid, NotFound
 from server.jobs.scheduler import periodic
 from server.outbound.urls import parsed
+from server.outgoing import chat_events
 from server.records import changes
 from server.records.writing import RecordWriter
 from server.store.statements import in_list, slot
@@ -28,6 +29,7 @@ KEPT_DAYS = 14
 MAX_KEPT = 100_000  # finished deliveries of each state; the oldest are removed first
 MAX_RESPONSE_CHARS = 4096  # stored of a response
 MAX_ERROR_CHARS = 500
+METHODS = {"matrix": "PUT"}  # by program; POST for all others
 BATCH = 1000  # removed in one transaction
 DAY_SECONDS = 86_400
 
@@ -37,16 +39,17 @@ DELIVERY = Table(
         Column("webhook_id"), Column("cursor"), Column("uri", "TEXT"), Column("record_id"), Column("event", "TEXT"),
         Column("at"), Column("state", "TEXT"), Column("attempts"), Column("due_at"), Column("tried_at"),
         Column("status"), Column("ms"), Column("error", "TEXT"), Column("body", "TEXT", null=True),
-        Column("response", "TEXT"), Column("replays"),
+        Column("response", "TEXT"), Column("replays"), Column("entry"),
     ],
     [
         Index(("webhook_id", "state", "id"), "what waits for a receiver, in order"),
         Index(("cursor", "webhook_id"), "the deliveries of a change"),
+        Index(("entry", "webhook_id"), "the deliveries of an entry of the activity log"),
         Index(("state", "at"), "those that are done, by their age"),
     ],
 )  # fmt: skip
-# cursor: of the change in the log, 0 for a test. status: of the response, 0 without one. replays: the number of manual
-# retries.
+# cursor: of the change in the log, 0 for a test and for entry: the id of an entry of the activity log, for messages to
+# chat programs. status: of the response, 0 without one. replays: the number of manual retries.
 
 STATE = Table(
     "outgoing_state",
@@ -57,10 +60,12 @@ STATE = Table(
         Column("resume_at"),
         Column("failing_since"),
         Column("error", "TEXT"),
+        Column("entry"),
     ],
     key=("webhook_id",),
 )
-# cursor: changes up to here have their deliveries. resume_at: nothing is sent to the receiver until then.
+# cursor, entry: changes and entries of the activity log up to here have their deliveries. resume_at: nothing is sent to
+# the receiver until then.
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +78,13 @@ class ReceiverState:
     resume_at: int = 0
     failing_since: int = 0
     error: str = ""
+    entry: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Receiver:
-    """A webhook as the courier uses it."""
+    """A webhook as the courier uses it. url: the whole address. program: of chat_programs.py, blank for the generic
+    request."""
 
     id: int
     name: str
@@ -90,6 +97,11 @@ class Receiver:
     secret: str
     previous_secret: str
     overlap_until: int
+    program: str = ""
+    has_text: int = 0
+    assignee_id: int = 0
+    language: str = ""
+    created_at: int = 0
 
     def secrets(self, now: int) -> list[str]:
         """The secrets that sign now, the current one first."""
@@ -112,10 +124,13 @@ class OutgoingDelivery:
     due_at: int = 0
     body: str | None = None
     replays: int = 0
+    entry: int = 0
 
     @property
     def message_id(self) -> str:
         """The `webhook-id` of Standard Webhooks, the same for every attempt."""
+        if self.entry:
+            return f"msg_{self.webhook_id}_e{self.entry}"
         return f"msg_{self.webhook_id}_{self.cursor}" if self.cursor else f"msg_{self.webhook_id}_try{self.id}"
 
 
@@ -135,8 +150,8 @@ def states_of(tx: Transaction, webhook_ids: Iterable[int]) -> dict[int, Receiver
     return {id: states.get(id, ReceiverState(id)) for id in ids}
 
 
-def begin(tx: Transaction, webhook_id: int, cursor: int) -> None:
-    """Start telling a webhook about changes after a cursor."""
+def begin(tx: Transaction, webhook_id: int, cursor: int, entry: int) -> None:
+    """Start notifying a webhook of changes and entries after these cursors."""
     tx.put(
         STATE,
         {
@@ -146,6 +161,7 @@ def begin(tx: Transaction, webhook_id: int, cursor: int) -> None:
             "resume_at": 0,
             "failing_since": 0,
             "error": "",
+            "entry": entry,
         },
     )
 
@@ -185,6 +201,7 @@ def _delivery(row: Row) -> OutgoingDelivery:
         each["due_at"],
         each["body"],
         each["replays"],
+        each["entry"],
     )
 
 
@@ -235,11 +252,15 @@ def one(ctx: Context, id: int) -> dict[str, Any]:
         raise NotFound(f"there is no delivery {id}; old ones are removed after {KEPT_DAYS} days")
     each = dict(zip(DELIVERY.names, row, strict=True))
     webhook = table_named(URI)
-    url = ctx.service.store.read(
-        lambda tx: tx.value(lambda: webhook.select(webhook.c.url).where(webhook.c.id == slot(0)), (each["webhook_id"],))
+    rows = ctx.service.store.read(
+        lambda tx: tx.rows(
+            lambda: webhook.select(webhook.c.url, webhook.c.program).where(webhook.c.id == slot(0)),
+            (each["webhook_id"],),
+        )
     )
+    url, program = rows[0] if rows else ("", "")
     return _brief(row) | {
-        "request": {"url": str(url or ""), "body": each["body"] or ""},
+        "request": {"method": METHODS.get(program, "POST"), "url": str(url), "body": each["body"] or ""},
         "response": {"body": each["response"]},
     }
 
@@ -270,12 +291,15 @@ def replay_since(ctx: Context, webhook_id: int, since: int) -> int:
     def write(tx: Transaction) -> int:
         cursor = changes.cursor_at(tx, since)
         rows = tx.rows(
-            lambda: table.select(table.id).where(table.webhook_id == slot(0), table.cursor > slot(1)),
-            (webhook_id, cursor),
+            lambda: table.select(table.id).where(
+                table.webhook_id == slot(0), (table.cursor > slot(1)) | ((table.entry > 0) & (table.at >= slot(2)))
+            ),
+            (webhook_id, cursor, since),
         )
         _again(ctx, tx, webhook_id, [row[0] for row in rows], f"since {clock.utc_text(since)}")
         state = state_of(tx, webhook_id)
-        begin(tx, webhook_id, min(cursor, state.cursor))
+        entry = chat_events.first_entry_since(ctx.service.registry, tx, since)
+        begin(tx, webhook_id, min(cursor, state.cursor), min(entry, state.entry))
         return len(rows)
 
     return ctx.service.store.write(write)

@@ -9,10 +9,13 @@ from server.context import Service
 from server.errors import Forbidden, Invalid, NotFound, ScriptError
 from server.outbound import client
 from server.outbound.client import OutboundRequest
-from server.outgoing import webhook_signing
+from server.outbound.urls import parsed
+from server.outgoing import chat_notice, chat_programs, webhook_signing
 from server.outgoing.deliveries import OutgoingDelivery, Receiver
 from server.records import records
+from server.records.catalogs import languages
 from server.records.records import SearchRequest
+from server.translation import speaking
 
 JSON_TYPE = "application/json"
 TEST = "test"  # the event of a test delivery
@@ -53,6 +56,14 @@ def headers_of(text: str) -> dict[str, str]:
 
 def body_of(service: Service, receiver: Receiver, each: OutgoingDelivery) -> str | None:
     """The body of a delivery; None if the record does not match the search of the webhook. Raises TemplateFailed."""
+    program = chat_programs.program_of(receiver.program)
+    if program is not None:
+        notice = chat_notice.notice_of(service, receiver, each)
+        if notice is None:
+            return None
+        with speaking(languages(service).catalog_for(receiver.language)):
+            rendered = program.render(notice, parsed(receiver.url))
+        return json.dumps(rendered, ensure_ascii=False)
     ctx = own_context(service, each.at)
     record: dict[str, Any] | None = {}
     if each.event != TEST:
@@ -84,7 +95,14 @@ def _record(service: Service, receiver: Receiver, each: OutgoingDelivery) -> dic
 
 
 def request_of(receiver: Receiver, each: OutgoingDelivery, body: str, now: int, seconds: float) -> OutboundRequest:
-    """The signed request of an attempt. now: Unix seconds."""
+    """The request of an attempt, signed unless it goes to a chat program. now: Unix seconds."""
+    program = chat_programs.program_of(receiver.program)
+    if program is not None:
+        # Unlike webhook ids, ids of messages must not recur after a backup was restored, or rooms would drop them.
+        repeat = f"-{each.replays}" if each.replays else ""
+        method, url = program.request_target(receiver.url, f"helpdesk-{receiver.created_at}-{each.message_id}{repeat}")
+        headers = {"content-type": JSON_TYPE, **headers_of(receiver.headers)}
+        return client.request(url, method, headers, body.encode("utf-8", "replace"), seconds=seconds)
     raw = body.encode("utf-8", "replace")
     own = headers_of(receiver.headers)
     kind = JSON_TYPE if not receiver.body.strip() or body.lstrip()[:1] in ("{", "[") else "text/plain; charset=utf-8"

@@ -18,9 +18,9 @@ def wait(attempts: int, asked: int = 0) -> int | None:
     return max(_about(WAITS[attempts - 1]), min(asked, MOST_ASKED_SECONDS))
 
 
-def rest(failures: int) -> int:
-    """Returns the seconds to pause a receiver after consecutive failures."""
-    return _about(REST[min(failures, len(REST)) - 1])
+def rest(failures: int, asked: int = 0) -> int:
+    """Returns the seconds to pause a receiver after consecutive failures. asked: at least so many."""
+    return max(_about(REST[min(failures, len(REST)) - 1]), min(asked, MOST_ASKED_SECONDS))
 
 
 def _about(seconds: int) -> int:

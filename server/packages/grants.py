@@ -26,7 +26,7 @@ SECRETS: dict[str, tuple[str, ...]] = {
     "mailbox": ("password",),
     "message": ("token",),
     "oauth_app": ("client_secret",),
-    "outgoing_webhook": ("headers", "secret"),
+    "outgoing_webhook": ("address", "headers", "secret"),
     "webhook_listener": ("guid",),
     "worker": ("password",),
 }
@@ -39,7 +39,7 @@ SECRET_PARAMS: dict[str, tuple[str, ...]] = {
 ENTERED: dict[str, tuple[str, ...]] = {
     "connected_account": ("params",),
     "mailbox": ("password",),
-    "outgoing_webhook": ("headers",),
+    "outgoing_webhook": ("address", "headers"),
 }
 _CHOSEN_LATER = {
     "connected_account": "the credentials were left out; enter them after the import",

@@ -120,6 +120,8 @@ FITTING: dict[tuple[str, str], Any] = {
     ("toolbar", "extension_id"): lambda api: same(api, "toolbar", "extension_id"),
     ("toolbar", "name"): lambda api: same(api, "toolbar", "name"),
     ("toolbar", "toolbar_kata"): ("interaction/a:", "interaction/a:"),
+    ("outgoing_webhook", "address"): ("", None),  # a generic webhook has none
+    ("outgoing_webhook", "program"): ("generic", "generic"),
     ("outgoing_webhook", "events"): ("currency.created, currency.deleted", "currency.created, currency.deleted"),
     ("outgoing_webhook", "headers"): ("X-Desk: 1", None),
     ("outgoing_webhook", "query"): ("name:krone", "name:krone"),

@@ -246,6 +246,16 @@ class Lively:
             events="currency.created, currency.deleted",
         )
         self.ids["sent"] = self.nora.post(f"/rest/outgoing_webhooks/{self.ids['outgoing']}/test.json").ok()["id"]
+        self._make(
+            "chat",
+            "outgoing_webhook",
+            name="The channel of the night shift",
+            program="discord",
+            url="https://discord.com/api/webhooks/123456789012345678/abcdefghijklmnopqrstuvwxyz",
+            events="ticket.created, ticket.late",
+            has_text=1,
+            is_disabled=1,
+        )
         made = self.nora.get(f"/rest/webhooks/{self.ids['webhook']}/deliveries.json").ok()["results"]
         self.ids["delivery"] = made[0]["id"]
 

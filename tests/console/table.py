@@ -33,6 +33,7 @@ IDS = {
     "/pages/texts": "workspace_widget", "/workspaces": "workspace_page", "/workspaces/tabs": "workspace_tab",
     "/workspaces/widgets": "workspace_widget", "/workspaces/lists": "workspace_list",
     "/automations/outgoing": "outgoing", "/automations/outgoing/sent": "sent",
+    "/automations/outgoing/chats": "chat",
 }  # fmt: skip
 NAMES = {
     "/help": "kata", "/help/{folder}": "records", "/api": "records_ticket_update", "/choose": "worker",

@@ -64,6 +64,25 @@ def test_incoming_mail_is_delivered(webhooks: Told) -> None:
     webhooks.api.remove("outgoing_webhook", hook).ok()
 
 
+def test_incoming_mail_is_announced_in_a_chat(webhooks: Told) -> None:
+    webhooks.arrived["/"] = queue.Queue()
+    webhooks.peer.answers["/"] = lambda asked: webhooks.arrived["/"].put(asked) or answer('{"id": "x"}')
+    url, events = webhooks.peer.url("/topic_of_kite"), "ticket.created, ticket.customer_wrote, ticket.closed"
+    hook = webhooks.api.create("outgoing_webhook", name="Chat", program="ntfy", url=url, events=events, has_text=1).ok()
+    first = b"From: Ann Lee <ann@told.example>\nMessage-ID: <1@told.example>\nSubject: Hose\n\nIt leaks.\n> Old words"
+    ticket = webhooks.api.parse(first).ok()
+    message = json.loads(webhooks.next("/").body)
+    assert message["title"] == "New ticket from Ann Lee" and message["topic"] == "topic_of_kite"
+    assert "It leaks." in message["message"] and "Old words" not in message["message"]
+    assert message["click"].endswith(f"/tickets/{ticket['mask']}")
+    reply = b"From: ann@told.example\nIn-Reply-To: <1@told.example>\nSubject: Re: Hose\n\nStill."
+    assert webhooks.api.parse(reply).ok()["id"] == ticket["id"]
+    assert json.loads(webhooks.next("/").body)["title"] == "Ann Lee wrote"
+    webhooks.api.update("ticket", ticket["id"], status="closed").ok()
+    assert json.loads(webhooks.next("/").body)["title"].startswith("Closed by ")
+    webhooks.api.remove("outgoing_webhook", hook["id"]).ok()
+
+
 def test_deliveries_are_listed_shown_and_sent_again(webhooks: Told) -> None:
     hook = webhooks.hook("/listed", "task.created", lambda asked: answer("no", status=400))
     task = webhooks.api.create("task", title="Splice").ok()["id"]

@@ -173,6 +173,23 @@ def test_a_record_of_each_type_moves(uri, desks, samples):
     remove(second, samples[uri], made)
 
 
+def test_the_secret_address_of_a_chat_is_entered_again(desks):
+    first, second = desks
+    address = "https://hooks.slack.com/services/T1/B1/secretpart"
+    fields = {"name": "Channel", "program": "slack", "url": address, "events": "ticket.late", "is_disabled": 1}
+    id = first.create("outgoing_webhook", **fields).ok()["id"]
+    package = export(first, f"outgoing_webhook:{id}")
+    assert "secretpart" not in json.dumps(package)
+    [key] = prompts(package)
+    sent = {"package_json": json.dumps(package), "grants": 1}
+    refused = second.post(IMPORT, **sent, **{f"prompts[{key}]": "https://slack.example/x"})
+    assert refused.status == 422 and "not an address of Slack" in refused["message"]
+    own = "https://hooks.slack.com/services/T2/B2/other"
+    [made] = bring(second, package, **{key: own}).values()
+    record = second.record("outgoing_webhook", made["id"]).ok()
+    assert (record["program"], record["events"], record["url"]) == ("slack", "ticket.late", "https://hooks.slack.com/…")
+
+
 @pytest.fixture(scope="module")
 def samples(desks) -> dict[str, dict[str, int]]:
     """{type: {type: id} of its sample and the samples that it references}, on the first desk."""

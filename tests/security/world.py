@@ -260,6 +260,8 @@ class World:
             events="ticket.created", is_disabled=1,
         )  # fmt: skip
         self.ids["sent"] = self.nora.post(f"/rest/outgoing_webhooks/{self.ids['outgoing']}/test.json").ok()["id"]
+        chat = {"program": "ntfy", "url": "https://ntfy.sh/kite", "events": "ticket.created", "is_disabled": 1}
+        self._make("chat", "outgoing_webhook", name=payloads.text(255), **chat)
         self._make("sender", "address", email="help@desk.example", mail_transport_id=self.ids["transport"])
         self._make(
             "mailbox",

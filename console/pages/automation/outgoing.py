@@ -14,7 +14,8 @@ from console.http.visit import Visit
 from console.lists import lookup
 from console.lists.cells import DrawnColumns
 from console.lists.worklist import Worklist, declare
-from server.outgoing import courier, deliveries
+from server.errors import Invalid
+from server.outgoing import chat_programs, courier, deliveries
 from server.records import records
 from server.translation import N_, _
 
@@ -28,19 +29,26 @@ STATES = {
 }
 
 
+def program_label(name: str) -> str:
+    """The name of the program of a webhook."""
+    program = chat_programs.program_of(name)
+    return program.label if program is not None else _("Other")
+
+
 _column = DrawnColumns("outgoing")
 LIST = declare(Worklist(
-    URI, BASE, N_("Outgoing webhooks"), ("_label", "events", "state", "waiting", "updated_at"),
+    URI, BASE, N_("Chat and webhooks"), ("_label", "program", "events", "state", "waiting", "updated_at"),
     own=(
+        _column("program", N_("Program"), value=lambda row, more: program_label(row["program"])),
         _column("state", N_("State"), value=lambda row, more: "off" if row["is_disabled"] else "on"),
         _column("waiting", N_("Waiting"), kind="number", value=lambda row, more: more[row["id"]][0]),
     ),
     load=lambda visit, rows: deliveries.overview(visit.ctx, [each["id"] for each in rows]),
     sort="name", none=N_("No outgoing webhook matches."),
-    intro=N_("Signed requests that tell other programs what changes here"),
-    empty=N_("Notify another program when a ticket is created or a message arrives. A delivery that fails "
+    intro=N_("Messages to chat programs, and signed requests to others, about changes here"),
+    empty=N_("Notify a chat or another program when a ticket is created or a customer writes. A delivery that fails "
              "is retried for three days."),
-    new=(f"{BASE}/new", N_("New outgoing webhook")), row=f"{BASE}/{{id}}",
+    new=(f"{BASE}/chats/new", N_("New webhook")), row=f"{BASE}/{{id}}",
 ))  # fmt: skip
 FORM = RecordForm(URI, (
     Control("name", N_("Name"), ""),
@@ -68,7 +76,9 @@ def test(visit: Visit) -> PageResponse:
 
 @page("POST", f"{BASE}/{{id}}/rotate", "proven admin")
 def rotate(visit: Visit) -> PageResponse:
-    """Give it a new secret; the one before signs as well for a day."""
+    """Give it a new secret; the one before signs as well for a day. Raises Invalid for chat programs."""
+    if chat_programs.program_of(lookup.record(visit, URI, visit.id)["program"]) is not None:
+        raise Invalid(_("Messages to chat programs are not signed."))
     return _secret(visit, records.update(visit.ctx, URI, visit.id, {"secret": ""}))
 
 
@@ -115,6 +125,14 @@ def _form(visit: Visit, fields: OpenForm) -> PageResponse:
     )
 
 
+def _open_chat(visit: Visit) -> PageResponse | None:
+    """The form of a webhook to a chat program, in place of the generic one."""
+    if not visit.record_id:
+        return None
+    is_chat = chat_programs.program_of(lookup.record(visit, URI, visit.record_id)["program"]) is not None
+    return see(f"{BASE}/chats/{visit.record_id}") if is_chat else None
+
+
 def _secret(visit: Visit, webhook: dict[str, Any]) -> PageResponse:
     return render(visit, "outgoing_secret.html", each=webhook)
 
@@ -127,6 +145,7 @@ declare_pages(
         LIST,
         "proven admin",
         stays_open=True,
+        instead=_open_chat,
         after_create=lambda visit, fields, made: _secret(visit, made),
     )
 )

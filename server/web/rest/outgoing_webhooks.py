@@ -19,7 +19,7 @@ WHOLE = {
     **BRIEF,
     "properties": {
         **BRIEF["properties"],
-        "request": shapes.keys(url=shapes.TEXT, body=shapes.TEXT),
+        "request": shapes.keys(method=shapes.TEXT, url=shapes.TEXT, body=shapes.TEXT),
         "response": shapes.keys(body=shapes.TEXT),
     },
     "required": [*BRIEF["required"], "request", "response"],
