@@ -10,6 +10,7 @@ from console.forms.record_form import OpenForm, RecordForm
 from console.forms.record_pages import RecordPages, declare_pages
 from console.html.form import Form, sentence
 from console.html.rendering import render
+from console.html.samples import Sample
 from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
@@ -22,6 +23,9 @@ from server.translation import N_, _
 
 URI, BASE = "brand", "/admin/help-center"
 VOTES = f"{BASE}/votes"
+VOTES_SAMPLE = Sample(
+    "GET", "/rest/records/kb_article/search.json", [("q", "status:published"), ("expand", "helpful,unhelpful")]
+)
 TABS = [(BASE, N_("Help center")), (VOTES, N_("Votes"))]
 MAX_COMMENTS = 100
 LOGO_FORM_BYTES = 2 * MAX_IMAGE_BYTES
@@ -86,6 +90,7 @@ def show_votes(visit: Visit) -> PageResponse:
         tallies=votes.tallies(visit.ctx),
         comments=votes.comments(visit.ctx, MAX_COMMENTS),
         tabs=TABS,
+        sample=VOTES_SAMPLE,
     )
 
 
