@@ -18,7 +18,7 @@ from server.store.transaction import Transaction
 from server.translation import N_, Words
 
 CREATED, WROTE, ASSIGNED = "ticket.created", "ticket.customer_wrote", "ticket.assigned"
-DUE, LATE, CLOSED = "ticket.due", "ticket.late", "ticket.closed"
+DUE, LATE, CLOSED, RATED = "ticket.due", "ticket.late", "ticket.closed", "ticket.rated_bad"
 # {event: (what happened, remark)}
 EVENTS: dict[str, tuple[Words, Words]] = {
     CREATED: (N_("A ticket is new"), ""),
@@ -27,6 +27,7 @@ EVENTS: dict[str, tuple[Words, Words]] = {
     DUE: (N_("A service target is nearly missed"), ""),
     LATE: (N_("A service target was missed"), ""),
     CLOSED: (N_("A ticket was closed"), ""),
+    RATED: (N_("A customer was not satisfied"), N_("Rated a closed ticket as bad.")),
 }
 OF_CHANGE = {("ticket", "created"): CREATED, ("message", "created"): WROTE}  # {(record type, event): event of a chat}
 _OF_POINT = {
@@ -34,6 +35,7 @@ _OF_POINT = {
     "ticket.target.due": DUE,
     "ticket.target.missed": LATE,
     "ticket.status.closed": CLOSED,
+    "ticket.rated": RATED,  # of any score, which the log does not name; chat_notice.py drops good ones
 }
 SCANNED_ROWS = 10_000  # ids that one page scans
 

@@ -9,12 +9,13 @@ from server.dataclass import dataclass
 from server.errors import Forbidden, NotFound
 from server.markup import quoted
 from server.outgoing import chat_events
-from server.outgoing.chat_events import ASSIGNED, CLOSED, CREATED, DUE, LATE, WROTE, LoggedEntry
+from server.outgoing.chat_events import ASSIGNED, CLOSED, CREATED, DUE, LATE, RATED, WROTE, LoggedEntry
 from server.outgoing.chat_text import clean
 from server.outgoing.deliveries import OutgoingDelivery, Receiver
 from server.records import records
 from server.records.catalogs import languages
 from server.records.records import SearchRequest
+from server.tickets.types.rating import BAD
 from server.tickets.types.ticket_parts.spam_verdict import LIKELY_SPAM
 from server.translation import _, speaking
 
@@ -60,11 +61,15 @@ def sample_notice(service: Service, event: str, has_text: bool = False) -> ChatN
         DUE: _("Due in {minutes} minutes: {goal}", minutes=20, goal=_("first response")),
         LATE: _("Overdue: {goal}", goal=_("first response")),
         CLOSED: _("Closed by {name}", name=worker),
+        RATED: _("{name} was not satisfied", name=name),
     }
+    words = {RATED: _("I waited a week for a reply.")}
     facts = [(_("Group"), group)]
     if event not in (CREATED, ASSIGNED):
         facts.append((_("Assigned to"), worker))
-    text = _("The pump in hall 2 leaks since this morning.") if has_text and event in (CREATED, WROTE) else ""
+    if event in (CREATED, WROTE):
+        words[event] = _("The pump in hall 2 leaks since this morning.")
+    text = words.get(event, "") if has_text else ""
     title = f"KTE-20418-312 {_('The pump leaks')}"
     url = f"{service.base_url}/tickets/KTE-20418-312"
     return ChatNotice(headlines[event], title, url, tuple(facts), text, event == LATE)
@@ -106,8 +111,14 @@ def _of_entry(service: Service, receiver: Receiver, each: OutgoingDelivery) -> C
     ticket = _ticket(ctx, receiver, each.record_id)
     if entry is None or ticket is None:
         return None
+    text = ""
+    if entry.event == RATED:
+        rating = ticket["rating"]
+        if rating is None or rating["score"] != BAD:
+            return None
+        text = rating["comment"] if receiver.has_text else ""
     is_late = entry.event == LATE
-    return _notice(ticket, _headline(entry), is_urgent=is_late, has_owner=entry.event != ASSIGNED)
+    return _notice(ticket, _headline(entry), text, is_urgent=is_late, has_owner=entry.event != ASSIGNED)
 
 
 def _headline(entry: LoggedEntry) -> str:
@@ -116,6 +127,8 @@ def _headline(entry: LoggedEntry) -> str:
         return _("Assigned to {worker}", worker=variables.get("worker", ""))
     if entry.event == CLOSED:
         return _("Closed by {name}", name=variables.get("actor", ""))
+    if entry.event == RATED:
+        return _("{name} was not satisfied", name=variables.get("actor", ""))
     goal = _(variables.get("goal") or "first response")
     if entry.event == LATE:
         return _("Overdue: {goal}", goal=goal)
@@ -141,7 +154,7 @@ def _notice(
 def _ticket(ctx: Context, receiver: Receiver, id: int) -> dict[str, Any] | None:
     """The ticket; None if it is gone, deleted, or does not match the search of the webhook."""
     query = f"id:{id} ({receiver.query})" if receiver.query else f"id:{id}"
-    request = SearchRequest(query, limit=1, expand="group_,owner_")
+    request = SearchRequest(query, limit=1, expand="group_,owner_,rating")
     tickets = records.search(ctx, "ticket", request)["results"]
     return tickets[0] if tickets and tickets[0]["status"] != "deleted" else None
 

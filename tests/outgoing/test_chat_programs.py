@@ -162,6 +162,16 @@ def test_service_targets(chats: ChatPost) -> None:
     assert content(late)["priority"] == 4 and "priority" not in content(due)
 
 
+def test_bad_ratings(chats: ChatPost) -> None:
+    chats.chat("ntfy", "ticket.rated_bad", has_text=1)
+    for score, comment in (("good", "Thank you"), ("bad", "Too slow")):
+        id = chats.ticket()
+        chats.desk.own("rating", ticket_id=id, score=score, comment=comment, asked_at=NOW, rated_at=NOW)
+        chats.log("ticket.rated", id)
+    [sent] = chats.run_rounds(6)
+    assert headlines([sent])[0].endswith(" was not satisfied") and "Too slow" in content(sent)["message"]
+
+
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
