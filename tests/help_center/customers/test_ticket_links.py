@@ -44,19 +44,20 @@ def test_an_acknowledgement_carries_the_link(desk, group):
 @pytest.mark.parametrize("format", ["", "markdown", "html"])
 def test_replies_end_with_the_link_if_the_group_says_so(desk, group, format):
     ticket = desk.ticket("ann@kite.example")
-    desk.answer(ticket, "Without a link", format=format)
+    desk.answer(ticket, "Without a link", content_format=format)
     assert "/requests/" not in text_of(desk)
     desk.api.update("group", group, links_to_requests=1).ok()
     try:
-        desk.answer(ticket, "With a link\n#original_message", format=format)
+        desk.answer(ticket, "With a link\n#original_message", content_format=format)
         parsed = desk.mail()
         plain, html = (parsed.get_body((kind,)) for kind in ("plain", "html"))
         text = str(plain.get_content()) if plain is not None else ""
         assert text.count(url(ticket)) == 1 and text.index("With a link") < text.index(url(ticket)) < text.index(
             "Without"
         )
+        assert (html is None) == (format == "")
         assert html is None or f'href="{url(ticket)}"' in str(html.get_content())
-        desk.answer(ticket, f"Once: {url(ticket)}", format=format)
+        desk.answer(ticket, f"Once: {url(ticket)}", content_format=format)
         assert text_of(desk).count(url(ticket)) == 1
     finally:
         desk.api.update("group", group, links_to_requests=0).ok()
@@ -71,7 +72,7 @@ def test_a_snippet_and_a_signature_have_the_link(desk, group):
     text = "Support\n{{ticket_url}}"
     signature = api.create("email_signature", name="With link", signature=text, **owner).ok()["id"]
     api.update("group", group, reply_signature_id=signature).ok()
-    desk.answer(ticket, "Hello\n#signature", format="markdown")
+    desk.answer(ticket, "Hello\n#signature", content_format="markdown")
     parsed = desk.mail().get_body(("html",))
     assert parsed is not None and re.search(rf'href="{re.escape(url(ticket))}"', str(parsed.get_content()))
     api.update("group", group, reply_signature_id=0).ok()
