@@ -785,6 +785,11 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
             "different searches without results that a brand stores for a day; further ones are not counted",
         ),
         ("console.help_center.help_center_site.MAX_FORM_BYTES", "bytes", "form of a visitor"),
+        ("console.help_center.rating_pages.MAX_FORM_BYTES", "bytes", "form of a rating"),
+        (
+            "console.help_center.rating_pages.PER_MINUTE", "a minute",
+            "submitted ratings from one address; further ones get 429 with `Retry-After`",
+        ),
         ("console.help_center.feed_pages.MAX_ADDRESSES", "", "addresses in `sitemap.xml`; further ones are left out"),
         ("console.help_center.feed_pages.MAX_ENTRIES", "", "articles in the Atom feed, the newest"),
     ),

@@ -265,7 +265,7 @@ def test_there_is_something_of_everything(filled: Filled) -> None:
         "rating:good status:closed",
         "rating:bad",
         "rating:asked",
-        "rating:(comment:*times*)",
+        "ratings:(comment:*times*)",
     ):
         assert desk.found("ticket", q), q
     for mime_type in ("application/pdf", "image/png", "text/csv", "text/plain", "text/html"):

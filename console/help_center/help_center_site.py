@@ -16,11 +16,13 @@ from console.help_center import (
     asset_pages,
     customer_visit,
     feed_pages,
+    rating_pages,
     request_pages,
     search_pages,
     sign_in_pages,
 )
 from console.help_center.page_cache import CachedPage, PageCache
+from console.help_center.rating_pages import RatingPages
 from console.help_center.visitor import Visitor
 from console.help_center.visitor_page import HTML, SCRIPT, STYLE, Show, VisitorPage, render, see
 from console.html.form import sentence
@@ -125,6 +127,7 @@ class HelpCenterSite(Site):
         self.pool: Pool = Pool(THREADS, WAITING, "visitor")
         self.libraries = Libraries(service)
         self.pages = PageCache()
+        self.ratings = RatingPages(service)
         self.rate = RateLimiter(service.settings.visitor_rate_per_minute, "from one address", service)
         self._base_url = ""
         self._hosts: frozenset[str] = frozenset()
@@ -156,6 +159,8 @@ class HelpCenterSite(Site):
         return Place(TRIAL_PATH, "", path, not portal and path[:1] in ("", "/"))
 
     def limit(self, request: Request) -> int:
+        if rating_pages.is_rating(request.found.path):
+            return rating_pages.MAX_FORM_BYTES
         return request_acts.MAX_ALL_BYTES + MAX_TEXT_FORM_BYTES if _takes_files(request) else MAX_FORM_BYTES
 
     def looks(self, request: Request) -> bool:
@@ -200,6 +205,9 @@ class HelpCenterSite(Site):
         return self._sent(request, page)
 
     def _rendered(self, request: Request, place: Place, key: Hashable) -> Response:
+        rating = self.ratings.page(request, place.prefix, place.host, place.path)
+        if rating is not None:  # whether or not a brand is public
+            return self._sent(request, _finished(rating, self._https))
         catalogs_here = catalogs.languages(self.service)
         library = self.libraries.library(place.host) if place.is_served else None
         if library is None:
@@ -306,13 +314,11 @@ def _language_of(library: Library, path: str) -> tuple[str, str]:
 
 
 def _own_path(visitor: Visitor, place: Place) -> str:
-    """The address of a path whose language is written in another way, or is the first one; "" if it is right."""
-    first = place.path[1:].partition("/")[0]
-    is_named = visitor.path != place.path or first.lower() == visitor.language.lower()
+    """The address of a page whose language is written in another way, or is the first one; "" for any other path, which
+    may begin with the name of another host."""
     expected = visitor.place(visitor.path)
-    if not is_named or visitor.prefix + place.path == expected:
-        return ""
-    return expected
+    is_page = any(pattern.match(visitor.path) for _method, pattern, _page in ROUTES)
+    return expected if is_page and expected != visitor.prefix + place.path else ""
 
 
 def _show(visitor: Visitor) -> VisitorPage:
@@ -328,9 +334,8 @@ def _show(visitor: Visitor) -> VisitorPage:
                 _require_same_origin(visitor)
             visitor.arguments = match.groupdict()
             return show(visitor)
-    allow = ", ".join(
-        sorted({"HEAD" if verb == "GET" else verb for (verb, *_), _match in offered} | {each[0][0] for each in offered})
-    )
+    verbs = {verb for (verb, _pattern, _page), _match in offered}
+    allow = ", ".join(sorted(verbs | ({"HEAD"} if "GET" in verbs else set())))
     raise NotOffered(
         _("{method} is not allowed here; use {allow}.", method=request.method[:20], allow=allow), allow=allow
     )

@@ -293,7 +293,7 @@ TICKETS = declare(Worklist(
         ListColumn("updated", N_("Updated"), _updated, "updated", is_time=True),
     ),
     placeholder=N_("Filter: status, owner, words"),
-    load=TicketRows, expand="requesters,org_", by=("group.id", "owner.id", "org.id", "status", "bucket.id"),
+    load=TicketRows, expand="requesters,org_", by=("group.id", "owner.id", "org.id", "status", "bucket.id", "rating"),
     actions=ACTIONS,
     changes="worker", none=N_("No ticket matches."), empty=N_("No tickets here."), is_followed=True, hides_alike=True,
     new=("/compose", N_("New ticket")), restore=lambda ctx, uri, id, fields: undo.restore(ctx, id, fields),

@@ -144,6 +144,8 @@ def _group(writing: RecordWriter, uri: str, group: Record) -> Iterable[str]:
         yield f"makes {group['name']} the default group, where new tickets go"
     if group["ack_enabled"]:
         yield f"acknowledges new tickets of the group {group['name']} by email"
+    if group["rating_enabled"]:
+        yield f"may ask customers of the group {group['name']} for ratings by email"
 
 
 # -- mail --------------------------------------------------------------------------------------------------------------

@@ -173,7 +173,7 @@ CAUSES = [
 ELSEWHERE = {
     "ticket.macro", "ticket.message.relay", "ticket.message.held", "ticket.answer.refused",
     "ticket.target.due", "ticket.target.missed",
-    "ticket.split.from", "ticket.unmerge", "ticket.status.named", "record.merge",
+    "ticket.rated", "ticket.rating.asked", "ticket.split.from", "ticket.unmerge", "ticket.status.named", "record.merge",
     "record.tag.added", "record.tag.removed",
     "automation.rule.off", "kb_article.published", "kb_article.unpublished",
     "group.acknowledgement.error", "connected_account.ended", "connected_service.secret.expires",

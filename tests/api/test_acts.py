@@ -112,7 +112,7 @@ def test_ordinary_work_costs_no_further_statements() -> None:
         assert REGISTRY.type(uri).acts == frozenset()
 
 
-@pytest.mark.parametrize("uri", RECORDS)
+@pytest.mark.parametrize("uri", [uri for uri in RECORDS if uri != "rating"])  # nobody writes one
 def test_each_operation_on_records_is_logged(uri: str, api: Api) -> None:
     """By create, update, upsert and delete; records that only the service creates are only changed."""
     record_type, operations, before = REGISTRY.type(uri), RECORDS[uri][1], newest(api)

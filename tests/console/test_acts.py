@@ -289,6 +289,7 @@ ELSEWHERE = (
     "/admin/people/sign-in/{id}/try",
     "/sign-in/backchannel/{name}",
     "/sign-in/link/{code}",
+    "/admin/ratings",  # in test_rating_settings.py
     "/admin/connections/new",  # these in test_connections.py
     "/admin/connections/{id}",
     "/admin/connections/{id}/delete",

@@ -21,6 +21,15 @@ def word(request: pytest.FixtureRequest) -> str:
     return f"a{abs(hash(request.node.name)) % 10**9}"
 
 
+@pytest.fixture(autouse=True)
+def cleared(nora: Api) -> Iterator[None]:
+    """Leaves no articles to other tests, which find theirs in short lists."""
+    yield
+    for uri in ("kb_article", "kb_category"):
+        for id in nora.found(uri, "parent.id:null" if uri == "kb_category" else ""):
+            nora.remove(uri, id).ok()
+
+
 @pytest.fixture
 def writer(nora: Api) -> Iterator[None]:
     """Workers may write articles, and not publish them."""
@@ -191,3 +200,45 @@ def test_a_picture_is_dropped_into_the_text_and_belongs_to_the_article(page: Pag
     expect(page.locator("#toasts")).to_contain_text(f"{word} is published.")
     found = article(nora, word, expand="attachments")
     assert [each["name"] for each in found["attachments"]] == ["knob.png"]
+
+
+@pytest.fixture
+def brand(nora: Api) -> Iterator[str]:
+    """The host name of a help center that is switched on."""
+    id = nora.create("brand", name="Kite", host="help.kite.example", is_public=1, languages="en, de").ok()["id"]
+    yield "help.kite.example"
+    nora.remove("brand", id).ok()
+
+
+def test_a_link_is_inserted_only_of_what_visitors_can_read(
+    signed_in: Visitor, nora: Api, brand: str, word: str
+) -> None:
+    def create(title: str, **more: Any) -> int:
+        return int(nora.create("kb_article", title=f"{word} {title}", content="So.", **more).ok()["id"])
+
+    public, german = create("[Refunds]", status="published"), create("Geld", status="published", language="de")
+    internal, french = create("Internal"), create("Argent", status="published", language="fr")
+    create("Draft", status="draft")
+    found = signed_in.get("/-/articles", params={"q": word}).json()["results"]
+    assert {each["id"]: each["is_public"] for each in found} == {
+        public: True,
+        german: True,
+        internal: False,
+        french: False,
+    }
+    link = signed_in.get(f"/-/articles/{public}", params={"link": "1"}).json()["text"]
+    assert re.fullmatch(rf"\[{word} \\\[Refunds\\\]\]\(http://{brand}:\d+/a/{public}-{word}-refunds\)", link)
+    assert f"{brand}:" in (text := signed_in.get(f"/-/articles/{german}", params={"link": "1"}).json()["text"])
+    assert f"/de/a/{german}-" in text
+    for id in (internal, french):
+        assert signed_in.get(f"/-/articles/{id}", params={"link": "1"}).status_code == 409
+
+
+def test_a_link_is_inserted_into_a_reply(page: Page, nora: Api, brand: str, word: str) -> None:
+    id = nora.create("kb_article", title=word, status="published").ok()["id"]
+    page.goto("/compose")
+    expect(page.locator("[data-tools]:not([inert])")).to_be_visible()
+    page.locator("[data-pick=articles] summary").click()
+    page.get_by_role("searchbox", name="Search articles").fill(word)
+    page.get_by_role("button", name=f"Insert a link to {word}").click()
+    expect(page.locator("#content")).to_have_value(re.compile(rf"\[{word}\]\(http://{brand}:\d+/a/{id}-{word}\)"))

@@ -2,6 +2,7 @@
 
 import re
 import textwrap
+from concurrent.futures import ThreadPoolExecutor
 from email import message_from_bytes
 from email.message import EmailMessage
 from email.policy import default
@@ -17,7 +18,7 @@ from server.mailroom import Receipt
 from server.people import merging
 from server.record_types.record_type import Record
 from server.records import changes, records
-from server.tickets import unmerge
+from server.tickets import originals, unmerge
 from server.tickets.ratings import customer_ratings, rating_requests
 from server.tickets.types.rating import MAX_COMMENT_CHARS
 from server.tickets.types.ticket_parts import rating_schedule
@@ -117,6 +118,17 @@ def test_a_job_that_runs_again_asks_nobody_again(desk: Post, smtp: SmtpServer) -
     assert len(smtp.messages) == 1 and len(desk.all("rating")) == 1
 
 
+def test_jobs_at_the_same_time_ask_once(desk: Post, smtp: SmtpServer) -> None:
+    """One ticket twice, and two tickets of one customer."""
+    one, two = closed(desk), closed(desk, Message_ID="<two@kite.example>")
+    jobs = [{"ticket_id": each.ticket_id, "group_id": desk.support, "worker_id": 0} for each in (one, one, two, two)]
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda payload: rating_requests.ask(desk.service, payload, desk.now), jobs))
+    assert len(desk.all("rating")) == 1
+    desk.run_due()
+    assert len(smtp.messages) == 1
+
+
 def test_a_reply_to_the_request_reopens_the_ticket(desk: Post, smtp: SmtpServer) -> None:
     received = closed(desk)
     desk.run_due(24 * HOUR)
@@ -124,6 +136,21 @@ def test_a_reply_to_the_request_reopens_the_ticket(desk: Post, smtp: SmtpServer)
     reply = mail(Message_ID="<r@kite.example>", References=message["References"], Subject="Re: How did we do?")
     again = mailroom.receive(desk.context(), reply)
     assert again.ticket_id == received.ticket_id and desk.ticket(received.ticket_id)["status_id"] == 0
+
+
+def test_a_quoted_link_is_not_stored(desk: Post, smtp: SmtpServer) -> None:
+    closed(desk)
+    desk.run_due(24 * HOUR)
+    message = sent(smtp)[2]
+    quoted = "Thanks!\n\n" + "".join(f"> {line}\n" for line in body(message).splitlines())
+    code = LINK.search(quoted)
+    assert code is not None
+    head = "From: ann@kite.example\nTo: support@desk.example\nMessage-ID: <q@kite.example>\nSubject: Re: Boat\n"
+    raw = f"{head}References: {message['References']}\n\n{quoted}> https://x.example/?u=%2Frate%2F{code[2]}%2Fbad\n"
+    received = mailroom.receive(desk.context(), raw.replace("\n", "\r\n").encode())
+    stored = desk.one("message", id=received.message_id)
+    assert "rate/signed-name-removed/good" in stored["content"] and code[2] not in str(stored)
+    assert code[2] not in originals.raw(desk.context(desk.nora), received.message_id).decode()
 
 
 @pytest.mark.parametrize(
@@ -373,9 +400,10 @@ def test_a_merge_takes_the_rating_along_and_gives_it_back(desk: Post, smtp: Smtp
 
 def test_a_ticket_keeps_one_rating_in_a_merge(desk: Post, smtp: SmtpServer) -> None:
     one, _code = asked(desk, smtp)
-    two, _other = asked(desk, smtp, Message_ID="<o@kite.example>", From="bob@kite.example")
+    two, other = asked(desk, smtp, Message_ID="<o@kite.example>", From="bob@kite.example")
     tickets.merge(desk.context(desk.nora), [one.ticket_id, two.ticket_id])
     assert [each["ticket_id"] for each in desk.all("rating")] == [one.ticket_id, two.ticket_id]
+    assert rate(desk, other, "bad").mask == two.mask and rating(desk, two)["score"] == "bad"
 
 
 def test_erasing_a_customer_erases_their_words(desk: Post, smtp: SmtpServer) -> None:

@@ -188,6 +188,8 @@ ACTING = [
        "params": {"message": "Hello"}}], {}, ["notifies Milo Test"]),
     ([{"uid": "g", "_context": "group", "name": "All", "is_default": 1, "ack_enabled": 1, "ack_text": "Hello"}], {},
      ["makes All the default group, where new tickets go", "acknowledges new tickets of the group All by email"]),
+    ([{"uid": "g", "_context": "group", "name": "All", "rating_enabled": 1}], {},
+     ["may ask customers of the group All for ratings by email"]),
 ]  # fmt: skip
 
 

@@ -63,6 +63,9 @@ def people(desk: Desk) -> dict[str, int]:
         for minutes in (number + 1, number + 50):
             desk.create("message", ticket_id=ticket["id"], created=at + 60 * minutes, **reply)
         desk.update("ticket", ticket["id"], owner_id=people[owner], closed=at + 2 * HOUR)
+        scored = {"score": "bad" if number == 1 else "good", "rated_at": at + 4 * HOUR} if number else {}
+        places = {"worker_id": people[owner], "group_id": people[group], "asked_at": at + 3 * HOUR}
+        desk.own("rating", ticket_id=ticket["id"], nonce=str(number), **places, **scored)
     return people
 
 
@@ -74,13 +77,14 @@ def test_each_count_is_that_of_its_search(desk: Desk, people: dict[str, int], na
     for ctx, zone in ((desk.context(), "UTC"), (nora, "Asia/Kolkata"), (manager, "America/New_York")):
         kinds = compared(desk, ctx, ReportRequest(name, "90-days", timezone=zone, q=q))
         assert kinds["count"] or name == "targets"  # nobody has a service target
-        assert kinds["seconds"] or name in ("targets", "hours")
+        assert kinds["seconds"] or name in ("targets", "hours", "ratings")
 
 
 GOOD = {
     "responses_within": "missed.response:no",
     "next_responses_within": "target:met",
     "resolutions_within": "missed.resolution:no",
+    "good_share": "score:good",
 }
 COLUMNS = {"response.first": "elapsed_response_first", "resolution.first": "elapsed_resolution_first"}
 
@@ -227,3 +231,19 @@ def test_a_request_that_is_wrong_is_refused(desk: Desk, request_: ReportRequest,
 def test_a_report_is_empty_without_records(desk: Desk) -> None:
     shown: list[Report] = [report.run(desk.context(), ReportRequest(each)) for each in REPORTS]
     assert all(not table.rows for each in shown for table in each.tables if table.chart in ("rows", "heat"))
+
+
+def test_ratings_by_worker_group_and_tag(desk: Desk, people: dict[str, int]) -> None:
+    tables = run(desk.context(), "ratings", range="custom", first="2026-10-01", last="2026-11-20")
+    figures = {
+        (name, row.label): tuple(cell.value for cell in row.cells) for name in tables for row in tables[name].rows
+    }
+    assert figures["all", ""] == (4, 3, 2, 1, 67)
+    assert figures["workers", "Olga"] == (2, 1, 1, 50) and figures["workers", "Nora Berg"] == (1, 1, 0, 100)
+    assert figures["groups", "Support"] == (2, 1, 1, 50) and figures["groups", "Sales"] == (1, 1, 0, 100)
+    assert figures["tags", "t1"] == (2, 1, 1, 50) and figures["tags", "t0"] == (1, 1, 0, 100)
+    assert sum(row.cells[0].value or 0 for row in tables["ratings"].rows) == 2
+    olga = desk.context(people["olga"])
+    managed = replace(olga, actor=replace(olga.actor, manages=frozenset((people["sales"],))))
+    [row] = run(managed, "ratings", range="custom", first="2026-10-01", last="2026-11-20")["all"].rows
+    assert [cell.value for cell in row.cells] == [1, 1, 1, 0, 100]

@@ -4,21 +4,29 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from markupsafe import Markup
+
 from console.forms.controls import Control
 from console.forms.record_form import OpenForm, RecordForm
 from console.forms.record_pages import RecordPages, declare_pages
+from console.help_center import colors
+from console.help_center.article_pages import LEAST_SECTIONS
+from console.help_center.visitor_page import STYLE
 from console.html.form import Form
+from console.html.templates import fragment
+from console.http import static_files
 from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
 from console.lists.lookup import LABEL
 from console.pages.knowledge.article_list import BASE, STATUSES
-from console.tickets.frames import document_of, framed
+from console.tickets.frames import framed
 from server.digits import is_whole
 from server.errors import HelpdeskError
-from server.help_center import articles
+from server.help_center import article_links, articles
+from server.help_center.article_text import arrange
 from server.record_types.kb.article_content import MARKDOWN, format_number, to_html
-from server.record_types.shared import paths
+from server.record_types.shared import brands, paths
 from server.records import records, sheet
 from server.records.records import SearchRequest
 from server.translation import N_, _, shown
@@ -113,8 +121,17 @@ def _show(visit: Visit, fields: OpenForm) -> PageResponse:
         versions=versions,
         missing=[each for each in known if each not in versions and each != _own_language(versions, known)],
         original=original,
+        public=_public_address(visit, fields),
         attached=sheet.sheet(visit.ctx, URI, id).files if id else (),
         preview=PREVIEW,
+    )
+
+
+def _public_address(visit: Visit, fields: OpenForm) -> str:
+    """The address at which visitors read an article, "" if they cannot."""
+    stored = fields.stored
+    return (
+        article_links.public_addresses(visit.ctx, [stored | {"id": fields.id}]).get(fields.id, "") if fields.id else ""
     )
 
 
@@ -206,21 +223,42 @@ def detach(visit: Visit) -> PageResponse:
 @page("GET", PREVIEW)
 def show_nothing(visit: Visit) -> PageResponse:
     """The frame of a new article before its preview is shown."""
-    return framed(document_of(visit, ""))
+    return _preview(visit, "", "", 0)
 
 
 @page("GET", f"{PREVIEW}/{{id}}")
 def show_preview(visit: Visit) -> PageResponse:
-    """Renders the stored text, for a frame. Raises NotFound, Forbidden."""
-    return framed(document_of(visit, records.retrieve(visit.ctx, URI, visit.id)["content"]))
+    """Renders the stored text as visitors see it, for a frame. Raises NotFound, Forbidden."""
+    article = records.retrieve(visit.ctx, URI, visit.id)
+    return _preview(visit, article["title"], article["content"], article["brand_id"])
 
 
 @page("POST", PREVIEW, form_bytes=FORM_BYTES)
 def preview(visit: Visit) -> PageResponse:
-    """Renders the submitted text, for a frame."""
+    """Renders the submitted text as visitors see it, for a frame."""
     format = format_number(visit.form.text("format", "")) or 0
     try:
         html, wrong = to_html(visit.form.text("content", "").replace("\r\n", "\n"), format), ""
     except HelpdeskError as error:
         html, wrong = "", shown(error.message)
-    return framed(document_of(visit, html, wrong=wrong))
+    title, brand_id = visit.form.text("title", ""), _id(visit.form.text("brand_id", ""))
+    return _preview(visit, title, html, brand_id, wrong)
+
+
+def _preview(visit: Visit, title: str, html: str, brand_id: int, wrong: str = "") -> PageResponse:
+    """A page with the look of a brand's help center. html: sanitized. Files are read with the rights of the worker."""
+    known = records.reading(visit.ctx, brands.all_brands)
+    brand = next((each for each in known if each.id == brand_id), known[0] if known else None)
+    text = arrange(html, visit.service.base_url, visit.service.base_url, paths.file)
+    look = static_files.respond(static_files.address(STYLE))
+    assert look is not None and isinstance(look.body, bytes)
+    document = fragment(
+        "article_preview.html",
+        title=title,
+        language=visit.language.replace("_", "-"),
+        content=Markup(text.html),
+        sections=text.sections if len(text.sections) >= LEAST_SECTIONS else (),
+        style=Markup(look.body.decode() + colors.accent_css(brand.accent if brand else "")),
+        wrong=wrong,
+    )
+    return framed(document)

@@ -12,6 +12,8 @@ from server.dataclass import dataclass
 from server.errors import Gone, Invalid, NotFound
 from server.people.address_names import named_address
 from server.record_types.parts import Reading, Record
+from server.record_types.shared import brands
+from server.record_types.shared.brands import BrandProfile
 from server.records import event_publishing
 from server.records.reading import RecordReader
 from server.records.writing import RecordWriter
@@ -51,6 +53,13 @@ def open_page(service: Service, code: str, now: int) -> RatingPage:
     return service.store.read(lambda tx: _page(RecordReader(ctx, tx), code))
 
 
+def brand_of(service: Service, page: RatingPage | None, host: str) -> BrandProfile | None:
+    """Returns the brand of the group that helped the customer; without a page, the one at a host name. None if there is
+    none, whether or not brands are public."""
+    all_brands = service.store.read(brands.all_brands)
+    return brands.brand_of_group(all_brands, page.group_id) if page is not None else brands.brand_at(all_brands, host)
+
+
 def rate(service: Service, code: str, score: str, comment: str, now: int) -> RatingPage:
     """Stores what a customer chose, and returns the page afterwards. A blank comment leaves an earlier one. Submitting
     the same again changes nothing.
@@ -82,7 +91,7 @@ def rate(service: Service, code: str, score: str, comment: str, now: int) -> Rat
 def _page(reading: Reading, code: str) -> RatingPage:
     rating = rating_links.rating_of(reading, code)
     ticket = reading.record("ticket", rating["ticket_id"]) if rating is not None else None
-    if rating is None or ticket is None or ticket["status_id"] == DELETED:
+    if rating is None or ticket is None or (ticket["status_id"] == DELETED and not ticket["merged_into"]):
         raise NotFound(_("This link does not lead to a request that can be rated."))
     contact = reading.record("contact", rating["contact_id"]) if rating["contact_id"] else None
     group = reading.record("group", rating["group_id"]) if rating["group_id"] else None

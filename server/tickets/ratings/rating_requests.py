@@ -219,7 +219,10 @@ def _mail(ctx: Context, request: RatingRequest, reference_key: bytes) -> tuple[M
     catalog = catalogs.languages(ctx.service).catalog_for(request.language)
     with speaking(catalog):
         ways = f"[{_('Good, I am satisfied')}]({links[GOOD]})\n\n[{_('Bad, I am not satisfied')}]({links[BAD]})"
-        after = _("The page that opens asks you to confirm, and takes a comment. The links work for 30 days.")
+        after = _(
+            "The page that opens asks you to confirm, and takes a comment. The links work for {count} days.",
+            count=rating_links.RATE_SECONDS // DAY_SECONDS,
+        )
     content = f"{request.text.strip()}\n\n{ways}\n\n{after}"
     body = body_of(content, MARKDOWN, request.signature, None)
     sender, group, ticket = request.sender, request.group, request.ticket

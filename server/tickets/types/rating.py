@@ -7,7 +7,6 @@ from server.fields import Id, Text, Timestamp
 from server.record_types.record_type import (
     Access,
     DictionaryContext,
-    Key,
     Record,
     RecordType,
     Subtotals,
@@ -111,7 +110,6 @@ class Rating(RecordType):
         Index(("worker_id", "rated_at"), "a worker's ratings"),
         Index(("nonce",), "the rating of a link"),
     )
-    keys = (Key("score_label", "text", "The score as a word.", lambda record, view: WORDS[record["score"]]),)
     filters = (
         ChoiceFilter(
             "score",

@@ -464,7 +464,8 @@ class Ticket(RecordType):
         DateFilter(
             "response.due", "First response deadline of its service target; never without one.", "response_due_at"
         ),
-        RatingFilter("rating", "good, bad, asked, none, or any for good or bad; or a query on ratings in parentheses."),
+        RatingFilter("rating", "good, bad, asked, none, or any for good or bad."),
+        DeepFilter("ratings", "Its rating matches the query.", "rating", HasMany("rating", "ticket_id")),
         ResponsibilityFilter(
             "responsibility",
             "The caller's responsibility for the bucket, 0 to 100; hides buckets of level 0.",

@@ -14,14 +14,15 @@ HOUR_SECONDS = 3600
 
 
 def follow(change: Change, writing: Writing) -> None:
-    """Adds the request after a ticket was closed, or drops it. Tickets that are created closed get none, since they are
-    imported ones."""
+    """Adds the request after a ticket was closed, in place of an earlier one, or drops it. Tickets that are created
+    closed get none, since they are imported ones."""
     settings: Settings = writing.ctx.service.settings
     if change.is_create or not change.changes("status_id") or settings.ratings == OFF:
         return
+    if CLOSED not in (change.was("status_id"), change.value("status_id")):
+        return
     key = f"{KIND}:{change.id}"
-    if change.was("status_id") == CLOSED:
-        writing.tx.delete(JOB, unique_key=key)
+    writing.tx.delete(JOB, unique_key=key)
     if change.value("status_id") != CLOSED or writing.ctx.is_quiet or writing.ctx.is_untold:
         return
     group = writing.record("group", change.value("group_id"))

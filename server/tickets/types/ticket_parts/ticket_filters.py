@@ -8,7 +8,7 @@ import peewee
 
 from server import contexts
 from server.dataclass import dataclass
-from server.search.ast import BooleanGroup, SearchValue, Subquery, Term
+from server.search.ast import BooleanGroup, SearchValue, Term
 from server.search.conditions import ALWAYS, NEVER, Condition, any_of, negated
 from server.search.filters import ChoiceFilter, DeepFilter, Filter, HasMany, Relation, WorkerFilter
 from server.search.filters.filter import is_null
@@ -125,8 +125,8 @@ class WatcherCountFilter(Filter):
 
 
 class RatingFilter(ChoiceFilter):
-    """Matches tickets by their rating, if the caller may read it: good, bad, asked, none, any for good or bad; or a
-    query on ratings in parentheses. To the caller, a ticket whose rating they may not read has none."""
+    """Matches tickets by their rating, if the caller may read it: good, bad, asked, none, any for good or bad. To the
+    caller, a ticket whose rating they may not read has none."""
 
     NONE = "none"
     CHOICES = {"good": "good", "bad": "bad", "asked": "asked", NONE: NONE}
@@ -142,11 +142,6 @@ class RatingFilter(ChoiceFilter):
         assert isinstance(bound, RatingFilter)
         bound._deep = self._deep.bind(table)  # type: ignore[assignment]
         return bound
-
-    def meaning(self, term: Term, scope: "SearchScope") -> Condition:
-        if isinstance(term.value, Subquery):
-            return self._deep.meaning(term, scope)
-        return super().meaning(term, scope)
 
     def one(self, text: SearchValue, scope: "SearchScope") -> Condition:
         if text.value.strip().lower() == self.ANY:
