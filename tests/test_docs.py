@@ -90,6 +90,7 @@ INTERNAL = {
         help_center.customers.customer_sign_in.MAX_SECRET_CHARS help_center.customers.customer_sign_in.MAX_NEXT_CHARS
         help_center.customers.customer_sessions.MAX_ID_CHARS help_center.customers.request_acts.MAX_FORM_ID_CHARS
         help_center.customers.own_requests.MAX_MERGES help_center.customers.public_conversation.MAX_INLINE_BYTES
+        help_center.customers.public_conversation.MAX_IMAGES_BYTES
         console.help_center.request_pages.MAX_TYPED_CHARS
     """,
     "how much is done at once; the rest follows": """

@@ -34,7 +34,7 @@ DATA_PATH = "/your-data"
 FORM_ID_BYTES = 12
 MAX_TYPED_CHARS = 2 * request_acts.MAX_REPLY_CHARS  # of a text that a page shows again
 DOCUMENT_POLICY = (
-    "default-src 'none'; img-src 'self' data:; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; "
+    "default-src 'none'; img-src data:; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; "
     "form-action 'none'; sandbox allow-popups allow-popups-to-escape-sandbox"
 )
 
@@ -103,10 +103,8 @@ def document(visitor: Visitor) -> VisitorPage:
     if customer is None:
         return to_sign_in(visitor, request_path(visitor.arguments["mask"]))
     request = _request(visitor, customer)
-    files = visitor.prefix + f"{request_path(request.mask)}/files/"
-    html = public_conversation.message_document(
-        visitor.service, customer, request.id, id_of(visitor.arguments["id"]), files
-    )
+    message_id = id_of(visitor.arguments["id"])
+    html = public_conversation.message_document(visitor.service, customer, request.id, message_id)
     if html is None:
         raise NotFound(_("There is no such page."))
     text = fragment("help_center/message_document.html", html=Markup(html), subject=request.subject)

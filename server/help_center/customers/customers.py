@@ -19,9 +19,9 @@ MAX_ADDRESSES = 50  # addresses of a contact that are read
 
 @dataclass(frozen=True, slots=True)
 class SignedInCustomer:
-    """A signed-in customer. address_id, email: the proved address. emails: {id: email} of all addresses of the same
-    contact, with the proved one. group_ids: of the brand. org_id: the organization whose tickets they may read, 0 for
-    none."""
+    """A signed-in customer. address_id, email: the proved address. name: under which they write, since workers name
+    contacts. emails: {id: email} of all addresses of the same contact, with the proved one. group_ids: of the brand.
+    org_id: the organization whose tickets they may read, 0 for none."""
 
     session_id: int
     address_id: int
@@ -73,7 +73,7 @@ def customer_of(reading: RecordReader, session_id: int, address: Record, brand: 
         session_id,
         address["id"],
         address["email"],
-        (contact["full_name"] if contact is not None else "") or address["display_name"],
+        address["display_name"],
         contact["id"] if contact is not None else 0,
         emails,
         brand,

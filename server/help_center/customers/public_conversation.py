@@ -3,9 +3,10 @@
 Notes, drafts, mail to others, messages of strangers, notices of programs and messages that were not sent are never
 among them. Recipients are shown only to those who were on the email."""
 
+import base64
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from server.access.service_actor import own_context
 from server.context import Service
@@ -32,6 +33,7 @@ from server.store.transaction import Transaction
 MAX_MESSAGES = 200  # newest messages of a ticket that are read
 MAX_TEXT_CHARS = 20_000  # of a message that are shown
 MAX_INLINE_BYTES = 16 * 1024  # of HTML that is shown in the page; larger HTML has a page of its own
+MAX_IMAGES_BYTES = 3 * 1024 * 1024  # of the images in the document of a message; the others are downloads
 _LOOK = re.compile(r'<(?:font|center|style)\b|<[^>]* (?:style|bgcolor|background|color|align|width|border)="')
 _HEADS = ("from", "to", "cc", "bcc")
 _FILE_COLUMNS = ("id", "name", "mime_type", "size", "storage_sha1hash", "updated", "blob_id")
@@ -85,27 +87,45 @@ def newest_ids(tx: Transaction, customer: SignedInCustomer, ticket_id: int) -> l
     return [each["id"] for each in _public(tx, customer, _newest(tx, ticket_id))]
 
 
-def message_document(
-    service: Service, customer: SignedInCustomer, ticket_id: int, message_id: int, files: str
-) -> str | None:
-    """Returns the sanitized HTML of a message, None if the customer does not see one. files: the path before the ids
-    of its files, which its images are shown from; no other image is."""
+def message_document(service: Service, customer: SignedInCustomer, ticket_id: int, message_id: int) -> str | None:
+    """Returns the sanitized HTML of a message, None if the customer does not see one. It contains the images of the
+    message; no other image is shown."""
     ctx = own_context(service)
 
-    def content(tx: Transaction) -> str:
+    def read(tx: Transaction) -> tuple[str, dict[int, str]]:
         reading = RecordReader(ctx, tx)
         if message_id not in newest_ids(tx, customer, ticket_id):
-            return ""
+            return "", {}
         message = reading.record("message", message_id)
-        return _stored_html(reading, message["html_attachment_id"], MAX_HTML_BYTES) if message is not None else ""
+        html = _stored_html(reading, message["html_attachment_id"], MAX_HTML_BYTES) if message is not None else ""
+        return html, _images(tx, message_id)
 
-    html = service.store.read(content)
+    html, images = service.store.read(read)
     if not html:
         return None
+
+    def image_url(url: str) -> str | None:
+        own = service.base_url + url if paths.OWN_FILE.fullmatch(url) else url
+        return images.get(own_file_id(service.base_url, own))
+
     try:
-        return clean_html(html, image_url=_image_url(service.base_url, files))
+        return clean_html(html, image_url=image_url)
     except TooLarge:
         return None
+
+
+def _images(tx: Transaction, message_id: int) -> dict[int, str]:
+    """The images of a message as data: addresses, as long as they are small: the document of a message has no access to
+    the session."""
+    images = [file for _, file in _files(tx, [message_id]) if file.preview == "image"]
+    while sum(each.size for each in images) > MAX_IMAGES_BYTES:
+        images.pop()
+    contents = blobs.read_many(tx, {each.blob_id for each in images}, MAX_IMAGES_BYTES)
+    return {
+        each.id: f"data:{each.safe_type};base64,{base64.b64encode(contents[each.blob_id]).decode()}"
+        for each in images
+        if each.blob_id in contents
+    }
 
 
 def file_of(service: Service, customer: SignedInCustomer, ticket_id: int, file_id: int) -> StoredFile | None:
@@ -276,11 +296,3 @@ def _plain_look(content: str) -> str:
     left_out: list[str] = []
     html = clean_html(content, image_url=lambda url: left_out.append(url)) if content else ""
     return "" if left_out or _LOOK.search(html) else html
-
-
-def _image_url(base_url: str, files: str) -> Callable[[str], str | None]:
-    def image_url(url: str) -> str | None:
-        id = own_file_id(base_url, base_url + url if paths.OWN_FILE.fullmatch(url) else url)
-        return f"{files}{id}" if id else None
-
-    return image_url

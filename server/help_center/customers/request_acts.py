@@ -12,7 +12,7 @@ from server.access.service_actor import own_context
 from server.context import Service
 from server.contexts import ADDRESS
 from server.dataclass import dataclass
-from server.errors import Conflict, Invalid, NotFound, Required, TooLarge, TooMany
+from server.errors import Conflict, Invalid, NotFound, Required, TooLarge
 from server.help_center.customers import customers, own_requests
 from server.help_center.customers.customers import SignedInCustomer
 from server.help_center.customers.own_requests import OwnRequest
@@ -65,8 +65,8 @@ def reply(
     form_id: str,
     now: int,
 ) -> Receipt:
-    """Stores a reply of a customer, once for each form and content. Raises NotFound, Required, TooLarge, and Rejected
-    if an automation refuses it."""
+    """Stores a reply of a customer, once for each form and content. Raises NotFound, Required, Invalid, TooLarge, and
+    Rejected if an automation refuses it."""
     text = clean_text(text)
     _require_files(files)
     if not text and not files:
@@ -169,7 +169,7 @@ def clean_text(text: str) -> str:
 
 def _require_files(files: Sequence[SentFile]) -> None:
     if len(files) > MAX_FILES:
-        raise TooMany(lazy_gettext("At most {count} files can be sent at once.", count=MAX_FILES), retry_after=0)
+        raise Invalid(lazy_gettext("At most {count} files can be sent at once.", count=MAX_FILES), field="files")
     megabytes = MAX_FILE_BYTES // 1024**2
     for each in files:
         if len(each.content) > MAX_FILE_BYTES:

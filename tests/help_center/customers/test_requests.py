@@ -2,10 +2,12 @@
 
 import json
 import re
+from email.message import EmailMessage
 from urllib.parse import urlencode
 
 import pytest
 
+from tests.api.fields_by_kind import png
 from tests.help_center.customers.conftest import HOST, Customer, Desk, mail
 
 
@@ -97,7 +99,7 @@ def test_files_go_along_and_come_back_as_downloads(desk, ann):
         ("", None, 422),
         ("   \n\t ", None, 422),
         ("x" * 50_001, None, 413),
-        ("Eleven", [("files[]", (f"{each}.txt", b"x", "text/plain")) for each in range(11)], 429),
+        ("Eleven", [("files[]", (f"{each}.txt", b"x", "text/plain")) for each in range(11)], 422),
         ("Large", [("files[]", ("a.bin", bytes(11 * 1024 * 1024), "application/zip"))], 413),
     ],
     ids=["nothing", "blanks", "long", "many", "large"],
@@ -210,3 +212,16 @@ def test_html_is_shown_apart_without_scripts_and_foreign_images(desk, ann):
     policy = shown.headers["Content-Security-Policy"]
     assert "sandbox" in policy and "script-src" not in policy and "default-src 'none'" in policy
     assert "allow-scripts" not in policy and "allow-same-origin" not in policy
+
+
+def test_the_images_of_an_email_are_inside_its_document(desk, ann):
+    message = EmailMessage()
+    message["From"], message["To"], message["Subject"] = "ann@kite.example", "support@desk.example", "Picture"
+    message["Message-ID"] = "<picture@kite.example>"
+    message.set_content('<p>See <img src="cid:pump"></p>', subtype="html")
+    message.add_related(png(60, 60), "image", "png", cid="<pump>", filename="pump.png")
+    ticket = desk.api.record("ticket", desk.api.parse(message.as_bytes()).ok()["id"]).json
+    page = ann.texts(path_of(ticket))
+    (path,) = re.findall(r'href="(/requests/[^"]+/messages/[0-9]+)"', page)
+    shown = ann.texts(path)
+    assert 'src="data:image/png;base64,' in shown and "/files/" not in shown and "pump.png" in page
