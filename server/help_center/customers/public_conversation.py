@@ -63,7 +63,7 @@ class PublicMessage:
 
 
 def public_ids(tx: Transaction, customer: SignedInCustomer, message_ids: Iterable[int]) -> dict[int, int]:
-    """Returns {id: ticket} of those of the messages that the customer would see on their tickets. The caller checks the
+    """Returns {id: ticket} of the messages that the customer would see on their tickets. The caller checks the
     tickets."""
     ids = json.dumps(sorted(set(message_ids)))
     message = table_named("message")
