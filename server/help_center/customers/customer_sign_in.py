@@ -269,7 +269,7 @@ def _mail(ctx: Context, row: dict[str, Any], brand: BrandProfile, sender: dict[s
     )
 
 
-def _new_link(writing: RecordWriter, link: LateLink, to: str) -> str:
+def new_link(writing: RecordWriter, link: LateLink, to: str) -> str:
     """Creates the link of an email that leaves now; a former one no longer works."""
     row = _row(writing.tx, id=link.record_id)
     brand = _brand(writing.tx, row["brand_id"]) if row is not None else None
@@ -283,7 +283,7 @@ def _new_link(writing: RecordWriter, link: LateLink, to: str) -> str:
     return secret
 
 
-late_links.declare(KIND, PATH, _new_link)
+late_links.declare(KIND, PATH, new_link)
 TEXT = N_("""\
 Somebody, hopefully you, asked to sign in to {brand} as {email}.
 
