@@ -13,7 +13,7 @@ from tests.service import Api, Reply
 from tests.telling import telling_types
 
 REGISTRY = load()
-TYPES = telling_types({each.uri: each for each in REGISTRY})
+TYPES = telling_types({each.uri: each for each in REGISTRY if each.uri != "rating"})  # which only customers cause
 CREATED = telling_types({each.uri: each for each in REGISTRY if each.operations["create"]})
 CHANGED = telling_types({each.uri: each for each in REGISTRY if each.operations["update"]})
 

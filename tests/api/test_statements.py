@@ -118,6 +118,8 @@ def _tickets(desk: Desk, people: dict[str, int]) -> None:
             )["id"]  # fmt: skip
             _around(desk, people, "message", message)
         _around(desk, people, "ticket", ticket)
+        whose = {"worker_id": people["milo"], "group_id": group, "address_id": address, "contact_id": contact}
+        desk.own("rating", ticket_id=ticket, score="good", nonce=str(number), **whose)
 
 
 def statements(desk: Desk, worker: str, record_type: RecordType, expand: str, limit: int) -> tuple[int, int]:
