@@ -21,7 +21,8 @@ MAX_ADDRESSES = 50  # addresses of a contact that are read
 class SignedInCustomer:
     """A signed-in customer. address_id, email: the proved address. name: under which they write, since workers name
     contacts. emails: {id: email} of all addresses of the same contact, with the proved one. group_ids: of the brand.
-    org_id: the organization whose tickets they may read, 0 for none."""
+    open_group_ids: those of them that are not private. org_id: the organization whose tickets they may read, 0 for
+    none."""
 
     session_id: int
     address_id: int
@@ -31,18 +32,15 @@ class SignedInCustomer:
     emails: dict[int, str]
     brand: BrandProfile
     group_ids: frozenset[int]
+    open_group_ids: frozenset[int]
     org_id: int
     timezone: str
 
-    @property
-    def address_ids(self) -> str:
-        """The ids of the addresses as a JSON list."""
-        return json.dumps(sorted(self.emails))
-
-    @property
-    def groups(self) -> str:
-        """The ids of the groups as a JSON list."""
-        return json.dumps(sorted(self.group_ids))
+    def address_ids(self, group_id: int = 0) -> str:
+        """The ids of the addresses whose tickets of a group they see, as a JSON list; by default all. In private groups
+        only the proved one counts: workers who cannot read these decide who belongs to a contact or organization."""
+        is_private = group_id in self.group_ids - self.open_group_ids
+        return json.dumps([self.address_id] if is_private else sorted(self.emails))
 
 
 def is_open(brand: BrandProfile | None) -> bool:
@@ -67,6 +65,7 @@ def customer_of(reading: RecordReader, session_id: int, address: Record, brand: 
             other = addresses.record(row)
             if may_sign_in(reading, other):
                 emails[other["id"]] = other["email"]
+    group_ids = groups_of(reading.tx, brand)
     org_id = (contact["org_id"] if contact is not None else 0) or address["org_id"]
     org = reading.record("org", org_id) if org_id else None
     return SignedInCustomer(
@@ -77,7 +76,8 @@ def customer_of(reading: RecordReader, session_id: int, address: Record, brand: 
         contact["id"] if contact is not None else 0,
         emails,
         brand,
-        groups_of(reading.tx, brand),
+        group_ids,
+        group_ids - _private_groups(reading.tx),
         org_id if org is not None and org["shares_requests"] else 0,
         (contact["timezone"] if contact is not None else "") or "UTC",
     )
@@ -90,8 +90,7 @@ def groups_of(tx: Transaction, brand: BrandProfile) -> frozenset[int]:
     return frozenset(id for id in ids if (own := brands.brand_of_group(everyone, id)) and own.id == brand.id)
 
 
-def name_of_ticket(tx: Transaction, ticket_id: int) -> tuple[str, int] | None:
-    """Returns mask and group of a ticket, None if there is none."""
-    ticket = table_named("ticket")
-    row = tx.row(lambda: ticket.select(ticket.c.mask, ticket.c.group_id).where(ticket.c.id == slot(0)), (ticket_id,))
-    return (row[0], row[1]) if row is not None else None
+def _private_groups(tx: Transaction) -> frozenset[int]:
+    group = table_named("group")
+    rows = tx.rows(lambda: group.select(group.c.id).where(group.c.is_private == slot(0)), (1,))
+    return frozenset(id for (id,) in rows)

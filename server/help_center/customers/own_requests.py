@@ -109,19 +109,32 @@ def _seen(tx: Transaction, customer: SignedInCustomer, row: Any) -> OwnRequest |
         lambda: requester.select(requester.ticket_id).where(
             requester.ticket_id == slot(0), in_list(requester.address_id, slot(1))
         ),
-        (values["id"], customer.address_ids),
+        (values["id"], customer.address_ids(values["group_id"])),
     )
     if is_own is None:
         org_id = tx.value(lambda: ticket.select(ticket.c.org_id).where(ticket.c.id == slot(0)), (values["id"],))
-        if not customer.org_id or org_id != customer.org_id:
+        is_shared = customer.org_id and values["group_id"] in customer.open_group_ids
+        if not is_shared or org_id != customer.org_id:
             return None
     return _request(values, is_own=is_own is not None)
 
 
 def _visible(tx: Transaction, customer: SignedInCustomer) -> list[OwnRequest]:
     """All tickets that a customer sees, the last changed first."""
+    requests: dict[int, OwnRequest] = {}
+    everywhere, elsewhere = json.dumps(sorted(customer.group_ids)), json.dumps(sorted(customer.open_group_ids))
+    for address_ids, groups in ((json.dumps([customer.address_id]), everywhere), (customer.address_ids(), elsewhere)):
+        for row in _rows_of_addresses(tx, address_ids, groups):
+            requests[row[0]] = _request(dict(zip(_COLUMNS, row, strict=True)), is_own=True)
+    if customer.org_id:
+        for row in _rows_of_organization(tx, customer.org_id, elsewhere):
+            requests.setdefault(row[0], _request(dict(zip(_COLUMNS, row, strict=True)), is_own=False))
+    return sorted(requests.values(), key=lambda each: (-each.updated, -each.id))
+
+
+def _rows_of_addresses(tx: Transaction, address_ids: str, groups: str) -> list[Any]:
     requester, ticket = REQUESTER.sql, table_named("ticket")
-    own = tx.rows(
+    return tx.rows(
         lambda: (
             _light(ticket)
             .where(
@@ -135,28 +148,26 @@ def _visible(tx: Transaction, customer: SignedInCustomer) -> list[OwnRequest]:
             .order_by(ticket.c.updated.desc(), ticket.c.id.desc())
             .limit(slot(4))
         ),
-        (customer.address_ids, customer.groups, DELETED, 0, MAX_LISTED),
+        (address_ids, groups, DELETED, 0, MAX_LISTED),
     )
-    requests = {row[0]: _request(dict(zip(_COLUMNS, row, strict=True)), is_own=True) for row in own}
-    if customer.org_id:
-        shared = tx.rows(
-            lambda: (
-                _light(ticket)
-                .where(
-                    ticket.c.org_id == slot(0),
-                    in_list(ticket.c.group_id, slot(1)),
-                    ticket.c.status_id != slot(2),
-                    ticket.c.merged_into == slot(3),
-                )
-                .order_by(ticket.c.updated.desc(), ticket.c.id.desc())
-                .limit(slot(4))
-            ),
-            (customer.org_id, customer.groups, DELETED, 0, MAX_LISTED),
-        )
-        for row in shared:
-            if row[0] not in requests:
-                requests[row[0]] = _request(dict(zip(_COLUMNS, row, strict=True)), is_own=False)
-    return sorted(requests.values(), key=lambda each: (-each.updated, -each.id))
+
+
+def _rows_of_organization(tx: Transaction, org_id: int, groups: str) -> list[Any]:
+    ticket = table_named("ticket")
+    return tx.rows(
+        lambda: (
+            _light(ticket)
+            .where(
+                ticket.c.org_id == slot(0),
+                in_list(ticket.c.group_id, slot(1)),
+                ticket.c.status_id != slot(2),
+                ticket.c.merged_into == slot(3),
+            )
+            .order_by(ticket.c.updated.desc(), ticket.c.id.desc())
+            .limit(slot(4))
+        ),
+        (org_id, groups, DELETED, 0, MAX_LISTED),
+    )
 
 
 def _light(ticket: Any) -> Any:

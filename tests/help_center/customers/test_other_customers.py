@@ -143,6 +143,19 @@ def test_organizations_share_only_what_an_administrator_allows(desk, ann):
     assert gil.get(f"/requests/{mask}").status_code == 404
 
 
+def test_who_belongs_to_a_contact_opens_no_ticket_of_a_private_group(desk, ann):
+    """Workers who may not read a private group can add an address to a contact."""
+    api, ticket = desk.api, desk.ticket("Kim Test <kim@kite.example>", subject="Private matter")
+    (kim,) = api.found("contact", "email:(email:kim@kite.example)")
+    api.create("address", email="friend@evil.example", contact_id=kim).ok()
+    friend = desk.signed_in("friend@evil.example")
+    assert "Private matter" in friend.texts("/requests")
+    api.update("ticket", ticket["id"], group_id=api.ids["private"]).ok()
+    assert friend.get(f"/requests/{ticket['mask']}").status_code == 404
+    assert "Private matter" not in friend.texts("/requests?q=private")
+    assert "Private matter" in desk.signed_in("kim@kite.example").texts("/requests")
+
+
 @pytest.mark.parametrize(
     "headers",
     [
