@@ -87,6 +87,11 @@ INTERNAL = {
         console.help_center.help_center_site.MAX_CACHED_CHARS help_center.visit_counts.MAX_READERS
         help_center.visit_counts.MAX_MISSES help_center.visit_counts.MAX_MISS_CHARS
         console.help_center.languages.MAX_PREFERRED_CHARS
+        help_center.customers.customer_sign_in.MAX_SECRET_CHARS help_center.customers.customer_sign_in.MAX_NEXT_CHARS
+        help_center.customers.customer_sessions.MAX_ID_CHARS help_center.customers.request_acts.MAX_FORM_ID_CHARS
+        help_center.customers.own_requests.MAX_MERGES help_center.customers.public_conversation.MAX_INLINE_BYTES
+        help_center.customers.public_conversation.MAX_IMAGES_BYTES
+        console.help_center.request_pages.MAX_TYPED_CHARS
     """,
     "how much is done at once; the rest follows": """
         tickets.list_counts.MAX_CHANGES

@@ -1,7 +1,8 @@
 """The help center as a site: finds the brand of a host and the page of a path, and caches pages for all visitors.
 
-It reads no session and sets no cookie. Separate threads render pages, so that a flood of visitors does not delay
-workers. The event loop sends cached pages, after it has read their version."""
+Only the pages of customers read a session or set a cookie, and these are never cached. Separate threads render pages,
+so that a flood of visitors does not delay workers. The event loop sends cached pages, after it has read their
+version."""
 
 import hashlib
 import re
@@ -10,7 +11,16 @@ from collections.abc import Hashable
 from contextlib import suppress
 from email.utils import formatdate, parsedate_to_datetime
 
-from console.help_center import article_pages, asset_pages, feed_pages, rating_pages, search_pages
+from console.help_center import (
+    article_pages,
+    asset_pages,
+    customer_visit,
+    feed_pages,
+    rating_pages,
+    request_pages,
+    search_pages,
+    sign_in_pages,
+)
 from console.help_center.page_cache import CachedPage, PageCache
 from console.help_center.rating_pages import RatingPages
 from console.help_center.visitor import Visitor
@@ -24,12 +34,13 @@ from server.access import lockout
 from server.access.service_actor import own_context
 from server.context import Service
 from server.dataclass import dataclass
-from server.errors import Forbidden, HelpdeskError, NotFound, NotOffered
+from server.errors import Forbidden, HelpdeskError, NotAuthenticated, NotFound, NotOffered
 from server.help_center import visit_counts
+from server.help_center.customers import request_acts
 from server.help_center.library import Libraries, Library
 from server.record_types.brand import CHANNEL
 from server.record_types.shared import brands
-from server.record_types.shared.brands import TRIAL_PATH, BrandProfile
+from server.record_types.shared.brands import REQUESTS_PATH, TRIAL_PATH, BrandProfile
 from server.records import catalogs
 from server.store.database import OutOfSteps
 from server.translation import _, lazy_gettext, shown
@@ -38,10 +49,11 @@ from server.web.endpoint_call import Response
 from server.web.hosts import host_name
 from server.web.packed import packed, takes_gzip
 from server.web.rate import RateLimiter
-from server.web.site import Pool, Request, Site
+from server.web.site import Pool, Request, Site, announced
 
 THREADS, WAITING = 3, 60  # requests of visitors that are served at once, and that wait
 MAX_FORM_BYTES = 16 * 1024
+MAX_TEXT_FORM_BYTES = 512 * 1024  # of a reply without files, whose text is percent-encoded or in a multipart form
 MAX_CACHED_CHARS = 600  # characters of path and query; longer addresses are not cached
 LEAST_PACKED_BYTES = 1024
 MINUTE = 60  # seconds after which files and numbers of a cached page are read again
@@ -65,6 +77,7 @@ class Place:
 
 
 _ID = "[1-9][0-9]{0,18}"
+_MASK = r"(?P<mask>[^/]{1,100})"
 ROUTES: tuple[tuple[str, re.Pattern[str], Show], ...] = tuple(
     (method, re.compile(rf"{pattern}\Z"), show)
     for method, pattern, show in (
@@ -80,6 +93,24 @@ ROUTES: tuple[tuple[str, re.Pattern[str], Show], ...] = tuple(
         ("GET", r"/look-[0-9a-z]+\.css", asset_pages.look),
         ("GET", rf"/logo-(?P<id>{_ID})\.png", asset_pages.logo),
         ("GET", rf"/files/(?P<id>{_ID})/(?P<file>{_ID})(?:/[^/]*)?", asset_pages.file),
+        ("GET", "/sign-in", sign_in_pages.show),
+        ("POST", "/sign-in", sign_in_pages.send),
+        ("GET", "/sign-in/code", sign_in_pages.show_code),
+        ("POST", "/sign-in/code", sign_in_pages.enter_code),
+        ("GET", r"/sign-in/link/(?P<link>[A-Za-z0-9_-]{1,100})", sign_in_pages.open_link),
+        ("POST", r"/sign-in/link/(?P<link>[A-Za-z0-9_-]{1,100})", sign_in_pages.use_link),
+        ("POST", "/sign-out", sign_in_pages.sign_out),
+        ("GET", "/requests", request_pages.show_list),
+        ("GET", rf"/requests/{_MASK}", request_pages.show_request),
+        ("GET", rf"/requests/{_MASK}/messages/(?P<id>{_ID})", request_pages.document),
+        ("GET", rf"/requests/{_MASK}/files/(?P<file>{_ID})(?:/[^/]*)?", request_pages.file),
+        ("POST", rf"/requests/{_MASK}/reply", request_pages.reply),
+        ("POST", rf"/requests/{_MASK}/close", request_pages.close),
+        ("POST", rf"/requests/{_MASK}/reopen", request_pages.reopen),
+        ("POST", rf"/requests/{_MASK}/colleague", request_pages.add_colleague),
+        ("GET", "/your-data", request_pages.show_data),
+        ("POST", "/your-data/download", request_pages.download_data),
+        ("POST", "/your-data/erasure", request_pages.ask_for_erasure),
     )
 )
 
@@ -128,7 +159,26 @@ class HelpCenterSite(Site):
         return Place(TRIAL_PATH, "", path, not portal and path[:1] in ("", "/"))
 
     def limit(self, request: Request) -> int:
-        return rating_pages.MAX_FORM_BYTES if rating_pages.is_rating(request.found.path) else MAX_FORM_BYTES
+        if rating_pages.is_rating(request.found.path):
+            return rating_pages.MAX_FORM_BYTES
+        return request_acts.MAX_ALL_BYTES + MAX_TEXT_FORM_BYTES if _takes_files(request) else MAX_FORM_BYTES
+
+    def looks(self, request: Request) -> bool:
+        return _takes_files(request)
+
+    def admit(self, request: Request) -> None:
+        """Refuses files of nobody. A form with a text only is accepted in any case, so that its page can show the text
+        again."""
+        if not _takes_files(request) or 0 <= announced(request.headers) <= MAX_TEXT_FORM_BYTES:
+            return
+        place: Place = request.found
+        library = self.libraries.library(place.host) if place.is_served else None
+        if library is not None:
+            language, path = _language_of(library, place.path)
+            visitor = Visitor(own_context(self.service), request, library, place.prefix, language, path)
+            if customer_visit.session_of(visitor) is not None:
+                return
+        raise NotAuthenticated("Your session has ended. Go back, sign in in another tab, and send the form again.")
 
     def inline(self, request: Request) -> bool:
         return request.method in ("GET", "HEAD")
@@ -178,7 +228,7 @@ class HelpCenterSite(Site):
         if key is not None and page.status == 200 and page.is_cacheable:
             self.pages.put((library.version, self.service.base_url), key, finished)
         response = self._sent(request, finished)
-        response.write = page.write
+        response.write, response.cookies = page.write, page.cookies
         return response
 
     def failure(self, error: HelpdeskError) -> Response:
@@ -228,6 +278,13 @@ class HelpCenterSite(Site):
         if page.packed and takes_gzip(request.headers):
             body, headers["Content-Encoding"] = page.packed, "gzip"
         return Response(status=page.status, headers=headers, body=body, content_type=page.content_type)
+
+
+def _takes_files(request: Request) -> bool:
+    """Whether a request is a reply of a customer."""
+    place: Place = request.found
+    is_reply = f"{REQUESTS_PATH}/" in place.path and place.path.endswith("/reply")
+    return is_reply and request.method == "POST"
 
 
 def _cache_key(request: Request, place: Place) -> Hashable:

@@ -1,4 +1,5 @@
-"""One request of a visitor: the brand, the language and the path that it names. No cookie is read."""
+"""One request of a visitor: the brand, the language and the path that it names. Only pages of customers read a cookie,
+in customer_cookies.py."""
 
 from dataclasses import field
 from functools import cached_property
@@ -10,8 +11,8 @@ from server.help_center import article_links
 from server.help_center.library import Library, PublicArticle, PublicCategory, Shelf
 from server.record_types.shared import brands
 from server.record_types.shared.brands import BrandProfile
-from server.web.params import Params, decode_form, decode_query
-from server.web.site import Request
+from server.web.params import Params, Upload, decode_form, decode_multipart, decode_query
+from server.web.site import Request, content_type
 
 
 @dataclass
@@ -45,7 +46,15 @@ class Visitor:
 
     @cached_property
     def form(self) -> Params:
+        """The submitted form, with its files if it is multipart. Raises Malformed, TooLarge."""
+        if content_type(self.request) == "multipart/form-data":
+            return Params(decode_multipart(self.request.body, self.request.headers.get("Content-Type", "")))
         return Params(decode_form(self.request.body))
+
+    def uploads(self, name: str) -> list[Upload]:
+        """The files of a form field whose name ends in []."""
+        sent = self.form.tree.get(name)
+        return [each for each in (sent if isinstance(sent, list) else [sent]) if isinstance(each, Upload)]
 
     @property
     def is_post(self) -> bool:

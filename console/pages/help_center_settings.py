@@ -55,6 +55,18 @@ FORM = RecordForm(
             attributes={"rows": 3, "spellcheck": "false"},
         ),
         Control("group_ids", N_("Groups that work for it"), "", kind="ticks", heading=N_("Groups")),
+        Control(
+            "has_requests",
+            N_("Customers see their requests"),
+            N_("They sign in by email, and see, answer and close their own tickets of its groups."),
+            heading=N_("Your requests"),
+        ),
+        Control(
+            "privacy_group_id",
+            N_("Group that decides on erasure"),
+            N_("It gets a ticket when a customer asks to erase their data."),
+            none=N_("The group of their newest ticket"),
+        ),
     ),
     has_customs=False,
 )

@@ -28,6 +28,7 @@ CONTENTS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "mail",
             "articles",
             "help-center",
+            "your-requests",
             "ratings",
             "imports",
             "packages",

@@ -13,12 +13,14 @@ from server.mail import hash_commands
 from server.mail.quotation import Quotation
 from server.markup import clean_html, escape_markdown, markdown_to_html, text_of_html
 from server.record_types.record_type import Record
+from server.record_types.shared import brands
 from server.record_types.shared.points import PLACEHOLDER
 from server.records.dictionary import Dictionaries
 from server.store.transaction import Transaction
 
 PLAIN, MARKDOWN, HTML = FORMATS = ("", "markdown", "html")  # formats in which workers write
 BODY = "message_body"
+TICKET_URL = "ticket_url"
 CALLER = "current_"  # `current_worker_` names the worker even where a record has its own `worker_`
 WORKER_NAMES = frozenset(("first_name", "last_name", "full_name", "title", "at_mention_name", "email"))
 
@@ -72,7 +74,8 @@ def _rendered(text: str) -> str:
 
 class Placeholders:
     """Fills `{{placeholder}}`s inside one snapshot: keys of dictionaries as `worker_`, `group_`, `bucket_`, `ticket_`
-    and so on, a worker's names also without prefix, and plain values. Unknown ones are empty.
+    and so on, a worker's names also without prefix, and plain values. Unknown ones are empty. `ticket_url` is the
+    address of the ticket for its customers, if the brand of its group shows them their requests.
 
     own: the type among `records` whose keys need no prefix and come first. as_caller: fills in only data that the
     caller may read, for texts that any worker writes. shown: formats a value."""
@@ -95,6 +98,7 @@ class Placeholders:
         self._plain = dict(plain or {})
         self._own = own
         self._shown = shown
+        self._request_url = ""  # an address of ours, which `shown` would make unusable
 
     def fill(self, template: str, body_html: str | None = None, *, is_markdown: bool = False) -> str:
         """Returns the text of a template. body_html: for HTML templates, where every other value is escaped.
@@ -108,6 +112,9 @@ class Placeholders:
         def value(match: re.Match[str]) -> str:
             if is_html and match[1] == BODY:
                 return body_html or ""
+            if match[1] == TICKET_URL and self._request_url:
+                url = self._request_url
+                return f"<{url}>" if is_markdown else html.escape(url) if is_html else url
             text = self._shown(values.get(match[1], ""))
             if is_markdown:
                 return escape_markdown(text)
@@ -117,6 +124,8 @@ class Placeholders:
 
     def _values(self, names: set[str]) -> dict[str, str]:
         values_by_name = {name: self._plain[name] for name in names if name in self._plain}
+        if TICKET_URL in names and (address := self._request_address()):
+            values_by_name[TICKET_URL] = self._request_url = address
         if self._own:
             own = self._dictionary(self._own, ",".join(sorted(names)))
             values_by_name |= {name: _text(own[name]) for name in names if name in own}
@@ -132,10 +141,34 @@ class Placeholders:
             values_by_name |= {name: _text(dictionary.get(key)) for key, name in keys.items()}
         return values_by_name
 
+    def _request_address(self) -> str:
+        """The address of the ticket in the help center, "" if there is none."""
+        dictionaries = Dictionaries(self._ctx, self._tx)
+        for ticket in dictionaries.records("ticket", [self._records.get("ticket", 0)]):
+            return brands.request_address(self._ctx.service, self._tx, ticket["group_id"], ticket["mask"])
+        return ""
+
     def _dictionary(self, uri: str, expand: str) -> Mapping[str, object]:
         dictionaries = Dictionaries(self._ctx, self._tx)
         records = dictionaries.records(uri, [self._records.get(uri, 0)])
         return dictionaries.dictionaries(uri, records, expand)[0] if records else {}
+
+
+def with_ticket_link(content: str, format: str, label: str, address: str) -> str:
+    """Returns a text in a format with a link on a line of its own, above the messages that it quotes.
+
+    >>> with_ticket_link("Hi\\n#original_message", PLAIN, "Your request", "https://x.example/requests/A-1")
+    'Hi\\n\\nYour request: https://x.example/requests/A-1\\n\\n#original_message'
+    """
+    line = f"{label}: {address}"
+    if format == HTML:
+        line = f'<p>{html.escape(label)}: <a href="{html.escape(address)}">{html.escape(address)}</a></p>'
+    elif format == MARKDOWN:
+        line = f"{escape_markdown(label)}: <{address}>"
+    pieces = hash_commands.pieces(content)
+    end = next((at for at, (kind, _) in enumerate(pieces) if kind == hash_commands.ORIGINAL), len(pieces))
+    above, below = ("\n".join(piece for _, piece in part) for part in (pieces[:end], pieces[end:]))
+    return f"{above.rstrip()}\n\n{line}\n" + (f"\n{below}" if below else "")
 
 
 def signature_of(record: Record | None, values: Placeholders) -> Signature:

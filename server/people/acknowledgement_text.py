@@ -26,6 +26,7 @@ PLACEHOLDERS = (
     "initial_message_sender_email",
     "initial_message_sender_full_name",
     "record_url",
+    "ticket_url",
 )
 RATING_FIELDS = ("rating_subject", "rating_text")  # of the request for a rating, with the same placeholders
 FIELDS = ("ack_enabled", "ack_subject", "ack_text", "ack_hours", "ack_calendar_id")

@@ -7,7 +7,7 @@ from typing import Any
 
 from server.digits import whole_in
 from server.errors import Conflict, Invalid
-from server.fields import Bit, CreatedAt, Intake, Name, Structure, Text, UpdatedAt, languages
+from server.fields import Bit, CreatedAt, Id, Intake, Name, Structure, Text, UpdatedAt, languages
 from server.fields.field import as_text
 from server.host_names import ascii_host
 from server.record_types.record_type import Access, Change, Record, RecordType, Subtotals, Writing
@@ -113,6 +113,10 @@ class Brand(RecordType):
             filter=None,
         ),
         "group_ids": GroupIds("Ids of the groups that work for it. A group belongs to one brand.", is_list=True),
+        "has_requests": Bit(
+            "1: customers can sign in to its help center by email, and see and answer their own tickets of its groups.",
+            filter="hasRequests",
+        ),
         "host": HostName(
             "Host name at which its help center responds, such as help.example; blank: that of `portal_base_url`, or "
             "`/help-center` of the console. One brand can have none.",
@@ -125,6 +129,11 @@ class Brand(RecordType):
             default=DEFAULT_LANGUAGE,
         ),
         "name": Name("Name that visitors see; also the label.", 80, one_line=True),
+        "privacy_group_id": Id(
+            "Group that gets the requests of customers to erase their data; 0: the group of their newest ticket.",
+            "group",
+            zero_ok=True,
+        ),
         "updated_at": UpdatedAt(),
     }
     bumps = {brands.VERSION: ()}

@@ -31,6 +31,7 @@ OF_TICKET = {
     "org_name": N_("Organization of the ticket"),
     "group_name": N_("Group of the ticket"),
     "bucket_name": N_("Bucket of the ticket"),
+    "ticket_url": N_("Address of the ticket for its customers"),
 }
 OF_WORKER = {
     "current_worker_full_name": N_("Your full name"),

@@ -1,4 +1,4 @@
-"""The help center against visitors who guess: what is not public does not exist, and nothing reaches the console."""
+"""Visitors who guess: private articles are not found, and nothing reaches the console."""
 
 import base64
 import json
@@ -10,7 +10,7 @@ import pytest
 from tests.api.fields_by_kind import png
 from tests.help_center.conftest import KITE, LARCH, Visitors
 
-SECRET = "zanzibar"  # a word of what is not public
+SECRET = "zanzibar"  # a word in private articles
 HOSTILE = (
     "# <img src=x onerror=alert(1)> \" id='a' onclick=alert(1)\n\n"
     '<h2 onclick="alert(1)" id="main">Half</h2><script>alert(1)</script>\n\n'

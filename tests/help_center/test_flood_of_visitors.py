@@ -1,4 +1,4 @@
-"""Many visitors: a limit for each address, and threads of their own."""
+"""Many visitors: a limit for each address, and separate threads."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

@@ -255,6 +255,13 @@ class Group(RecordType):
             "ids.",
             stored=False,
         ),
+        "links_to_requests": Bit(
+            "1: its acknowledgements and replies end with the address of the ticket in the help center, where the "
+            "brand of the group shows customers their requests.",
+            filter="linksRequests",
+            filter_note="Its email ends with the address of the ticket in the help center.",
+            origin="ours",
+        ),
         "name": Name("Group name; also the label.", one_line=True),
         "quoted_history": Text(
             "What a new reply quotes below its text: nothing, the message replied to, or the conversation with the "

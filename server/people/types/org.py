@@ -1,7 +1,8 @@
 """Organizations, to which contacts, addresses and tickets belong."""
 
 from server import contexts
-from server.fields import CreatedAt, Id, Name, Text, UpdatedAt, Url
+from server.errors import AdminOnly
+from server.fields import Bit, CreatedAt, Id, Name, Text, UpdatedAt, Url
 from server.people import newest_messages
 from server.record_types.record_type import Access, Change, Record, RecordType, Subtotals, Writing
 from server.record_types.shared.comment_text import comment_words
@@ -38,6 +39,12 @@ class Org(RecordType):
         "phone": Text("Phone."),
         "postal": Text("Postal code."),
         "province": Text("State or province.", filter="state", match="prefix"),
+        "shares_requests": Bit(
+            "1: its contacts see each other's tickets in the help center, without changing them; set by "
+            "administrators.",
+            filter="sharesRequests",
+            origin="ours",
+        ),
         "street": Text("Street lines."),
         "updated": UpdatedAt("Last change; set to the current time on every write unless sent."),
         "website": Url("Web site; http or https."),
@@ -63,6 +70,11 @@ class Org(RecordType):
         search=("country", "fieldset", "links", "postal", "state", "tag", "watchers"),
         aliases={"province": "state"},
     )
+
+    def privileged(self, change: Change, writing: Writing) -> None:
+        """Reserves the decision who reads tickets for administrators."""
+        if change.changes("shares_requests") and not writing.actor.is_admin:
+            raise AdminOnly("shares_requests: only administrators may change this", field="shares_requests")
 
     def after_write(self, change: Change, writing: Writing) -> None:
         """Updates the search texts of addresses and contacts, which contain the name of their organization."""

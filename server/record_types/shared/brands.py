@@ -1,7 +1,7 @@
 """Reads brands, and builds the addresses of their help centers."""
 
 import json
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from server.context import Service
 from server.dataclass import dataclass
@@ -9,13 +9,15 @@ from server.store.tables import table_named
 from server.store.transaction import Transaction
 
 VERSION = "help_center"  # version that rises when visitors may see something else
+REQUESTS_PATH = "/requests"  # below the address of a help center, where customers see their tickets
 TRIAL_PATH = "/help-center"  # below base_url, until a help center has a host name of its own
 
 
 @dataclass(frozen=True, slots=True)
 class BrandProfile:
     """A brand as its pages use it. languages: tags, the first one first. footer_links: texts with their addresses.
-    logo_id: of its picture, 0 for none."""
+    logo_id: of its picture, 0 for none. has_requests: whether customers can sign in and see their requests.
+    privacy_group_id: the group that decides on erasure, 0 for none."""
 
     id: int
     name: str
@@ -26,9 +28,14 @@ class BrandProfile:
     group_ids: frozenset[int]
     is_public: bool
     logo_id: int
+    has_requests: bool = False
+    privacy_group_id: int = 0
 
 
-_COLUMNS = ("id", "name", "host", "languages", "accent", "footer_links", "group_ids", "is_public", "image_blob_id")
+_COLUMNS = (
+    *("id", "name", "host", "languages", "accent", "footer_links", "group_ids", "is_public", "image_blob_id"),
+    *("has_requests", "privacy_group_id"),
+)
 
 
 def all_brands(tx: Transaction) -> list[BrandProfile]:
@@ -60,6 +67,21 @@ def address(service: Service, brand: BrandProfile) -> str:
     return f"{parts.scheme}://{brand.host}{port}"
 
 
+def request_path(mask: str) -> str:
+    """Returns the path of a ticket below the address of a help center. It names the ticket and opens nothing by
+    itself."""
+    return f"{REQUESTS_PATH}/{quote(mask, safe='')}"
+
+
+def request_address(service: Service, tx: Transaction, group_id: int, mask: str) -> str:
+    """Returns the address of a ticket for its customers; "" if the brand of its group does not show them their
+    requests."""
+    brand = brand_of_group(all_brands(tx), group_id)
+    if brand is None or not (brand.is_public and brand.has_requests):
+        return ""
+    return address(service, brand) + request_path(mask)
+
+
 def own_hosts(service: Service, brands: list[BrandProfile]) -> frozenset[str]:
     """Returns the host names at which nothing but a help center responds. That of the console is never one of them."""
     hosts = {service.settings.portal_host, *(each.host for each in brands)}
@@ -81,6 +103,8 @@ def _profile(
     group_ids: str,
     is_public: int,
     logo_id: int,
+    has_requests: int,
+    privacy_group_id: int,
 ) -> BrandProfile:
     links = (line.rpartition(" ") for line in footer_links.splitlines())
     return BrandProfile(
@@ -93,4 +117,6 @@ def _profile(
         frozenset(json.loads(group_ids)),
         bool(is_public),
         logo_id,
+        bool(has_requests),
+        privacy_group_id,
     )

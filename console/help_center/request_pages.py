@@ -1,0 +1,366 @@
+"""The tickets of a customer: list, conversation, files, replies, and their data. What a customer does not see is not
+found, whether it exists or not."""
+
+import secrets
+from collections.abc import Callable
+from datetime import UTC, datetime
+from urllib.parse import quote
+
+from markupsafe import Markup
+
+from console.help_center.customer_visit import customer_of, is_own_form, private, render_for, to_sign_in
+from console.help_center.visitor import Visitor
+from console.help_center.visitor_page import VisitorPage, see
+from console.html.form import sentence
+from console.html.templates import fragment
+from server import locales, times
+from server.context import Service
+from server.errors import HelpdeskError, NotFound
+from server.help_center.customers import customer_data, own_requests, public_conversation, request_acts
+from server.help_center.customers.customers import SignedInCustomer
+from server.help_center.customers.own_requests import OwnRequest
+from server.help_center.customers.public_conversation import PublicMessage
+from server.help_center.customers.request_acts import SentFile
+from server.markup import text_to_html
+from server.record_types.shared.brands import REQUESTS_PATH, request_path
+from server.tickets.types.ticket_parts.status import CLOSED
+from server.translation import _, ngettext, shown
+from server.web.downloads import disposition, download
+from server.web.endpoint_call import id_of
+from server.web.error_bodies import status_and_code
+
+Act = Callable[[Service, SignedInCustomer, str, int], object]
+DATA_PATH = "/your-data"
+FORM_ID_BYTES = 12
+MAX_TYPED_CHARS = 2 * request_acts.MAX_REPLY_CHARS  # of a text that a page shows again
+DOCUMENT_POLICY = (
+    "default-src 'none'; img-src data:; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; "
+    "form-action 'none'; sandbox allow-popups allow-popups-to-escape-sandbox"
+)
+
+
+@private
+def show_list(visitor: Visitor) -> VisitorPage:
+    """The tickets of the customer, a page at a time."""
+    customer = customer_of(visitor)
+    if customer is None:
+        return to_sign_in(visitor)
+    query = (visitor.query.text("q", "") or "")[: own_requests.MAX_QUERY_CHARS]
+    state = visitor.query.text("state", "") or ""
+    state = state if state in own_requests.STATES else ""
+    is_shared = bool(customer.org_id) and visitor.query.text("of", "") == "organization"
+    number = visitor.query.text("page", "") or ""
+    found = own_requests.list_requests(
+        visitor.service,
+        customer,
+        query=query,
+        state=state,
+        is_shared=is_shared,
+        page=int(number) if number.isascii() and number.isdigit() and len(number) < 6 else 1,
+    )
+    filters = {"q": query, "state": state, "of": "organization" if is_shared else ""}
+
+    def address(**changes: str) -> str:
+        return visitor.place(REQUESTS_PATH, **{name: text for name, text in (filters | changes).items() if text})
+
+    return render_for(
+        visitor,
+        customer,
+        "requests.html",
+        title=_("Your requests"),
+        found=found,
+        rows=[
+            (each, _place(visitor, each), _word(each), _moment(visitor, customer, each.updated))
+            for each in found.requests
+        ],
+        query=query,
+        state=state,
+        is_shared=is_shared,
+        states=[("", _("All")), *((name, shown(own_requests.WORDS[id])) for name, id in own_requests.STATES.items())],
+        address=address,
+        path=visitor.place(REQUESTS_PATH),
+        data_path=visitor.place(DATA_PATH),
+        sign_out_path=visitor.place("/sign-out"),
+    )
+
+
+@private
+def show_request(visitor: Visitor) -> VisitorPage:
+    """A ticket with its conversation and the forms of its customer."""
+    customer = customer_of(visitor)
+    if customer is None:
+        return to_sign_in(visitor, request_path(visitor.arguments["mask"]))
+    request = _request(visitor, customer)
+    if request.mask != visitor.arguments["mask"]:
+        return see(_place(visitor, request), 302)  # it was merged into this one
+    return _page(visitor, customer, request)
+
+
+@private
+def document(visitor: Visitor) -> VisitorPage:
+    """The HTML of a message as a page of its own, without scripts and images of others."""
+    customer = customer_of(visitor)
+    if customer is None:
+        return to_sign_in(visitor, request_path(visitor.arguments["mask"]))
+    request = _request(visitor, customer)
+    message_id = id_of(visitor.arguments["id"])
+    html = public_conversation.message_document(visitor.service, customer, request.id, message_id)
+    if html is None:
+        raise NotFound(_("There is no such page."))
+    text = fragment("help_center/message_document.html", html=Markup(html), subject=request.subject)
+    return VisitorPage(text, headers={"Content-Security-Policy": DOCUMENT_POLICY, "Referrer-Policy": "no-referrer"})
+
+
+@private
+def file(visitor: Visitor) -> VisitorPage:
+    """A file of a message, as a download."""
+    customer = customer_of(visitor)
+    if customer is None:
+        return to_sign_in(visitor, request_path(visitor.arguments["mask"]))
+    request = _request(visitor, customer)
+    stored = public_conversation.file_of(visitor.service, customer, request.id, id_of(visitor.arguments["file"]))
+    if stored is None:
+        raise NotFound(_("There is no such page."))
+    response = download(visitor.ctx, stored, visitor.request.headers.get("Range", ""))
+    response.headers |= {
+        "Cache-Control": "no-store",
+        "Cross-Origin-Resource-Policy": "same-origin",
+        "X-Content-Type-Options": "nosniff",
+    }
+    return VisitorPage(status=response.status, response=response)
+
+
+# -- acts --------------------------------------------------------------------------------------------------------------
+
+
+@private
+def reply(visitor: Visitor) -> VisitorPage:
+    """Stores a reply. What was typed stays in the form if it cannot be sent."""
+    customer, mask = customer_of(visitor), visitor.arguments["mask"]
+    text = visitor.form.text("text", "") or ""
+    if customer is None:
+        return _over(visitor, mask, text)
+    request = _request(visitor, customer)
+    if not is_own_form(visitor):
+        return _page(visitor, customer, request, text=text, problem=_again(), status=403)
+    try:
+        request_acts.reply(
+            visitor.service,
+            customer,
+            request.mask,
+            text,
+            _uploads(visitor),
+            visitor.form.text("form", "") or "",
+            visitor.ctx.now,
+        )
+    except NotFound:
+        raise
+    except HelpdeskError as error:
+        status, problem = status_and_code(error)[0], sentence(shown(error.message))
+        return _page(visitor, customer, request, text=text, problem=problem, status=status)
+    page = see(visitor.place(request_path(request.mask), done="sent"), 303)
+    page.headers["Location"] += "#latest"
+    return page
+
+
+@private
+def close(visitor: Visitor) -> VisitorPage:
+    """Closes a ticket."""
+    return _act(visitor, request_acts.close, "closed")
+
+
+@private
+def reopen(visitor: Visitor) -> VisitorPage:
+    """Opens a closed ticket."""
+    return _act(visitor, request_acts.reopen, "opened")
+
+
+@private
+def add_colleague(visitor: Visitor) -> VisitorPage:
+    """Adds a colleague to a ticket."""
+    customer, mask = customer_of(visitor), visitor.arguments["mask"]
+    if customer is None:
+        return to_sign_in(visitor, request_path(mask), 303)
+    request, email = _request(visitor, customer), visitor.form.text("email", "") or ""
+    if not is_own_form(visitor):
+        return _page(visitor, customer, request, email=email, problem=_again(), status=403)
+    try:
+        request_acts.add_colleague(visitor.service, customer, request.mask, email, visitor.ctx.now)
+    except NotFound:
+        raise
+    except HelpdeskError as error:
+        status, problem = status_and_code(error)[0], sentence(shown(error.message))
+        return _page(visitor, customer, request, email=email, email_problem=problem, status=status)
+    return see(visitor.place(request_path(request.mask), done="added"), 303)
+
+
+def _act(visitor: Visitor, act: Act, done: str) -> VisitorPage:
+    customer, mask = customer_of(visitor), visitor.arguments["mask"]
+    if customer is None:
+        return to_sign_in(visitor, request_path(mask), 303)
+    request = _request(visitor, customer)
+    if not is_own_form(visitor):
+        return _page(visitor, customer, request, problem=_again(), status=403)
+    act(visitor.service, customer, request.mask, visitor.ctx.now)
+    return see(visitor.place(request_path(request.mask), done=done), 303)
+
+
+def _over(visitor: Visitor, mask: str, text: str) -> VisitorPage:
+    """The page after a session has ended while a customer wrote."""
+    return render_for(
+        visitor,
+        None,
+        "session_over.html",
+        title=_("Sign in again"),
+        path=visitor.place(f"{request_path(mask)}/reply"),
+        sign_in_path=visitor.place("/sign-in", next=request_path(mask)),
+        text=text[:MAX_TYPED_CHARS],
+        form_id=visitor.form.text("form", "") or secrets.token_urlsafe(FORM_ID_BYTES),
+        status=401,
+    )
+
+
+def _again() -> str:
+    return _("You have signed in again since this page was opened. Check it, and send it again.")
+
+
+# -- the customer's data -----------------------------------------------------------------------------------------------
+
+
+@private
+def show_data(visitor: Visitor) -> VisitorPage:
+    """What a customer can do with their data."""
+    customer = customer_of(visitor)
+    if customer is None:
+        return to_sign_in(visitor)
+    return _data_page(visitor, customer)
+
+
+@private
+def download_data(visitor: Visitor) -> VisitorPage:
+    """The data of a customer as a file."""
+    customer = customer_of(visitor)
+    if customer is None:
+        return to_sign_in(visitor, REQUESTS_PATH, 303)
+    if not is_own_form(visitor):
+        return _data_page(visitor, customer, problem=_again(), status=403)
+    content = customer_data.data_of(visitor.service, customer, visitor.ctx.now)
+    headers = {"Content-Disposition": disposition("your-data.json"), "X-Content-Type-Options": "nosniff"}
+    return VisitorPage(content=content, content_type="application/json", headers=headers)
+
+
+@private
+def ask_for_erasure(visitor: Visitor) -> VisitorPage:
+    """Creates the request to erase the data of a customer."""
+    customer = customer_of(visitor)
+    if customer is None:
+        return to_sign_in(visitor, REQUESTS_PATH, 303)
+    if not is_own_form(visitor):
+        return _data_page(visitor, customer, problem=_again(), status=403)
+    try:
+        customer_data.ask_for_erasure(visitor.service, customer, visitor.ctx.now)
+    except HelpdeskError as error:
+        problem = sentence(shown(error.message))
+        return _data_page(visitor, customer, problem=problem, status=status_and_code(error)[0])
+    return see(visitor.place(DATA_PATH, done="asked"), 303)
+
+
+def _data_page(visitor: Visitor, customer: SignedInCustomer, problem: str = "", status: int = 200) -> VisitorPage:
+    return render_for(
+        visitor,
+        customer,
+        "customer_data.html",
+        title=_("Your data"),
+        path=visitor.place(DATA_PATH),
+        requests_path=visitor.place(REQUESTS_PATH),
+        is_done=visitor.query.text("done", "") == "asked",
+        problem=problem,
+        status=status,
+    )
+
+
+# -- parts -------------------------------------------------------------------------------------------------------------
+
+
+def _request(visitor: Visitor, customer: SignedInCustomer) -> OwnRequest:
+    request = own_requests.find_request(visitor.service, customer, visitor.arguments["mask"])
+    if request is None:
+        raise NotFound(_("There is no such page."))
+    return request
+
+
+def _page(
+    visitor: Visitor,
+    customer: SignedInCustomer,
+    request: OwnRequest,
+    *,
+    text: str = "",
+    email: str = "",
+    problem: str = "",
+    email_problem: str = "",
+    status: int = 200,
+) -> VisitorPage:
+    messages = public_conversation.read(visitor.service, customer, request.id)
+    path = visitor.place(request_path(request.mask))
+    done = visitor.query.text("done", "") if not visitor.is_post else ""
+    return render_for(
+        visitor,
+        customer,
+        "request.html",
+        title=request.subject,
+        request=request,
+        word=_word(request),
+        is_closed=request.status_id == CLOSED,
+        opened=_moment(visitor, customer, request.created),
+        messages=[_turn(visitor, customer, request, each) for each in messages],
+        path=path,
+        requests_path=visitor.place(REQUESTS_PATH),
+        form_id=secrets.token_urlsafe(FORM_ID_BYTES),
+        text=text[:MAX_TYPED_CHARS],
+        email=email[:254],
+        problem=problem,
+        email_problem=email_problem,
+        done=done if done in ("sent", "closed", "opened", "added") else "",
+        most=request_acts.MAX_REPLY_CHARS,
+        file_limits=_file_limits(),
+        status=status,
+    )
+
+
+def _turn(
+    visitor: Visitor, customer: SignedInCustomer, request: OwnRequest, message: PublicMessage
+) -> dict[str, object]:
+    """A message as the template shows it."""
+    base = visitor.prefix + request_path(request.mask)
+    return {
+        "message": message,
+        "at": _moment(visitor, customer, message.at),
+        "iso": f"{datetime.fromtimestamp(message.at, UTC):%Y-%m-%dT%H:%M:%SZ}",
+        "html": Markup(message.html),
+        "parts": [(kind, Markup(text_to_html(part))) for kind, part in message.parts if part.strip()],
+        "files": [(each, f"{base}/files/{each.id}/{quote(each.name, safe='')}") for each in message.files],
+        "document": f"{base}/messages/{message.id}" if message.has_html else "",
+    }
+
+
+def _file_limits() -> str:
+    count = ngettext("{count} file", "{count} files", request_acts.MAX_FILES)
+    each, total = request_acts.MAX_FILE_BYTES >> 20, request_acts.MAX_ALL_BYTES >> 20
+    return _("At most {files}, {each} MB each and {total} MB in all.", files=count, each=each, total=total)
+
+
+def _uploads(visitor: Visitor) -> list[SentFile]:
+    uploads = visitor.uploads("files")
+    return [SentFile(each.filename, each.content_type, each.content) for each in uploads if each.filename]
+
+
+def _place(visitor: Visitor, request: OwnRequest) -> str:
+    return visitor.place(request_path(request.mask))
+
+
+def _word(request: OwnRequest) -> str:
+    return shown(own_requests.WORDS[request.status_id])
+
+
+def _moment(visitor: Visitor, customer: SignedInCustomer, seconds: int) -> str:
+    return locales.of(visitor.language).moment(datetime.fromtimestamp(seconds, times.zone(customer.timezone)))

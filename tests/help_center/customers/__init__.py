@@ -1,0 +1,1 @@
+"""Customers at the help center: sign-in, their tickets, and attackers."""
