@@ -46,6 +46,7 @@ from server import (
     warming,
 )
 from server.access import provider
+from server.access.resources import MCP_PATH
 from server.access.service_actor import own_context
 from server.automation import saving, stopping
 from server.automation.service_automations import ServiceAutomations
@@ -79,6 +80,7 @@ from server.upkeep import verdict
 from server.upkeep.restoring import Exchange, Restores
 from server.warming import warmed
 from server.web import oauth, rest
+from server.web.assistants.mcp_site import McpSite
 from server.web.connections import Connections, raise_limit, require_framework
 from server.web.front import Front
 from server.web.mail_listener import MailListener
@@ -500,8 +502,10 @@ def _sites(service: Service, sites: SiteMaker) -> dict[str, Site]:
     """Returns the sites that this process serves, by path, except those for operators."""
     if service.settings.role == WORKER:
         return {"/": WorkerSite()}
-    api = {"/rest/": RestSite(service), OPENAPI_PATH: OpenApiSite(service), WEBHOOKS_PREFIX: WebhookSite(service)}
+    rest = RestSite(service)
+    api = {"/rest/": rest, OPENAPI_PATH: OpenApiSite(service), WEBHOOKS_PREFIX: WebhookSite(service)}
     api[SCIM_PATH] = ScimSite(service)
+    api[MCP_PATH] = McpSite(service, rest.rate)
     return {**api, **oauth.sites(service), **sites(service)}
 
 

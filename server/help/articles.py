@@ -20,7 +20,7 @@ from server.translation import _
 CONTENTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Begin", ("start", "tour", "overview")),
     ("Work", ("desk", "rules", "search", "mail", "imports", "packages", "data-queries")),
-    ("Programs", ("api", "clients", "outgoing-webhooks", "oauth", "types")),
+    ("Programs", ("api", "clients", "outgoing-webhooks", "oauth", "assistants", "types")),
     ("Scripts", ("automations", "kata", "templates", "cookbook", "behaviors")),
     (
         "Run it",

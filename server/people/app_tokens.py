@@ -7,7 +7,7 @@ from server.context import Context
 from server.dataclass import dataclass
 from server.errors import Invalid, NotFound, nearest
 from server.record_types.parts import Record
-from server.record_types.shared.scopes import parse
+from server.record_types.shared.assistant_scopes import offered
 from server.records.writing import RecordWriter
 from server.settings import ADDRESS_VARIABLE, TOKEN_VARIABLE
 from server.store.transaction import Transaction
@@ -141,7 +141,7 @@ def _app(ctx: Context, tx: Transaction, app_id: int) -> Record:
 
 
 def _scopes(defined_text: object, scope_text: str) -> tuple[str, ...]:
-    defined = parse(str(defined_text))
+    defined = offered(str(defined_text))
     names = tuple(dict.fromkeys(scope_text.split()))
     if not names:
         raise Invalid("scopes: send at least one", field="scopes")
