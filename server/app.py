@@ -61,7 +61,7 @@ from server.jobs.scheduler import Scheduler, periodic
 from server.mailroom import mail_listening
 from server.outbox.sending import Sending
 from server.outgoing.courier import Courier
-from server.people import presence
+from server.people import assistant_calls, presence
 from server.record_types import registry as record_types
 from server.record_types.registry import Registry
 from server.record_types.shared import custom_types
@@ -576,6 +576,8 @@ async def _stop(running: RunningService) -> None:
         loop.run_in_executor(None, running.sending.stop, max(seconds - 2 * END_SECONDS, 0)),  # the rest to end
     )
     running.scripts.shutdown(wait=False, cancel_futures=True)
+    with contextlib.suppress(HelpdeskError):  # the disk may be full
+        await loop.run_in_executor(None, assistant_calls.write_calls, running.service, clock.now())
     await loop.run_in_executor(None, running.members.stop)
     await running.http.close_all_connections()
 

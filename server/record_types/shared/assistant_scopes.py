@@ -10,8 +10,8 @@ from server.record_types.shared.scopes import MAX_KEPT, METHODS, EndpointPattern
 from server.translation import N_
 
 FOLDER = "mcp/"
-READ, ARTICLES, SEND = "mcp:read", "mcp:articles", "mcp:send"
-DEFAULT = (READ, ARTICLES)  # requested by a client that has no token yet
+READ, ARTICLES, DRAFT, SEND = "mcp:read", "mcp:articles", "mcp:draft", "mcp:send"
+DEFAULT = (READ, ARTICLES, DRAFT)  # requested by a client that has no token yet; nothing of it reaches a customer
 SCOPES = (
     (
         READ,
@@ -20,7 +20,7 @@ SCOPES = (
     ),
     ("mcp:notes", N_("Read the notes on tickets"), ("notes",)),
     ("mcp:write_notes", N_("Write notes on tickets"), ("add_note",)),
-    ("mcp:draft", N_("Write drafts of replies, which a person sends"), ("draft_reply",)),
+    (DRAFT, N_("Write drafts of replies, which a person sends"), ("draft_reply",)),
     (SEND, N_("Send replies to customers"), ("send_reply",)),
     ("mcp:change", N_("Change status, owner, group, tags and fields of tickets"), ("set_ticket_fields",)),
     ("mcp:macros", N_("Run macros, with everything that their commands do"), ("run_macro",)),

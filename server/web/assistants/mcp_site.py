@@ -134,7 +134,7 @@ class McpSite(Site):
         if isinstance(error, ProtocolError):
             return messages.failure(target.message, error.code, error.message, error.status, error.data)
         is_of_tool = target.tool is not None and target.message is not None
-        if is_of_tool and not isinstance(error, NotAuthenticated | ScopeDenied | TooMany | Unavailable):
+        if is_of_tool and not isinstance(error, NotAuthenticated | TooMany | Unavailable):
             self._log_refused(target, error)
             if error_bodies.status_and_code(error)[0] < 500 or error_bodies.status_and_code(error)[0] == 504:
                 return _tool_failure(target.message, error)  # type: ignore[arg-type]
