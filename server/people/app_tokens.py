@@ -1,7 +1,7 @@
 """Tokens that administrators create for a worker, without a login."""
 
 from server import contexts, times
-from server.access import families, tokens
+from server.access import families, resources, tokens
 from server.access.actor import WORKER
 from server.context import Context
 from server.dataclass import dataclass
@@ -52,7 +52,18 @@ def create(
         _require_worker(ctx, tx, worker_id)
         family = families.new()
         by = ctx.actor.worker_id
-        access = tokens.issue(tx, app["id"], worker_id, granted, ends, ctx.now, label, family=family, created_by=by)
+        access = tokens.issue(
+            tx,
+            app["id"],
+            worker_id,
+            granted,
+            ends,
+            ctx.now,
+            label,
+            family=family,
+            created_by=by,
+            resource=resources.ALL,
+        )
         refresh = (
             ""
             if not is_renewable
@@ -68,6 +79,7 @@ def create(
                 family=family,
                 renewable_until=max(refresh_ends, ctx.now + families.MAX_FAMILY_SECONDS),
                 created_by=by,
+                resource=resources.ALL,
             )
         )
         writing = RecordWriter(ctx, tx)

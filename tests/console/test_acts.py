@@ -158,6 +158,8 @@ ACTS = [
     act("/admin/tokens/new", "token.created"),
     act("/oauth/authorize", "consent.given", answer="allow"),
     act("/account/apps/{id}/revoke", "consent.taken_back", path="/account/apps/{plain}/revoke"),
+    act("/admin/assistants", "setting.changed", mcp="1"),
+    act("/admin/assistants/{id}/revoke", "token.ended", path="/admin/assistants/{app3}/revoke"),
     act("/account/tokens/{id}/revoke", "token.ended"),
     act("/admin/tokens/{id}/revoke", "token.ended", path="/admin/tokens/{token}/revoke"),
     act("/admin/tokens/revoke", "token.ended", path="/admin/tokens/revoke", app="{app1}", worker="{worker2}"),

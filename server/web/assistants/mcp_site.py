@@ -43,7 +43,7 @@ from server.web.assistants.messages import LEGACY, REVISIONS, SERVER, McpMessage
 from server.web.assistants.tools import Tool, ToolCall, ToolResult
 from server.web.endpoint_call import Response
 from server.web.rate import RateLimiter
-from server.web.rest_site import bearer
+from server.web.rest_site import AT_ONCE_SECONDS, bearer
 from server.web.site import Request, Site, content_type
 
 MAX_MESSAGE_BYTES = 256 * 1024
@@ -87,7 +87,7 @@ class McpSite(Site):
     def admit(self, request: Request) -> Response | None:
         """Refuses a request without a valid token before its body is sent."""
         self._require_open(request)
-        self._grant(request)
+        request.admitted = time.perf_counter(), self._grant(request)
         return None
 
     def looks(self, request: Request) -> bool:
@@ -168,6 +168,14 @@ class McpSite(Site):
         now = clock.now()
         return self.service.store.read(lambda tx: tokens.check(tx, bearer(request), now, resources.MCP))
 
+    def _admitted(self, request: Request) -> Grant:
+        """Returns the caller; that of the head, if the body came with it."""
+        if request.admitted is not None:
+            at, grant = request.admitted
+            if time.perf_counter() - at < AT_ONCE_SECONDS:
+                return grant
+        return self._grant(request)
+
     def _message(self, request: Request) -> McpMessage:
         """Returns the message of a request, which is read once."""
         target: McpTarget = request.found
@@ -179,7 +187,7 @@ class McpSite(Site):
 
     def _begin(self, request: Request, message: McpMessage) -> None:
         """Finds the caller, counts the request, and checks its revision."""
-        grant = request.found.grant = self._grant(request)
+        grant = request.found.grant = self._admitted(request)
         self._count(request, grant)
         usage_buffer(self.service.store).saw(grant.actor.worker_id, clock.now(), grant.token_id, request.client)
         messages.require_revision(message, request)
