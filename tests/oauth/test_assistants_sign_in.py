@@ -1,21 +1,27 @@
 """Signing an assistant in: discovery from the first 401, consent, tokens for one resource, metadata documents, and
 revoking."""
 
+import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 import requests
 
+from server.access import resources, tokens
 from server.access.provider import AuthorizationRefusal
-from server.errors import HelpdeskError, Invalid, TooMany
+from server.errors import HelpdeskError, Invalid, NotAuthenticated, TooLarge, TooMany
+from server.outbound import connection
 from server.people import client_documents
 from server.record_types.shared import assistant_scopes
 from tests.oauth.apps import CALLBACK, VERIFIER, App, Apps, answer_of, challenge, error_of
 from tests.oauth.browser import Browser
+from tests.outbound.peer import HOST, Peer, answer, redirect
 from tests.records.desk import BASE_URL, NOW, Desk
 from tests.service import Api, Server
+from tests.smtp_server import CERTIFICATE
 from tests.web.assistant_client import Assistant
 
 MCP, REST = f"{BASE_URL}/mcp", f"{BASE_URL}/rest"
@@ -102,6 +108,14 @@ def test_the_switch_in_the_console(api: Api) -> None:
     assert assistant.request("ping").status_code == 404
 
 
+def is_accepted_by_tools(apps: Apps, token: str) -> bool:
+    try:
+        apps.desk.read(lambda tx: tokens.check(tx, token, NOW, resources.MCP))
+    except NotAuthenticated:
+        return False
+    return True
+
+
 @pytest.mark.usefixtures("with_tools")
 @pytest.mark.parametrize(
     ("login", "exchange", "bound"),
@@ -121,6 +135,7 @@ def test_a_token_is_bound_to_the_resource(
     pair = apps.exchange(apps.stock, code, resource=exchange).payload
     assert pair is not None
     assert apps.is_good(pair["access_token"]) == (bound != MCP)
+    assert is_accepted_by_tools(apps, pair["access_token"]) == (bound in (MCP, BASE_URL))
     later = apps.refresh(apps.stock, pair["refresh_token"]).payload
     assert later is not None and apps.is_good(later["access_token"]) == (bound != MCP)
 
@@ -252,4 +267,81 @@ def test_a_document_becomes_an_app_that_asks_for_tools(
     assert desk.record("oauth_app", own["id"])["name"] == "Own"
     monkeypatch.setitem(desk.service.settings.__dict__, "mcp", False)
     assert isinstance(apps.ask(app, scope="mcp:read", redirect_uri="https://app.example/new"), AuthorizationRefusal)
-    assert NOW
+
+
+# -- documents over https
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Peer]:
+    """A web site whose certificate is trusted."""
+    trusted = tmp_path / "trusted.pem"
+    trusted.write_text(CERTIFICATE)
+    monkeypatch.setenv("SSL_CERT_FILE", str(trusted))
+    connection.tls_context.cache_clear()
+    with Peer(is_tls=True) as peer:
+        yield peer
+    connection.tls_context.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("response", "error"),
+    [
+        (answer("{}"), Invalid),
+        (answer("[]"), Invalid),
+        (answer("<html>"), Invalid),
+        (answer(b"[" * 10_000), Invalid),
+        (answer("{}", 404), Invalid),
+        (redirect("/other.json"), Invalid),
+        (answer(b" " * (client_documents.MAX_DOCUMENT_BYTES + 1)), TooLarge),
+    ],
+)
+def test_a_site_that_serves_something_else_is_refused(
+    desk: Desk, ids: dict[str, int], site: Peer, monkeypatch: pytest.MonkeyPatch, response: Any, error: type[Exception]
+) -> None:
+    monkeypatch.setitem(desk.service.settings.__dict__, "mcp", True)
+    monkeypatch.setitem(desk.service.settings.__dict__, "outbound_allow", (HOST,))
+    client_documents._fetches.clear()
+    site.answers |= {"/client.json": response, "/other.json": answer(json.dumps(DOCUMENT))}
+    with pytest.raises(error):
+        client_documents.require_app(desk.context(ids["milo"]), site.url("/client.json"))
+    assert len(site.asked) == 1, "a redirect is not followed"
+
+
+def test_an_unknown_app_signs_in_by_its_document(site: Peer, tmp_path: Path) -> None:
+    """The document is fetched for a worker who is signed in, once, and the consent page names its site."""
+    client_id = site.url("/client.json")
+    document = DOCUMENT | {"client_id": client_id, "redirect_uris": ["http://localhost/back"]}
+    site.answers["/client.json"] = answer(json.dumps(document))
+    server = Server(tmp_path / "data", env={"HELPDESK_MCP": "yes", "HELPDESK_OUTBOUND_ALLOW": HOST})
+    try:
+        nora = server.set_up()
+        asked = {
+            "response_type": "code",
+            "client_id": client_id,
+            "redirect_uri": "http://localhost:4711/back",
+            "code_challenge": challenge(),
+            "code_challenge_method": "S256",
+            "resource": f"{server.url}/mcp",
+        }
+        browser = Browser(server.url)
+        browser.open("/oauth/authorize", **asked)
+        assert site.asked == [], "nothing is fetched for somebody who is not signed in"
+        browser.sign_in()
+        text = browser.page.text
+        assert f"<strong>{HOST}:{site.port}</strong>" in text and "It runs on your computer" in text
+        code = answer_of(browser.send(answer="allow"))["code"]
+        form = {
+            "grant_type": "authorization_code",
+            "code": code,
+            "code_verifier": VERIFIER,
+            "client_id": client_id,
+            "redirect_uri": asked["redirect_uri"],
+        }
+        found = requests.post(f"{server.url}/oauth/access_token", data=form, timeout=60).json()
+        assert found["scope"].split() == list(assistant_scopes.DEFAULT)
+        assert Assistant(server.url, found["access_token"]).result("list_groups")["groups"]
+        assert len(site.asked) == 1, "the document is cached"
+        assert nora.search("oauth_app", "name:Helper").ok()["total"] == 1
+    finally:
+        server.stop()

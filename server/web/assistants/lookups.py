@@ -25,6 +25,7 @@ MAX_DATA_CHARS = 20_000  # of the result of a data query
     reads=("group",),
 )
 def list_groups(call: ToolCall) -> ToolResult:
+    records.require_thread(call.ctx)  # many records at once
     found = records.search(call.ctx, "group", SearchRequest("sort:name", MAX_GROUPS))["results"]
     rows = [{"id": each["id"], "name": each["name"]} for each in found]
     return ToolResult("\n".join(f"{each['id']}: {each['name']}" for each in rows), {"groups": rows})

@@ -43,7 +43,7 @@ from server.web.assistants.messages import LEGACY, REVISIONS, SERVER, McpMessage
 from server.web.assistants.tools import Tool, ToolCall, ToolResult
 from server.web.endpoint_call import Response
 from server.web.rate import RateLimiter
-from server.web.rest_site import AT_ONCE_SECONDS, bearer
+from server.web.rest_site import AT_ONCE_SECONDS, BIG_BODY_BYTES, SMALL_BODY_BYTES, bearer
 from server.web.site import Request, Site, content_type
 
 MAX_MESSAGE_BYTES = 256 * 1024
@@ -98,6 +98,8 @@ class McpSite(Site):
         once."""
         if request.method != "POST" or not self.service.settings.mcp:
             return True
+        if len(request.body) >= BIG_BODY_BYTES:
+            return False
         try:
             tool = _tools().get(self._message(request).tool)
         except HelpdeskError:
@@ -118,6 +120,8 @@ class McpSite(Site):
     def writing(self, request: Request) -> Callable[[], Response] | None:
         """Returns the work of a tool that makes a small change. A dry run needs a transaction of its own."""
         if request.method != "POST" or self.service.store.reads_wait or not self.service.settings.mcp:
+            return None
+        if len(request.body) > SMALL_BODY_BYTES:
             return None
         message = self._message(request)
         tool = _tools().get(message.tool)
