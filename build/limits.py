@@ -116,6 +116,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
             "web.assistants.reading.MAX_PAGE_CHARS", "characters",
             "texts on a page of `read_ticket`; older ones are cut shorter",
         ),
+        ("web.assistants.reading.MAX_NOTES", "", "newest notes that `read_ticket` reads"),
         ("web.assistants.reading.MAX_ARTICLE_CHARS", "characters", "part of an article in `read_article`"),
         ("web.assistants.lookups.MAX_GROUPS", "", "groups in `list_groups`; further ones are left out"),
         ("web.assistants.lookups.MAX_MACROS", "", "macros in `list_macros`; further ones are left out"),

@@ -10,7 +10,9 @@ import requests
 
 from server.people import assistant_calls
 from server.people.assistant_calls import AssistantCall
+from server.record_types.registry import load
 from server.record_types.shared import assistant_scopes
+from server.web import reach
 from tests.records.desk import NOW, Desk
 from tests.service import Api, Server, people
 from tests.web.assistant_client import LEGACY, META, MODERN, Assistant
@@ -386,3 +388,18 @@ def test_the_tools_are_off_until_they_are_turned_on(api: Api) -> None:
     assert found.status_code == 404
     server = requests.get(f"{api.url}/.well-known/oauth-authorization-server", timeout=60).json()
     assert "client_id_metadata_document_supported" not in server and server["scopes_supported"] == ["api"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "methods", "words"),
+    [
+        ("mcp/add_note", (), ""),
+        ("mcp/list_*", ("POST",), ""),
+        ("mcp/notes", (), ""),
+        ("mcp/add_notes", (), "did you mean 'mcp/add_note'"),
+        ("mcp/add_note", ("GET",), "with POST"),
+    ],
+)
+def test_a_scope_that_names_no_tool_is_doubted(pattern: str, methods: tuple[str, ...], words: str) -> None:
+    found = reach.doubt(load(), pattern, frozenset(methods))
+    assert words in found and bool(words) == bool(found)

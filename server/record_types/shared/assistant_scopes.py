@@ -11,6 +11,7 @@ from server.translation import N_
 
 FOLDER = "mcp/"
 READ, ARTICLES, DRAFT, SEND = "mcp:read", "mcp:articles", "mcp:draft", "mcp:send"
+NOTES = "notes"  # stands for the notes in the result of read_ticket
 DEFAULT = (READ, ARTICLES, DRAFT)  # requested by a client that has no token yet; nothing of it reaches a customer
 SCOPES = (
     (
@@ -18,7 +19,7 @@ SCOPES = (
         N_("Search and read tickets, customers and organizations, without notes"),
         ("search_tickets", "read_ticket", "search_records", "read_record", "list_*"),
     ),
-    ("mcp:notes", N_("Read the notes on tickets"), ("notes",)),
+    ("mcp:notes", N_("Read the notes on tickets"), (NOTES,)),
     ("mcp:write_notes", N_("Write notes on tickets"), ("add_note",)),
     (DRAFT, N_("Write drafts of replies, which a person sends"), ("draft_reply",)),
     (SEND, N_("Send replies to customers"), ("send_reply",)),
@@ -26,7 +27,7 @@ SCOPES = (
     ("mcp:macros", N_("Run macros, with everything that their commands do"), ("run_macro",)),
     ("mcp:data", N_("Run data queries over everything that you may read"), ("run_data_query",)),
     (ARTICLES, N_("Search and read articles"), ("search_articles", "read_article")),
-)  # id, label, and the tools that it allows; `notes` stands for the notes in the result of read_ticket
+)  # id, label, and the tools that it allows
 
 
 def path_of(tool: str) -> str:

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from server.markup.readable_text import text_of_html
+from server.record_types.shared.assistant_scopes import NOTES
 from server.records import records
 from server.records.records import SearchRequest
 from server.search.query_parser import parse
@@ -17,7 +18,7 @@ MAX_MESSAGE_CHARS = 4000  # of one message or note
 MAX_PAGE_CHARS = 24_000  # of all messages on a page; older ones are cut shorter
 LEAST_CHARS = 200  # of each message in any case
 MAX_ARTICLE_CHARS = 12_000  # of one part of an article
-NOTES = 20  # of one page
+MAX_NOTES = 20  # of one page
 TICKET_TYPES = ("ticket", "message", "address", "contact", "org", "worker", "group", "bucket", "tag", "ticket_status")
 PEOPLE_TYPES = ("contact", "org", "address")
 TICKET_KEYS = ("id", "mask", "subject", "status", "status_name", "importance", "owner_id", "group_id", "org_id")
@@ -86,7 +87,7 @@ def read_ticket(call: ToolCall) -> ToolResult:
         entries.append(_message(each, max(min(left, MAX_MESSAGE_CHARS), LEAST_CHARS)))
         left -= len(entries[-1]["text"])
     cursor = page["next"]
-    if call.may("notes"):
+    if call.may(NOTES):
         oldest = page["results"][-1]["created"] if cursor else 0
         entries += _notes(call, id, oldest, page["results"][0]["created"] if call.text("cursor") and entries else 0)
         entries.sort(key=lambda each: (each["created"], each["id"]), reverse=True)
@@ -238,7 +239,7 @@ def _message(keys: Mapping[str, Any], most: int) -> dict[str, Any]:
 
 def _notes(call: ToolCall, ticket_id: int, since: int, until: int) -> list[dict[str, Any]]:
     """Returns the newest notes between two instants, 0 for no limit."""
-    request = SearchRequest(f"on.ticket:(id:{ticket_id}) sort:-created", NOTES, expand="author__label")
+    request = SearchRequest(f"on.ticket:(id:{ticket_id}) sort:-created", MAX_NOTES, expand="author__label")
     found = records.search(call.ctx, "comment", request)["results"]
     return [
         {

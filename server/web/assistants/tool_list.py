@@ -2,7 +2,7 @@
 
 from functools import cache, lru_cache
 
-from server.record_types.shared.assistant_scopes import path_of
+from server.record_types.shared.assistant_scopes import NOTES, path_of
 from server.record_types.shared.scopes import MAX_KEPT, Scope, allowed
 from server.web.assistants import acts, lookups, reading  # noqa: F401  (they declare the tools)
 from server.web.assistants.tools import TOOLS, Tool
@@ -21,5 +21,5 @@ def load() -> dict[str, Tool]:
 def readable(scopes: tuple[Scope, ...]) -> frozenset[str]:
     """Returns the record types that the tools which these scopes allow may read."""
     types = (each.reads for each in load().values() if allowed(scopes, "POST", path_of(each.name)))
-    notes = frozenset({"comment"}) if allowed(scopes, "POST", path_of("notes")) else frozenset[str]()
+    notes = frozenset({"comment"}) if allowed(scopes, "POST", path_of(NOTES)) else frozenset[str]()
     return frozenset[str]().union(notes, *types)
