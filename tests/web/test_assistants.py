@@ -17,6 +17,7 @@ from tests.records.desk import NOW, Desk
 from tests.service import Api, Server, people
 from tests.web.assistant_client import LEGACY, META, MODERN, Assistant
 
+SINCE = 1_790_000_000
 MAIL = "From: Ana <ana@example.com>\nTo: help@desk.example\nSubject: Kettle {n}\nMessage-Id: <{n}@x>\n\nIt leaks {n}."
 
 
@@ -203,6 +204,23 @@ def test_notes_need_their_scope(started: Api, helper: Assistant, ticket: int) ->
     assert "note" not in [each["kind"] for each in blind.result("read_ticket", ticket_id=ticket)["entries"]]
     assert blind.result("search_tickets", query="kite")["total"] == 0
     assert "comment" in blind.mistake("search_tickets", query="comments:(comment:kite)")
+
+
+def test_notes_are_on_the_page_of_their_time(started: Api, helper: Assistant) -> None:
+    id = started.create("ticket", subject="Old", group_id=started.ids["support"]).ok()["id"]
+    for at in (1000, 2000, 3000):
+        head = f"From: ana@example.com\nSubject: Old {at}"
+        fields = {"content": f"m{at}", "headers": head, "sender": "ana@example.com", "created": SINCE + at}
+        started.create("message", ticket_id=id, **fields).ok()
+    for at in (500, 1500, 2500, 3500):
+        more = {"target__context": "ticket", "target_id": id, "comment": f"n{at}", "created": SINCE + at}
+        started.create("comment", **more).ok()
+    pages, cursor = [], ""
+    while not pages or cursor:
+        page = helper.result("read_ticket", ticket_id=id, limit=1, **({"cursor": cursor} if cursor else {}))
+        pages.append([each["text"] for each in page["entries"]])
+        cursor = page["next_cursor"]
+    assert pages == [["n3500", "m3000"], ["n2500", "m2000"], ["n1500", "m1000", "n500"]]
 
 
 def test_a_draft_is_written_once_and_never_sent(started: Api, helper: Assistant, ticket: int) -> None:

@@ -89,7 +89,7 @@ def read_ticket(call: ToolCall) -> ToolResult:
     cursor = page["next"]
     if call.may(NOTES):
         oldest = page["results"][-1]["created"] if cursor else 0
-        entries += _notes(call, id, oldest, page["results"][0]["created"] if call.text("cursor") and entries else 0)
+        entries += _notes(call, id, oldest, _next_time(call, id, page["results"]))
         entries.sort(key=lambda each: (each["created"], each["id"]), reverse=True)
     requesters = [each["email"] for each in (found.get("requesters") or {}).values()]
     ticket = _ticket(found) | {"requesters": requesters, "url": found["url"], "messages": found["num_messages"]}
@@ -237,9 +237,19 @@ def _message(keys: Mapping[str, Any], most: int) -> dict[str, Any]:
     return row | ({"cut": len(text) - most} if len(text) > most else {})
 
 
+def _next_time(call: ToolCall, ticket_id: int, messages: list[dict[str, Any]]) -> int:
+    """Returns the time of the message after those of an older page, with which the page before began; 0 for none."""
+    if not call.text("cursor") or not messages:
+        return 0
+    later = f'ticket.id:{ticket_id} created:"{messages[0]["created"] + 1} to {call.ctx.now + 1}" sort:created'
+    found = records.search(call.ctx, "message", SearchRequest(later, 1))["results"]
+    return int(found[0]["created"]) if found else 0
+
+
 def _notes(call: ToolCall, ticket_id: int, since: int, until: int) -> list[dict[str, Any]]:
-    """Returns the newest notes between two instants, 0 for no limit."""
-    request = SearchRequest(f"on.ticket:(id:{ticket_id}) sort:-created", MAX_NOTES, expand="author__label")
+    """Returns the newest notes from one instant to before another, 0 for no limit."""
+    span = f' created:"{since} to {(until or call.ctx.now + 2) - 1}"' if since or until else ""
+    request = SearchRequest(f"on.ticket:(id:{ticket_id}){span} sort:-created", MAX_NOTES, expand="author__label")
     found = records.search(call.ctx, "comment", request)["results"]
     return [
         {
@@ -250,7 +260,6 @@ def _notes(call: ToolCall, ticket_id: int, since: int, until: int) -> list[dict[
             "text": str(each["comment"])[:MAX_MESSAGE_CHARS],
         }
         for each in found
-        if since <= each["created"] and (not until or each["created"] <= until)
     ]
 
 
