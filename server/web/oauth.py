@@ -81,7 +81,7 @@ DESCRIPTIONS: list[dict[str, Any]] = [
         ("code_verifier", False, "The text whose SHA-256 was sent as code_challenge."),
         ("refresh_token", False, "The latest refresh token; each can be used once."),
         ("scope", False, "Scopes, separated by spaces; with a refresh token, a subset of its scopes."),
-        ("resource", False, "As in the authorization request."),
+        ("resource", False, "Must equal that of the authorization request, if sent there."),
         *_CLIENT,
         alias=TOKEN_ALIAS,
     ),
