@@ -47,6 +47,7 @@ from server import (
     warming,
 )
 from server.access import provider
+from server.access.resources import MCP_PATH
 from server.access.service_actor import own_context
 from server.automation import saving, stopping
 from server.automation.service_automations import ServiceAutomations
@@ -61,7 +62,7 @@ from server.jobs.scheduler import Scheduler, periodic
 from server.mailroom import mail_listening
 from server.outbox.sending import Sending
 from server.outgoing.courier import Courier
-from server.people import presence
+from server.people import assistant_calls, presence
 from server.record_types import registry as record_types
 from server.record_types.registry import Registry
 from server.record_types.shared import custom_types
@@ -80,6 +81,7 @@ from server.upkeep import verdict
 from server.upkeep.restoring import Exchange, Restores
 from server.warming import warmed
 from server.web import oauth, rest
+from server.web.assistants.mcp_site import McpSite
 from server.web.connections import Connections, raise_limit, require_framework
 from server.web.front import Front
 from server.web.mail_listener import MailListener
@@ -501,8 +503,10 @@ def _sites(service: Service, sites: SiteMaker) -> dict[str, Site]:
     """Returns the sites that this process serves, by path, except those for operators."""
     if service.settings.role == WORKER:
         return {"/": WorkerSite()}
-    api = {"/rest/": RestSite(service), OPENAPI_PATH: OpenApiSite(service), WEBHOOKS_PREFIX: WebhookSite(service)}
+    rest = RestSite(service)
+    api = {"/rest/": rest, OPENAPI_PATH: OpenApiSite(service), WEBHOOKS_PREFIX: WebhookSite(service)}
     api[SCIM_PATH] = ScimSite(service)
+    api[MCP_PATH] = McpSite(service, rest.rate)
     return {**api, **oauth.sites(service), **sites(service)}
 
 
@@ -573,6 +577,8 @@ async def _stop(running: RunningService) -> None:
         loop.run_in_executor(None, running.sending.stop, max(seconds - 2 * END_SECONDS, 0)),  # the rest to end
     )
     running.scripts.shutdown(wait=False, cancel_futures=True)
+    with contextlib.suppress(HelpdeskError):  # the disk may be full
+        await loop.run_in_executor(None, assistant_calls.write_calls, running.service, clock.now())
     await loop.run_in_executor(None, running.members.stop)
     await running.http.close_all_connections()
 

@@ -253,6 +253,20 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("search_limit_max", 500, "Most records on a page of search results.", "records", least=1, most=500),
     Setting("rate_limit_per_minute", 0, "Requests per minute for each token; 0: no limit.", "requests"),
     Setting(
+        "mcp",
+        False,
+        "Offer tools for assistants (MCP) at /mcp, to apps and tokens whose scopes allow them.",
+        type="yes/no",
+        is_live=True,
+    ),
+    Setting(
+        "mcp_rate_limit_per_minute",
+        300,
+        "Requests to /mcp per minute for each token; 0: no limit.",
+        "requests",
+        is_live=True,
+    ),
+    Setting(
         "visitor_rate_per_minute",
         600,
         "Requests per minute from one address to the help center; 0: no limit.",

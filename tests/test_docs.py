@@ -66,6 +66,7 @@ INTERNAL = {
     """,
     "what is made once and kept to be used again; what is beyond it is made anew": """
         web.openapi.flat_operations.MAX_KEPT
+        web.assistants.messages.MAX_SHOWN_CHARS web.assistants.tools.MAX_NAME_CHARS
         automation.bindings.MAX_KEPT automation.bindings.MAX_KEPT_CHARS
         automation.policy.MAX_KEPT automation.policy.MAX_KEPT_CHARS automation.program.MAX_KEPT
         automation.program.MAX_KEPT_CHARS record_types.shared.checks.MAX_KEPT record_types.shared.scopes.MAX_KEPT

@@ -327,6 +327,10 @@ PLACES = (
         ),
         NavigationItem("/admin/apps/new", N_("New OAuth app")),
         NavigationItem(
+            "/admin/assistants", N_("Assistants"), N_("mcp ai tools model context protocol"), icon="apps",
+            about=N_("Tools for assistants that search, read and draft with the rights of a worker"),
+        ),
+        NavigationItem(
             "/admin/connections", N_("Connections"), N_("connected services accounts oauth google microsoft"),
             icon="apps", about=N_("Accounts at other programs, such as Google and Microsoft 365"),
         ),

@@ -10,8 +10,8 @@ from console.http.visit import FORM_TOKEN, Visit
 from console.pages.login import require_worker
 from server.access import provider
 from server.access.provider import AuthorizationRefusal, AuthorizationRequest
-from server.errors import Invalid
-from server.people import app_consent
+from server.errors import HelpdeskError, Invalid
+from server.people import app_consent, client_documents
 from server.translation import _
 from server.web import oauth
 
@@ -21,7 +21,16 @@ PRIVATE = {"Referrer-Policy": "no-referrer"}
 
 @page("GET", oauth.AUTHORIZE, "anyone")
 def show(visit: Visit) -> PageResponse:
-    """The question, or the way on for who need not be asked."""
+    """The question, or the way on for who need not be asked. A document of an app is fetched for workers only."""
+    client_id = _client_id(visit)
+    if visit.service.settings.mcp and client_documents.is_document(client_id):
+        elsewhere = require_worker(visit)
+        if elsewhere is not None:
+            return elsewhere
+        try:
+            client_documents.require_app(visit.ctx, client_id)
+        except HelpdeskError as error:
+            return _refused(visit, AuthorizationRefusal(error.message))
     request = _asked(visit)
     if isinstance(request, AuthorizationRefusal):
         return _refused(visit, request)
@@ -61,6 +70,14 @@ def _asked(visit: Visit) -> AuthorizationRequest | AuthorizationRefusal:
     except Invalid as error:
         return AuthorizationRefusal(error.message)
     return provider.begin(visit.service, sent, visit.now)
+
+
+def _client_id(visit: Visit) -> str:
+    """Returns the client id of the request, "" for a request that is refused anyway."""
+    try:
+        return dict(oauth.pairs(visit.request.query.encode("latin-1"))).get("client_id", "")
+    except Invalid:
+        return ""
 
 
 def _refused(visit: Visit, refused: AuthorizationRefusal) -> PageResponse:

@@ -27,6 +27,7 @@ CODE = Table(
         Column("family", "TEXT"),
         Column("expires_at"),
         Column("used_at"),
+        Column("resource", "TEXT"),
     ],
     [
         Index(("hash",), "the exchange", unique=True),
@@ -39,7 +40,8 @@ CODE = Table(
 @dataclass(frozen=True, slots=True)
 class Code:
     """A stored code. challenge: of PKCE with S256, "" for none. family: of its tokens. is_callback_sent: whether the
-    request named the callback, as the exchange then must. expires_at, used_at: Unix seconds, used_at 0 for never."""
+    request named the callback, as the exchange then must. expires_at, used_at: Unix seconds, used_at 0 for never.
+    resource: a name of resources.py, "" for none."""
 
     app_id: int
     worker_id: int
@@ -51,6 +53,7 @@ class Code:
     expires_at: int = 0
     used_at: int = 0
     id: int = 0
+    resource: str = ""
 
 
 def text() -> str:
@@ -72,6 +75,7 @@ def add(tx: Transaction, text: str, code: Code, now: int) -> None:
             "challenge": code.challenge,
             "family": code.family,
             "expires_at": now + CODE_SECONDS,
+            "resource": code.resource,
         },
     )
 
@@ -93,6 +97,7 @@ def find_code(tx: Transaction, text: str) -> Code | None:
         values["expires_at"],
         values["used_at"],
         values["id"],
+        values["resource"],
     )
 
 

@@ -83,6 +83,12 @@ def forget_of_worker(tx: Transaction, worker_id: int) -> None:
     device_codes.forget_of_worker(tx, worker_id)
 
 
+def forget_of_app(tx: Transaction, app_id: int) -> None:
+    """Deletes all consents to an app, with the codes not yet exchanged."""
+    tx.delete(CONSENT, app_id=app_id)
+    tx.delete(codes.CODE, app_id=app_id, used_at=0)
+
+
 def forget_useless(tx: Transaction) -> int:
     """Deletes consents whose app or worker is gone; returns their number."""
     table: Any = CONSENT.sql

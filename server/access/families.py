@@ -60,10 +60,21 @@ def begin(
     now: int,
     access_token: str,
     refresh_token: str,
+    resource: str = "",
 ) -> None:
-    """Stores the first pair of a login, with these texts."""
+    """Stores the first pair of a login, with these texts, bound to a resource."""
     until = now + MAX_FAMILY_SECONDS
-    tokens.issue(tx, app_id, worker_id, scopes, now + lifetimes.access, now, family=family, text=access_token)
+    tokens.issue(
+        tx,
+        app_id,
+        worker_id,
+        scopes,
+        now + lifetimes.access,
+        now,
+        family=family,
+        text=access_token,
+        resource=resource,
+    )
     tokens.issue(
         tx,
         app_id,
@@ -75,6 +86,7 @@ def begin(
         family=family,
         renewable_until=until,
         text=refresh_token,
+        resource=resource,
     )
 
 
@@ -91,8 +103,11 @@ def find_renewal(tx: Transaction, refresh_token: str, app_id: int, now: int) -> 
     return _renewal(refresh_token, old, secrets.token_urlsafe(32))
 
 
-def renew(tx: Transaction, renewal: Renewal, scopes: tuple[str, ...], lifetimes: Lifetimes, now: int) -> None:
-    """Replaces the old pair by the new one. scopes: of the access token; the refresh token keeps its own."""
+def renew(
+    tx: Transaction, renewal: Renewal, scopes: tuple[str, ...], lifetimes: Lifetimes, now: int, resource: str = ""
+) -> None:
+    """Replaces the old pair by the new one. scopes: of the access token; the refresh token keeps its own. resource: of
+    a request that binds a login without one."""
     old = renewal.old
     _end(tx, old, now)
     tx.update(TOKEN, old.id, {"renewed_at": now, "salt": renewal.salt})
@@ -109,6 +124,7 @@ def renew(tx: Transaction, renewal: Renewal, scopes: tuple[str, ...], lifetimes:
         family=family,
         text=renewal.access_token,
         created_by=old.created_by,
+        resource=old.resource or resource,
     )
     tokens.issue(
         tx,
@@ -123,6 +139,7 @@ def renew(tx: Transaction, renewal: Renewal, scopes: tuple[str, ...], lifetimes:
         renewable_until=until,
         text=renewal.refresh_token,
         created_by=old.created_by,
+        resource=old.resource,
     )
 
 

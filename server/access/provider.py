@@ -14,7 +14,7 @@ The page at /oauth/authorize (sign-in and consent) uses it in this order:
    `allow(service, request, worker_id, now, scopes)` or `deny(service, request)`; both return the address of a redirect.
 
 `consents.of_worker` and `consents.withdraw` serve the page of connected apps. web/oauth.py has the endpoints that apps
-call themselves: `exchange`, `revoke` and `introspect`. Follows RFC 6749, 7009, 7636, 7662, 9207, 9700."""
+call themselves: `exchange`, `revoke` and `introspect`. Follows RFC 6749, 7009, 7636, 7662, 8707, 9207, 9700."""
 
 import hmac
 import json
@@ -45,6 +45,7 @@ AUTHORIZATION_PARAMETERS = (
     "code_challenge_method",
     "prompt",
     "redirect_uri",
+    "resource",
     "response_mode",
     "response_type",
     "scope",
@@ -59,6 +60,7 @@ ENDPOINT_PARAMETERS = (
     "grant_type",
     "redirect_uri",
     "refresh_token",
+    "resource",
     "scope",
     "token",
     "token_type_hint",
@@ -83,6 +85,7 @@ DESCRIPTIONS = {
     "expired_token": "The device code has expired; request a new one.",
     "invalid_client": "The client is unknown, or its secret is wrong.",
     "invalid_grant": "The code or token is unknown, has expired, was used or belongs to another client.",
+    "invalid_target": "Name the address of the REST API or of the tools for assistants as resource.",
     "invalid_scope": "Name scopes that the app defines and the worker allowed.",
     "slow_down": "This poll came too soon; wait 5 seconds longer between polls.",
     "unauthorized_client": "The app may not use this grant: client_credentials needs a service worker who can sign in, "
@@ -93,7 +96,8 @@ DESCRIPTIONS = {
 @dataclass(frozen=True, slots=True)
 class AuthorizationRequest:
     """A valid request for a worker's consent. origin: the origin of the callback, as shown to the worker. parameters:
-    those of the request. is_consent_forced: whether the worker must consent even to scopes that were allowed before."""
+    those of the request. is_consent_forced: whether the worker must consent even to scopes that were allowed before.
+    document_host: the host of an app that is known only by its metadata document, "" for a registered app."""
 
     app_id: int
     client_id: str
@@ -105,6 +109,7 @@ class AuthorizationRequest:
     state: str
     is_consent_forced: bool
     parameters: Pairs
+    document_host: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +173,7 @@ def begin(
             sent.get("state", ""),
             "consent" in sent.get("prompt", "").split(),
             pairs,
+            app.document_host,
         )
 
     return service.store.read(read)

@@ -6,11 +6,12 @@ until a worker, role, roster, app or token changes, in any process."""
 import secrets
 from typing import Any
 
-from server.access import actor
+from server.access import actor, resources
 from server.access.actor import Actor
 from server.dataclass import dataclass
 from server.errors import NotAuthenticated
-from server.record_types.shared.scopes import Scope, parse
+from server.record_types.shared.assistant_scopes import offered
+from server.record_types.shared.scopes import Scope
 from server.record_types.shared.secrets import digest
 from server.store.database import Store
 from server.store.statements import slot
@@ -30,7 +31,7 @@ TOKEN = Table(
         Column("worker_id"), Column("scopes", "TEXT"), Column("label", "TEXT"), Column("created_at"),
         Column("expires_at"), Column("revoked_at"), Column("family", "TEXT"), Column("renewable_until"),
         Column("renewed_at"), Column("salt", "TEXT"), Column("last_used_at"), Column("last_used_from", "TEXT"),
-        Column("ending", "TEXT"), Column("created_by"),
+        Column("ending", "TEXT"), Column("created_by"), Column("resource", "TEXT"),
     ],
     [
         Index(("hash",), "every request", unique=True),
@@ -39,13 +40,14 @@ TOKEN = Table(
         Index(("worker_id",), "a worker that goes takes the tokens along"),
         Index(("expires_at",), "cleaning up"),
     ],
-    bumps={"access": ("hash", "app_id", "worker_id", "scopes", "expires_at", "revoked_at")},
+    bumps={"access": ("hash", "app_id", "worker_id", "scopes", "expires_at", "revoked_at", "resource")},
 )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """The rights of a valid token: the actor, the app and the scopes."""
+    """The rights of a valid token: the actor, the app and the scopes. resource: the one that it is bound to, a name of
+    resources.py, "" for none. is_login: whether it comes from a login, and nobody created it by hand."""
 
     token_id: int
     app_id: int
@@ -53,6 +55,8 @@ class Grant:
     scopes: tuple[Scope, ...]
     expires_at: int
     app_scopes: tuple[Scope, ...]
+    resource: str = ""
+    is_login: bool = False
 
 
 def issue(
@@ -69,12 +73,13 @@ def issue(
     renewable_until: int = 0,
     text: str = "",
     created_by: int = 0,
+    resource: str = "",
 ) -> str:
     """Issues a token for a worker; its text exists only in the result. The caller must check the scopes.
 
     family: shared with the tokens that end together; see families.py. renewable_until: of a refresh token, in Unix
     seconds. text: the token, if the caller has generated it. created_by: the worker who created it for somebody, 0 for
-    a login."""
+    a login. resource: a name of resources.py."""
     prefix = PREFIXES[kind]
     token = text or new_text(kind)
     tx.insert(
@@ -93,6 +98,7 @@ def issue(
             "expires_at": expires_at,
             "family": family,
             "renewable_until": renewable_until,
+            "resource": resource,
         },
     )
     return token
@@ -107,9 +113,9 @@ GRANTS: VersionedLocal[dict[str, Grant | None]] = VersionedLocal()  # saves 15 %
 KEPT_GRANTS = 10_000  # in the cache
 
 
-def check(tx: Transaction, token: str, now: int) -> Grant:
-    """Returns the grant of a token. Raises NotAuthenticated for one that is unknown, expired, revoked, or whose worker
-    or app is gone."""
+def check(tx: Transaction, token: str, now: int, resource: str = resources.REST) -> Grant:
+    """Returns the grant of a token. Raises NotAuthenticated for one that is unknown, expired, revoked, bound to another
+    resource, or whose worker or app is gone."""
     if len(token) > MAX_TOKEN_CHARS or not token.startswith(ACCESS_PREFIX):
         raise _refused()
     hashed = digest(token)
@@ -127,16 +133,20 @@ def check(tx: Transaction, token: str, now: int) -> Grant:
             grants[hashed] = grant
     if grant is None or grant.expires_at <= now:
         raise _refused()
+    if not resources.is_accepted(resource, grant.resource, is_login=grant.is_login):
+        raise NotAuthenticated("the access token is for another resource; get one for this one", reason="invalid_token")
     return grant
 
 
 def expected(store: Store, token: str, now: int) -> Grant | None:
-    """Returns the grant of a token from the last check, without a query; None if there was none. The caller must verify
-    it later."""
+    """Returns the grant of a token for the REST API from the last check, without a query; None if there was none. The
+    caller must verify it later."""
     if len(token) > MAX_TOKEN_CHARS:
         return None
     grant = (GRANTS.newest(store) or {}).get(digest(token))
-    return grant if grant is not None and grant.expires_at > now else None
+    if grant is None or not resources.is_accepted(resources.REST, grant.resource, is_login=grant.is_login):
+        return None
+    return grant if grant.expires_at > now else None
 
 
 def is_as_expected(tx: Transaction, token: str, grant: Grant) -> bool:
@@ -165,6 +175,7 @@ class StoredToken:
     salt: str
     label: str
     created_by: int
+    resource: str = ""
 
 
 def find_token(tx: Transaction, token: str) -> StoredToken | None:
@@ -191,6 +202,7 @@ def of_row(row: Row) -> StoredToken:
         row[at["salt"]],
         row[at["label"]],
         row[at["created_by"]],
+        row[at["resource"]],
     )
 
 
@@ -240,9 +252,18 @@ def _read(tx: Transaction, hashed: str) -> Grant | None:
     who = actor.worker(tx, row[place["worker_id"]])
     if scopes_text is None or who is None:
         return None
-    defined = parse(scopes_text)
+    defined = offered(scopes_text)
     granted = tuple(defined[name] for name in row[place["scopes"]].split() if name in defined)
-    return Grant(row[0], row[place["app_id"]], who, granted, row[place["expires_at"]], tuple(defined.values()))
+    return Grant(
+        row[0],
+        row[place["app_id"]],
+        who,
+        granted,
+        row[place["expires_at"]],
+        tuple(defined.values()),
+        row[place["resource"]],
+        not row[place["created_by"]],
+    )
 
 
 def _refused() -> NotAuthenticated:

@@ -11,7 +11,7 @@ import re
 import secrets
 from functools import lru_cache
 from typing import Any
-from urllib.parse import unquote_plus
+from urllib.parse import unquote_plus, urlsplit
 
 from oauthlib.common import Request
 from oauthlib.oauth2 import (
@@ -31,19 +31,20 @@ from oauthlib.oauth2 import (
 )
 from oauthlib.oauth2.rfc6749.endpoints import AuthorizationEndpoint, TokenEndpoint
 from oauthlib.oauth2.rfc6749.endpoints.base import catch_errors_and_unavailability
+from oauthlib.oauth2.rfc6749.errors import CustomOAuth2Error
 from oauthlib.oauth2.rfc6749.grant_types.authorization_code import code_challenge_method_s256
 from oauthlib.oauth2.rfc6749.utils import scope_to_list
 from oauthlib.oauth2.rfc8628.grant_types import DeviceCodeGrant
 
-from server.access import actor, app_secrets, codes, device_codes, families, tokens
+from server.access import actor, app_secrets, codes, device_codes, families, resources, tokens
 from server.access.codes import Code
 from server.access.device_codes import DeviceCode
 from server.access.families import Lifetimes, Renewal
 from server.access.tokens import StoredToken
 from server.context import Service
 from server.dataclass import dataclass
-from server.record_types.shared import callbacks
-from server.record_types.shared.scopes import BUILT_IN, Scope, parse
+from server.record_types.shared import assistant_scopes, callbacks
+from server.record_types.shared.scopes import BUILT_IN, Scope
 from server.record_types.shared.secrets import digest
 from server.store.transaction import Row, Transaction
 
@@ -57,14 +58,17 @@ MAX_CLIENT_ID_CHARS = 255
 
 _CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}\Z")
 _VERIFIER = re.compile(r"[A-Za-z0-9._~-]{43,128}\Z")
-_scopes = lru_cache(maxsize=256)(parse)  # YAML takes milliseconds, and the exchange of a token blocks the writer
+_scopes = lru_cache(maxsize=256)(
+    assistant_scopes.offered
+)  # YAML takes milliseconds, and the exchange of a token blocks the writer
 
 
 @dataclass(frozen=True, slots=True)
 class App:
     """An OAuth app as the protocol sees it.
 
-    secrets: hashes of the valid ones, the current one first. service_worker_id: 0 without client credentials."""
+    secrets: hashes of the valid ones, the current one first. service_worker_id: 0 without client credentials.
+    document_host: of an app that is known by its metadata document, "" for a registered one."""
 
     id: int
     client_id: str
@@ -77,6 +81,7 @@ class App:
     is_pkce_required: bool
     service_worker_id: int
     is_device_flow: bool
+    document_host: str = ""
 
 
 def app_of(tx: Transaction, service: Service, client_id: str, now: int) -> App | None:
@@ -85,6 +90,8 @@ def app_of(tx: Transaction, service: Service, client_id: str, now: int) -> App |
         return None
     row = tx.first(service.registry.type("oauth_app").table, client_id=client_id)
     app = _app_of_row(service, row, now)
+    if app is not None and app.document_host and not service.settings.mcp:
+        return None
     return app if app is not None and app.client_id == client_id else None  # the column ignores case
 
 
@@ -110,6 +117,7 @@ def _app_of_row(service: Service, row: Row | None, now: int) -> App | None:
         is_public or bool(values["is_pkce_required"]),
         values["service_worker_id"],
         bool(values["is_device_flow"]),
+        urlsplit(values["client_id"]).netloc if values["document_until"] else "",
     )
 
 
@@ -119,9 +127,11 @@ class Endpoints(AuthorizationEndpoint, TokenEndpoint, RevocationEndpoint, Intros
     def __init__(self, tx: Transaction, service: Service, now: int) -> None:
         self.validator = validator = Validator(tx, service, now)
         code = CodeGrant(
-            validator, pre_auth=[validator.require_code_and_challenge], post_token=[validator.refuse_unasked_verifier]
+            validator,
+            pre_auth=[validator.require_code_and_challenge],
+            post_token=[validator.refuse_unasked_verifier, validator.require_same_resource],
         )
-        refresh = RefreshTokenGrant(validator, post_token=[validator.require_scopes])
+        refresh = RefreshTokenGrant(validator, post_token=[validator.require_scopes, validator.require_same_resource])
         self.device_grant = DeviceCodeGrant(validator)
         bearer = BearerToken(
             validator,
@@ -220,8 +230,11 @@ class Validator(RequestValidator):
         return self._present.is_pkce_required
 
     def get_default_scopes(self, client_id: str, request: Request, *args: Any, **more: Any) -> list[str]:
-        """Returns `api`, or the only scope of the app. Otherwise the app must name its scopes (RFC 6749, 3.3)."""
-        names = list(self._present.scopes)
+        """Returns `api`, or the only scope of the app; the first scopes of assistants for an app with no others.
+        Otherwise the app must name its scopes (RFC 6749, 3.3)."""
+        names = [each for each in self._present.scopes if each not in assistant_scopes.all_scopes()]
+        if not names:
+            return [each for each in assistant_scopes.DEFAULT if each in self._present.scopes]
         return [BUILT_IN] if BUILT_IN in names else names if len(names) == 1 else []
 
     def validate_scopes(
@@ -238,6 +251,7 @@ class Validator(RequestValidator):
             not request.using_default_redirect_uri,
             request.code_challenge or "",
             families.new(),
+            resource=self._resource(request),
         )
         codes.add(self.tx, code["code"], new_code, self.now)
         self.answer = code
@@ -257,6 +271,7 @@ class Validator(RequestValidator):
             raise InvalidRequestError("The code_challenge_method must be S256.", request=request)
         if challenge is not None and not _CHALLENGE.match(challenge):
             raise InvalidRequestError("A code_challenge of S256 has 43 characters of base64url.", request=request)
+        self._resource(request)
         return {}
 
     # -- authentication of the client
@@ -299,6 +314,7 @@ class Validator(RequestValidator):
     ) -> bool:
         """Allows client credentials for apps whose service worker can sign in (RFC 6749, 4.4), and device codes for
         apps that enable them."""
+        self._resource(request)  # before anything is used up
         if grant_type == DEVICE_GRANT:
             return bool(client.is_device_flow)
         if grant_type != "client_credentials":
@@ -419,6 +435,28 @@ class Validator(RequestValidator):
     def rotate_refresh_token(self, request: Request) -> bool:
         return True
 
+    # -- the resource that a token is for (RFC 8707)
+
+    def require_same_resource(self, request: Request) -> None:
+        """Raises invalid_target if the exchange names another resource than the login."""
+        resource = self._resource(request)
+        bound = self.code.resource if self.code else self.renewal.old.resource if self.renewal else ""
+        if resource and bound and resource != bound:
+            raise _invalid_target(request, "The login was for another resource.")
+        after = self.renewal.after if self.renewal else None
+        if after is not None and resource and resource != after.resource:
+            raise InvalidGrantError("The refresh token was already used.")
+
+    def _resource(self, request: Request) -> str:
+        """Returns the name of the requested resource, "" without one. Raises invalid_target for an unknown one."""
+        address = getattr(request, "resource", None)
+        if not address:
+            return ""
+        name = resources.name_of(address, self.service.base_url)
+        if not name or (name == resources.MCP and not self.service.settings.mcp):
+            raise _invalid_target(request, "The service has no such resource.")
+        return name
+
     # -- new tokens
 
     def text(self, kind: str) -> str:
@@ -448,9 +486,10 @@ class Validator(RequestValidator):
                 self.now,
                 token["access_token"],
                 token["refresh_token"],
+                self.code.resource or self._resource(request),
             )
         elif self.renewal is not None and self.renewal.after is None:
-            families.renew(self.tx, self.renewal, scopes, self.lifetimes, self.now)
+            families.renew(self.tx, self.renewal, scopes, self.lifetimes, self.now, self._resource(request))
         elif self.device_code is not None:
             code = self.device_code
             device_codes.decide(self.tx, code, code.worker_id, device_codes.USED)
@@ -464,6 +503,7 @@ class Validator(RequestValidator):
                 self.now,
                 token["access_token"],
                 token["refresh_token"],
+                self._resource(request),
             )
         elif request.grant_type == "client_credentials":
             tokens.issue(
@@ -476,6 +516,7 @@ class Validator(RequestValidator):
                 "client credentials",
                 family=families.of_service_worker(self._present.id),
                 text=token["access_token"],
+                resource=self._resource(request),
             )
 
     # -- existing tokens
@@ -500,6 +541,7 @@ class Validator(RequestValidator):
             "iat": stored.created_at,
             "exp": stored.expires_at,
             "iss": self.service.base_url,
+            **({"aud": resources.address_of(stored.resource, self.service.base_url)} if stored.resource else {}),
             **({"token_type": "Bearer"} if stored.kind == "access" else {}),
         }
 
@@ -516,6 +558,11 @@ class Validator(RequestValidator):
         """The app, after oauthlib has ensured that there is one."""
         assert self.app is not None
         return self.app
+
+
+def _invalid_target(request: Request, description: str) -> CustomOAuth2Error:
+    """Returns the error of RFC 8707, section 2."""
+    return CustomOAuth2Error("invalid_target", description=description, request=request)
 
 
 def basic(header: str) -> tuple[str, str]:

@@ -35,7 +35,7 @@ CONTENTS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "data-queries",
         ),
     ),
-    ("Programs", ("api", "clients", "outgoing-webhooks", "chat", "oauth", "types")),
+    ("Programs", ("api", "clients", "outgoing-webhooks", "chat", "oauth", "assistants", "types")),
     ("Scripts", ("automations", "kata", "templates", "cookbook", "behaviors")),
     (
         "Run it",

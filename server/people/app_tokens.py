@@ -1,13 +1,13 @@
 """Tokens that administrators create for a worker, without a login."""
 
 from server import contexts, times
-from server.access import families, tokens
+from server.access import families, resources, tokens
 from server.access.actor import WORKER
 from server.context import Context
 from server.dataclass import dataclass
 from server.errors import Invalid, NotFound, nearest
 from server.record_types.parts import Record
-from server.record_types.shared.scopes import parse
+from server.record_types.shared.assistant_scopes import offered
 from server.records.writing import RecordWriter
 from server.settings import ADDRESS_VARIABLE, TOKEN_VARIABLE
 from server.store.transaction import Transaction
@@ -52,7 +52,18 @@ def create(
         _require_worker(ctx, tx, worker_id)
         family = families.new()
         by = ctx.actor.worker_id
-        access = tokens.issue(tx, app["id"], worker_id, granted, ends, ctx.now, label, family=family, created_by=by)
+        access = tokens.issue(
+            tx,
+            app["id"],
+            worker_id,
+            granted,
+            ends,
+            ctx.now,
+            label,
+            family=family,
+            created_by=by,
+            resource=resources.ALL,
+        )
         refresh = (
             ""
             if not is_renewable
@@ -68,6 +79,7 @@ def create(
                 family=family,
                 renewable_until=max(refresh_ends, ctx.now + families.MAX_FAMILY_SECONDS),
                 created_by=by,
+                resource=resources.ALL,
             )
         )
         writing = RecordWriter(ctx, tx)
@@ -141,7 +153,7 @@ def _app(ctx: Context, tx: Transaction, app_id: int) -> Record:
 
 
 def _scopes(defined_text: object, scope_text: str) -> tuple[str, ...]:
-    defined = parse(str(defined_text))
+    defined = offered(str(defined_text))
     names = tuple(dict.fromkeys(scope_text.split()))
     if not names:
         raise Invalid("scopes: send at least one", field="scopes")

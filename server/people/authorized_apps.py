@@ -4,7 +4,8 @@ from server.access.consents import Consent
 from server.context import Context
 from server.dataclass import dataclass
 from server.errors import HelpdeskError
-from server.record_types.shared.scopes import Scope, parse
+from server.record_types.shared.assistant_scopes import offered
+from server.record_types.shared.scopes import Scope
 from server.store.transaction import Transaction
 
 
@@ -29,7 +30,7 @@ def _with_scopes(ctx: Context, tx: Transaction, consents: list[Consent]) -> list
     apps = []
     for each in consents:
         try:
-            defined = parse(rows[each.app_id][table.position["scopes"]]) if each.app_id in rows else {}
+            defined = offered(rows[each.app_id][table.position["scopes"]]) if each.app_id in rows else {}
         except HelpdeskError:
             defined = {}
         granted = [defined[name] for name in each.scopes if name in defined]

@@ -16,7 +16,8 @@ from server.web.site import Request
 
 METHODS = "DELETE, GET, HEAD, PATCH, POST, PUT"
 REQUEST_HEADERS = (
-    "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, Prefer, X-Request-Id"
+    "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, MCP-Protocol-Version, "
+    "Mcp-Method, Mcp-Name, Prefer, X-Request-Id"
 )
 RESPONSE_HEADERS = (
     "ETag, Idempotent-Replayed, Link, Preference-Applied, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, "

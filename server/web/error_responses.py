@@ -20,7 +20,7 @@ def _failure(front: Front, request: Request, error: HelpdeskError) -> Response:
     site = request.site
     status, _ = error_bodies.status_and_code(error)
     headers = error_bodies.headers(error, front.service.base_url)
-    own = site.failure(error) if site is not None else None
+    own = site.failed(request, error) if site is not None else None
     if own is not None:
         return own
     if site is not None and not site.is_json:

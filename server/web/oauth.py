@@ -13,9 +13,11 @@ from server import clock, log
 from server.access import provider
 from server.access.lockout import address
 from server.access.provider import OAuthRequest, OAuthResponse, Pairs
+from server.access.resources import MCP_PATH
 from server.access.validator import CHALLENGE_METHODS, DEVICE_GRANT, DEVICE_PAGE, GRANT_TYPES
 from server.context import Service
 from server.errors import HelpdeskError, Invalid, NotFound, NotOffered, TooMany, Unavailable
+from server.record_types.shared import assistant_scopes
 from server.record_types.shared.scopes import BUILT_IN
 from server.web import cors, envelope, error_bodies
 from server.web.endpoint_call import Response
@@ -27,6 +29,7 @@ AUTHORIZE, TOKEN, TOKEN_ALIAS = "/oauth/authorize", "/oauth/access_token", "/oau
 DEVICE_AUTHORIZATION = "/oauth/device_authorization"
 REVOKE, INTROSPECT = "/oauth/revoke", "/oauth/introspect"
 SERVER_METADATA = "/.well-known/oauth-authorization-server"
+MCP_METADATA = error_bodies.RESOURCE_METADATA + MCP_PATH
 BELOW = "/oauth/"  # all responses follow OAuth, also errors and unknown paths
 FORM = "application/x-www-form-urlencoded"
 CHALLENGE = 'Basic realm="svc"'
@@ -66,6 +69,7 @@ DESCRIPTIONS: list[dict[str, Any]] = [
         ("state", False, "Returned to the callback URL unchanged."),
         ("code_challenge", False, "The SHA-256 of the code_verifier, in base64url; required for public apps."),
         ("code_challenge_method", False, "Must be S256."),
+        ("resource", False, "The address of /rest or /mcp: the tokens are for it alone (RFC 8707)."),
         ("prompt", False, "consent: ask for consent even if the worker has authorized the app before."),
     ),
     _described(
@@ -77,6 +81,7 @@ DESCRIPTIONS: list[dict[str, Any]] = [
         ("code_verifier", False, "The text whose SHA-256 was sent as code_challenge."),
         ("refresh_token", False, "The latest refresh token; each can be used once."),
         ("scope", False, "Scopes, separated by spaces; with a refresh token, a subset of its scopes."),
+        ("resource", False, "Must equal that of the authorization request, if sent there."),
         *_CLIENT,
         alias=TOKEN_ALIAS,
     ),
@@ -119,15 +124,20 @@ class OAuthSite(Site):
         self.service = service
         self.by_address = RateLimiter(MAX_REQUESTS_PER_MINUTE, "from one address", service)
         self.by_client = RateLimiter(MAX_CLIENT_REQUESTS_PER_MINUTE, "of one client", service)
-        self._metadata = (service.base_url, metadata(service))
+        self._metadata = (self._version, metadata(service))
 
     @property
     def metadata(self) -> dict[str, dict[str, Any]]:
         """Returns the metadata for the current address of the service."""
         of, found = self._metadata
-        if of != self.service.base_url:
-            self._metadata = (self.service.base_url, found := metadata(self.service))
+        if of != self._version:
+            self._metadata = (self._version, found := metadata(self.service))
         return found
+
+    @property
+    def _version(self) -> tuple[str, bool]:
+        """What the metadata depends on."""
+        return self.service.base_url, self.service.settings.mcp
 
     def limit(self, request: Request) -> int:
         return MAX_FORM_BYTES
@@ -181,7 +191,7 @@ def sites(service: Service) -> dict[str, Site]:
     if not is_safe(service.base_url):
         LOG.warning("insecure", base_url=service.base_url, advice="put https before it: tokens can be read on the way")
     site = OAuthSite(service)
-    return dict.fromkeys((BELOW, *CALLS, *site.metadata), site)
+    return dict.fromkeys((BELOW, *CALLS, *site.metadata, MCP_METADATA), site)
 
 
 def is_safe(base_url: str) -> bool:
@@ -217,7 +227,12 @@ def metadata(service: Service) -> dict[str, dict[str, Any]]:
         "bearer_methods_supported": ["header"],
         "scopes_supported": [BUILT_IN],
     }
+    tools = resource | {"resource": base + MCP_PATH, "scopes_supported": list(assistant_scopes.all_scopes())}
+    if service.settings.mcp:
+        server["client_id_metadata_document_supported"] = True
+        server["scopes_supported"] = [BUILT_IN, *assistant_scopes.all_scopes()]
     return {
+        **({MCP_METADATA: tools} if service.settings.mcp else {}),
         SERVER_METADATA: server,
         error_bodies.RESOURCE_METADATA: resource,
         error_bodies.RESOURCE_METADATA + error_bodies.RESOURCE: resource,

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from server.errors import nearest
 from server.record_types.registry import Registry
+from server.record_types.shared import assistant_scopes
 from server.record_types.shared.scopes import Scope
 from server.translation import _
 from server.web.routes import ENDPOINTS, Endpoint, Router
@@ -42,6 +43,8 @@ def meets(pattern: str, path: str) -> bool:
 def doubt(registry: Registry, pattern: str, methods: frozenset[str]) -> str:
     """Returns why no request can match an endpoint of a scope, "" if one can."""
     bare = pattern.strip().removeprefix("/")
+    if bare.lower().startswith(assistant_scopes.FOLDER):
+        return _doubt_about_tools(bare, methods)
     fitting = [each for each in ENDPOINTS if any(meets(bare, path) for path in (each.path, *each.aliases))]
     if not fitting:
         bodies = bare.removeprefix("rest/").removesuffix(".json")
@@ -55,6 +58,15 @@ def doubt(registry: Registry, pattern: str, methods: frozenset[str]) -> str:
         offered = ", ".join(sorted({each.method for each in fitting}))
         return f"no endpoint that fits takes {', '.join(sorted(methods))}; offered are {offered}"
     return ""
+
+
+def _doubt_about_tools(bare: str, methods: frozenset[str]) -> str:
+    from server.web.assistants import tool_list  # seldom needed
+
+    paths = [assistant_scopes.path_of(each) for each in (*tool_list.load(), assistant_scopes.NOTES)]
+    if not any(meets(bare, each) for each in paths):
+        return f"'{bare[:80]}' fits no tool for assistants{nearest(bare, paths)}"
+    return "" if not methods or "POST" in methods else "tools for assistants are called with POST"
 
 
 def calls(scope: Scope) -> tuple[int, list[str]]:

@@ -158,6 +158,10 @@ class Site(ABC):
         """Returns the response to an error, if this part of the service has its own format for it."""
         return None
 
+    def failed(self, request: Request, error: HelpdeskError) -> Response | None:
+        """Returns the response to an error of a request; by default that of failure()."""
+        return self.failure(error)
+
 
 def announced(headers: HTTPHeaders) -> int:
     """Returns the announced length of a body in bytes; UNKNOWN_LENGTH for one in chunks.

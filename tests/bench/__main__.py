@@ -134,8 +134,13 @@ def serve(program: list[str], folder: Path, is_watched: bool = False) -> Server:
     if is_watched:
         program = [sys.executable, "-m", "tests.bench.watched"]
     command = [*program, "serve", "--port", "0", "--data", str(folder), "--no-open"]
-    more = {"HELPDESK_OUTBOUND_ALLOW": HOST, "HELPDESK_MAX_WORKER_STREAMS": str(streaming.STREAMS)}
-    more["HELPDESK_VISITOR_RATE_PER_MINUTE"] = "0"  # all visitors of the bench have one address
+    more = {
+        "HELPDESK_MCP": "yes",
+        "HELPDESK_MCP_RATE_LIMIT_PER_MINUTE": "0",
+        "HELPDESK_OUTBOUND_ALLOW": HOST,
+        "HELPDESK_VISITOR_RATE_PER_MINUTE": "0",  # all visitors of the bench have one address
+        "HELPDESK_MAX_WORKER_STREAMS": str(streaming.STREAMS),
+    }
     return Server(command, keeping.FOLDER / "serve.log", is_watched, **more)
 
 

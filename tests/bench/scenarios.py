@@ -55,6 +55,13 @@ class Desk:
         """Returns a PUT request with form fields as text, ready to be sent."""
         return self._form("PUT", path, params)
 
+    def tool(self, name: str, **arguments: Any) -> str:
+        """Returns a call of a tool for assistants as text, ready to be sent."""
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
+        body = json.dumps(message)
+        more = f"MCP-Protocol-Version: 2025-11-25\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
+        return f"POST /mcp HTTP/1.1\r\n{self._headers()}{more}\r\n{body}"
+
     def _form(self, method: str, path: str, params: dict[str, str]) -> str:
         body = urlencode(params)
         form = f"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {len(body)}\r\n"
@@ -220,6 +227,44 @@ def repeat(desk: Desk) -> list[str]:
     return [webhook(desk, REPEATING, f"bench.repeat{next(_made)}")]
 
 
+OPENED = "owner__label,group__label,tags"  # what search_tickets shows of linked records
+
+
+def assistant_search(desk: Desk) -> list[str]:
+    return [desk.tool("search_tickets", query="status:open sort:-created")]
+
+
+def search_for_assistant(desk: Desk) -> list[str]:
+    """The REST request for what search_tickets returns."""
+    query = {"q": "status:open sort:-created", "limit": "10", "expand": OPENED}
+    return [desk.get("/rest/records/ticket/search.json", **query)]
+
+
+def assistant_read(desk: Desk) -> list[str]:
+    numbers = random.Random(1).sample(range(1, desk.tickets + 1), min(TICKETS_READ, desk.tickets))
+    return [desk.tool("read_ticket", ticket_id=number) for number in numbers]
+
+
+def read_for_assistant(desk: Desk) -> list[str]:
+    """The REST requests for what read_ticket returns, in one batch."""
+    numbers = random.Random(1).sample(range(1, desk.tickets + 1), min(TICKETS_READ, desk.tickets))
+    return [desk.post("/rest/batch.json", operations=json.dumps(_reads(number))) for number in numbers]
+
+
+def _reads(number: int) -> list[dict[str, Any]]:
+    messages = {
+        "q": f"ticket.id:{number} sort:-created,-id",
+        "limit": 5,
+        "expand": "content,sender_email,worker__label",
+    }
+    notes = {"q": f"on.ticket:(id:{number}) sort:-created", "limit": 20, "expand": "author__label"}
+    return [
+        {"path": f"records/ticket/{number}", "params": {"expand": f"requesters,{OPENED}"}},
+        {"path": "records/message/search", "params": messages},
+        {"path": "records/comment/search", "params": notes},
+    ]
+
+
 def me(desk: Desk) -> list[str]:
     return [desk.get("/rest/workers/me.json")]
 
@@ -277,6 +322,10 @@ SCENARIOS = (
     Scenario("subtotals", "subtotals of status, group", subtotals, (0.30, 0.25)),
     Scenario("months", "months by status, data query", months, most_ms=(20, 60)),
     Scenario("deep", "deep filter, org and messages", deep, most_ms=(15, 60)),
+    Scenario("rest-search", "REST request below the next line", search_for_assistant),
+    Scenario("mcp-search", "search_tickets by an assistant", assistant_search),
+    Scenario("rest-ticket", "REST requests below the next line", read_for_assistant),
+    Scenario("mcp-ticket", "read_ticket by an assistant", assistant_read),
     Scenario("webhook", "webhook, example responder", respond, (0.30, 0.30)),
     Scenario("repeat", "webhook, repeat 10,000 times", repeat, most_ms=(150, None)),
     Scenario("article", "help center, an article", article, (0.40, 0.40), most_ms=(30, 30)),

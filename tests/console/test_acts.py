@@ -162,9 +162,11 @@ ACTS = [
     act("/admin/tokens/new", "token.created"),
     act("/oauth/authorize", "consent.given", answer="allow"),
     act("/account/apps/{id}/revoke", "consent.taken_back", path="/account/apps/{plain}/revoke"),
+    act("/admin/assistants", "setting.changed", mcp="1"),
     act("/account/tokens/{id}/revoke", "token.ended"),
     act("/admin/tokens/{id}/revoke", "token.ended", path="/admin/tokens/{token}/revoke"),
     act("/admin/tokens/revoke", "token.ended", path="/admin/tokens/revoke", app="{app1}", worker="{worker2}"),
+    act("/admin/assistants/{id}/revoke", "token.ended", path="/admin/assistants/{plain}/revoke"),
     act("/admin/apps/{id}/delete", "oauth_app.deleted"),
     act("/admin/fields/new", "custom_field.created", name="Weight", options="heavy\nlight"),
     act("/admin/fields/{id}", "custom_field.changed", name="Level"),
@@ -389,6 +391,8 @@ def _prepare(lively: Lively) -> None:
         ).ok()["id"]  # fmt: skip
     invited = nora.post("/rest/invitations/create.json", emails="visitor@desk.example", link=1).ok()["results"]
     ids["invitation"] = invited[0]["id"]
+    of_app = {"worker_id": ids["worker2"], "app_id": ids["plain"], "expires": "1 hour"}
+    nora.post("/rest/oauth/tokens/create.json", **of_app).ok()
     ids["app1"] = nora.found("oauth_app", 'name:"Token generator"')[0]
     kept = settings.load({}, {}, data_folder=lively.server.data)
     dead_letters.keep(kept, "mailbox-1-8", b"From: ana@customer.example\nSubject: Broken\n\nIt fails", "it was cut")

@@ -9,6 +9,7 @@ from server.context import Context
 from server.first_start.demo import first_minute
 from server.first_start.demo.kept import DOING, FIRST_MINUTE, KEY, MARKS, PLAIN, record_ids, ticket_ids
 from server.jobs.job_queue import JOB
+from server.record_types.kb.article_versions import VERSION
 from server.record_types.shared.relation_tables import CUSTOM_VALUE, DELETED_FIELD, REQUESTER, TICKET_STATUS_NAME
 from server.records import service_settings
 from server.records.writing import RecordWriter
@@ -55,6 +56,8 @@ def _rest(writing: RecordWriter) -> None:
         writing.tx.delete(TICKET_STATUS_NAME, ticket_status_id=id)  # the names would stay, for saved searches
     for uri in (*PLAIN, *MARKS):
         _delete(writing, uri, ids.get(uri, ()))
+    for id in ids.get("kb_article", ()):
+        writing.tx.delete(VERSION, article_id=id)  # they would stay for a day, for an undo
     for id in ids.get("custom_field", ()):
         if writing.tx.first(CUSTOM_VALUE, field_id=id) is None:  # other tickets may have values, which can be restored
             writing.tx.delete(DELETED_FIELD, field_id=id)

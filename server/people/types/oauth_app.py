@@ -87,7 +87,11 @@ class OAuthApp(RecordType):
         "updated_at": UpdatedAt(),
         "url": Url("Home page of the app.", filter_note="Home page of the app; null for none."),
     }
-    columns = (Column("client_secret_hash", "TEXT"), Column("previous_secret_hash", "TEXT"))
+    columns = (
+        Column("client_secret_hash", "TEXT"),
+        Column("previous_secret_hash", "TEXT"),
+        Column("document_until"),  # of its metadata document: Unix seconds, 0 for a registered app
+    )
     indexes = (Index(("client_id",), "the app of a token request", unique=True),)
     bumps = {"access": ()}
     subtotals = Subtotals(search=("fieldset", "links"))

@@ -154,6 +154,7 @@ ROWS = (
     ("provisioning.worker.released", "Worker no longer provisioned",
      "{{actor}} deactivated {{target}} and no longer knows them"),
     ("consent.given", "App allowed", "{{actor}} allowed the app {{app}} to act for {{target}}: {{scopes}}"),
+    ("assistant.called", "Assistant used", "{{actor}} used {{tool}} through the app {{app}}: {{outcome}}"),
     ("consent.taken_back", "App no longer allowed", "{{actor}} no longer allows the app {{app}} to act for {{target}}"),
     (
         "webhook_listener.address.ended", "Webhook address ended",
