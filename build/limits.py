@@ -324,6 +324,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
             "ids and addresses of an email that are checked for a signed reply id; further ones are ignored",
         ),
         ("markup.markdown.MAX_MARKDOWN_CHARACTERS", "characters", "Markdown of an email"),
+        ("markup.slugs.MAX_SLUG_CHARS", "characters", "words of a title in a web address; the rest is left out"),
         ("markup.markdown_tables.MAX_TABLE_CELLS", "", "table cells in one Markdown text"),
         (
             "markup.clean.MAX_HTML_BYTES", "bytes",
@@ -755,5 +756,11 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("outbound.client.MAX_REDIRECTS", "", "redirects of an outgoing request"),
         ("outbound.connection.MAX_CONNECT_SECONDS", "seconds", "time to connect to one address of a host"),
         ("outbound.connection.MAX_HEAD_BYTES", "bytes", "headers of the response to an outgoing request"),
+    ),
+    "The help center": (
+        ("record_types.brand.MAX_LANGUAGES", "", "languages of a brand"),
+        ("record_types.brand.MAX_LINKS", "", "links in the footer of a brand"),
+        ("record_types.brand.MAX_LINK_CHARS", "characters", "all links in the footer of a brand"),
+        ("record_types.brand.MAX_GROUPS", "", "groups that work for a brand"),
     ),
 }  # fmt: skip

@@ -91,6 +91,13 @@ SETTINGS: tuple[Setting, ...] = (
         "may run scripts of their own; empty: base_url, where they may not.",
         type="text",
     ),
+    Setting(
+        "portal_base_url",
+        "",
+        "Address of the help center under another host name, where nothing else responds; empty: /help-center of "
+        "base_url, for a trial.",
+        type="text",
+    ),
     Setting("open_browser", True, "Open the setup link on the first start, if there is a desktop.", type="yes/no"),
     Setting(
         "starter_package",
@@ -572,9 +579,9 @@ class Settings:
 
     def __init__(self, values: Mapping[str, Value], sources: Mapping[str, str] | None = None) -> None:
         """values: of every setting, already checked. An empty `base_url` is built from host and port. Raises Invalid if
-        webhooks would share the host name of the console."""
+        webhooks or the help center would share the host name of the console."""
         url = values["base_url"] or _local_url(str(values["host"]), values["port"])
-        _require_apart(str(values["webhook_base_url"]), str(url))
+        _require_apart({**values, "base_url": url})
         self.__dict__.update({**values, "base_url": url}, given=tuple(values.items()), sources=dict(sources or {}))
 
     @property
@@ -586,6 +593,11 @@ class Settings:
     def webhook_host(self) -> str:
         """Returns the host name for webhooks only, "" if they have none."""
         return _host_of(str(self.webhook_base_url))
+
+    @property
+    def portal_host(self) -> str:
+        """Returns the host name for the help center only, "" if it has none."""
+        return _host_of(str(self.portal_base_url))
 
     def is_given(self, name: str) -> bool:
         """Returns whether a flag, a variable or the file sets the value, so that the console cannot."""
@@ -766,7 +778,7 @@ def _checked_text(setting: Setting, text: str, shown_as: str) -> str:
             f"{shown_as} is '{text}'; it must be one of {', '.join(setting.choices)}{nearest(text, setting.choices)}",
             field=setting.name,
         )
-    if setting.name in ("base_url", "webhook_base_url") and text:
+    if setting.name in ("base_url", "webhook_base_url", "portal_base_url") and text:
         return _checked_url(setting.name, text, shown_as)
     if setting.name == "database" and text:
         return _checked_address(text, shown_as)
@@ -809,9 +821,10 @@ def _checked_url(name: str, text: str, shown_as: str) -> str:
     if not _is_web_address(text):
         raise Invalid(f"{shown_as} is '{text}'; it must be like https://desk.example", field=name)
     path = urlsplit(text).path.rstrip("/")
-    if path and name == "base_url":
+    if path and name != "webhook_base_url":
+        part = "service" if name == "base_url" else "help center"
         raise Invalid(
-            f"{shown_as} is '{text}'; the service cannot be served below a path such as {path}. Give it a host name of "
+            f"{shown_as} is '{text}'; the {part} cannot be served below a path such as {path}. Give it a host name of "
             "its own, such as https://desk.example, and let the proxy pass on all of it",
             field=name,
         )
@@ -828,13 +841,20 @@ def _is_web_address(text: str) -> bool:
     return parts.scheme in ("http", "https") and bool(parts.hostname) and has_port and is_plain
 
 
-def _require_apart(webhook_base_url: str, base_url: str) -> None:
-    """Raises Invalid if both have one host name; another port does not help, since cookies ignore ports."""
-    if webhook_base_url and _host_of(webhook_base_url) == _host_of(base_url):
+def _require_apart(values: Mapping[str, Value]) -> None:
+    """Raises Invalid if two of the addresses have one host name; another port does not help, since cookies ignore
+    ports."""
+    hosts = {name: _host_of(str(values[name])) for name in ("base_url", "webhook_base_url", "portal_base_url")}
+    _require_other_host("webhook_base_url", "webhooks", hosts, "base_url")
+    _require_other_host("portal_base_url", "the help center", hosts, "base_url")
+    _require_other_host("portal_base_url", "the help center", hosts, "webhook_base_url")
+
+
+def _require_other_host(name: str, part: str, hosts: Mapping[str, str], other: str) -> None:
+    host = hosts[name]
+    if host and host == hosts[other]:
         raise Invalid(
-            f"webhook_base_url has the host name of base_url, {_host_of(base_url)}; give webhooks another "
-            "host name, or leave it empty",
-            field="webhook_base_url",
+            f"{name} has the host name of {other}, {host}; give {part} another host name, or leave it empty", field=name
         )
 
 

@@ -15,6 +15,7 @@ import pytest
 from server import app, clock
 from server.access import totp
 from server.jobs.scheduler import Scheduler
+from server.markup.slugs import make_slug
 from server.settings import load
 from server.tickets.types.ticket_parts.status import OPEN, WAITING
 from tests.api.minimal import MINIMAL
@@ -27,7 +28,7 @@ OLD = sorted(DATA.glob("*.db.xz"))
 PATIENCE = 20_000  # scans until the index has the words of all records
 SOON_SECONDS = 600  # a code of a second factor is accepted once
 YEAR_SECONDS = 365 * 86400
-ADDED_TYPES = {"tag", "ticket_status"}  # since the newest of these databases was left
+ADDED_TYPES = {"brand", "tag", "ticket_status"}  # since the newest of these databases was left
 OWN_TYPES = "custom_record_"  # the prefix of tables of custom types
 Shape = dict[str, set[str]]
 
@@ -145,6 +146,7 @@ def test_the_oldest_and_the_newest_are_served(old: Path, data: Path) -> None:
     assert api.found("ticket", "tag:zeppelin") == [1]
     if old == OLD[-1]:
         _has_all_types(api)
+        assert api.record("kb_article", 1).ok()["slug"] == make_slug(api.record("kb_article", 1).ok()["title"])
         _lets_in_by_second_factor(data, server, off)
     assert api.reply(message_id=1, content="Goes on.", dont_send=1).ok()["num_messages"] == 3
     assert server.stop() == 0

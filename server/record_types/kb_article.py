@@ -3,8 +3,9 @@
 from typing import Any
 
 from server.digits import is_whole
-from server.fields import IdSetChange, Intake, Listed, Name, Text, Uint, UpdatedAt
+from server.fields import Id, IdSetChange, Intake, Listed, Name, Text, Timestamp, Uint, UpdatedAt, Word
 from server.fields.field import split_sign
+from server.record_types.kb import addresses, translations
 from server.record_types.kb.article_content import ArticleFormat, RenderedText, format_number, rendered, to_html, words
 from server.record_types.kb.categories import PLACED, Tree
 from server.record_types.record_type import (
@@ -20,11 +21,13 @@ from server.record_types.record_type import (
 )
 from server.record_types.shared.maps import pairs_through
 from server.record_types.traits import Attachments, Comments, CustomFields, Links, Search, Watchers
-from server.search.filters import ByIdFilter, HasManyThrough, NumberFilter, WordsFilter
+from server.search.filters import ByIdFilter, ChoiceFilter, HasManyThrough, NumberFilter, WordsFilter
 from server.store.fulltext import TextIndex as TextIndex
 from server.store.tables import Column, Index
 
 CONTENT_CHARS = 16_777_215
+DRAFT, INTERNAL, PUBLISHED = STATUSES = ("draft", "internal", "published")
+SUMMARY_CHARS = 500
 KB_TEXT = TextIndex("kb_text", ("title", "content"), "kb_article")
 
 
@@ -69,6 +72,7 @@ class KbArticle(RecordType):
     traits = (Comments(), CustomFields(), Links(), Watchers(), Attachments(), Search())
     access = Access(read="any worker", write=("privilege",))
     fields = {
+        "brand_id": Uint("Brand whose help center shows it; 0 for all of them.", filter="brand.id"),
         "categories": CategoryIds(
             "Ids of its categories, as a list or separated by commas; replaces them all, or with `+` "
             "or `-` in front adds and removes. Unknown ids are ignored.",
@@ -80,7 +84,36 @@ class KbArticle(RecordType):
             default="text",
             shown=False,
         ),
+        "language": Text(
+            "Language, as a tag such as de or pt-BR; blank for the first language of the brand.",
+            32,
+            form="language",
+            match="exact",
+        ),
+        "position": Uint("Place among the articles of its categories; the last when omitted."),
+        "published_at": Timestamp("When it was first published; set then when omitted."),
+        "slug": Text(
+            "Its words in web addresses, unique in its language; made from the title when omitted or blank. A number "
+            "is added to one that another article has or had. Former slugs still lead to the article.",
+            255,
+            exact=True,
+            match="exact",
+        ),
+        "status": Word(
+            "Who can read it: `draft` and `internal` are for workers, `published` is in the help center. The first "
+            "letter is enough.",
+            STATUSES,
+            default=INTERNAL,
+        ),
+        "summary": Text("What it is about, in a sentence or two; shown in lists and search results.", SUMMARY_CHARS),
         "title": Name("Title; also the label."),
+        "translation_of_id": Id(
+            "Article that it is a translation of; 0 for an original. The article and its translations have different "
+            "languages.",
+            "kb_article",
+            zero_ok=True,
+            nested_note="Article that it is a translation of; 0 for an original.",
+        ),
         "updated": UpdatedAt(),
         "views": Uint("How often it was read."),
     }
@@ -88,12 +121,23 @@ class KbArticle(RecordType):
     indexes = (
         Index(("title",), "articles by title"),
         Index(("updated",), "the newest articles"),
+        Index(("slug", "language"), "the article of an address"),
+        Index(("translation_of_id",), "the translations of an article"),
+        Index(("position",), "the last place"),
     )
-    tables = (PLACED,)
+    tables = (PLACED, addresses.FORMER_SLUG)
+    exported_tables = (addresses.FORMER_SLUG,)
     text = KB_TEXT
     keys = (
         Key("content", "text", "The text as sanitized HTML.", column="content_html"),
         Key("format", "number", "Format of the text: 0 plain, 1 HTML, 2 Markdown.", column="format"),
+        Key(
+            "source",
+            "text",
+            "The text as it was written, in its format.",
+            lambda record, view: record["content"],
+            on_expand=True,
+        ),
     )
     expands = (
         Expand(
@@ -115,8 +159,17 @@ class KbArticle(RecordType):
         ),
         WordsFilter("content", "Words of the text.", KB_TEXT, "content"),
         NumberFilter("format", "0 plain, 1 HTML, 2 Markdown.", "format"),
+        ChoiceFilter(
+            "status",
+            "draft, internal or published; a letter is enough.",
+            "status",
+            {each: each for each in STATUSES},
+            sortable=True,
+        ),
     )
-    subtotals = Subtotals(search=("category.id", "fieldset", "format", "links", "watchers"))
+    subtotals = Subtotals(
+        search=("category.id", "fieldset", "format", "language", "links", "status", "watchers"),
+    )
     label_column = "title"
 
     def before(self, fields: dict[str, Any]) -> dict[str, Any]:
@@ -127,6 +180,17 @@ class KbArticle(RecordType):
         return fields | {"content": rendered(content, format)}
 
     def prepare(self, change: Change, writing: Writing) -> None:
+        translations.settle_translation(change, writing)
+        addresses.settle_slug(change, change.value("title"))
+        addresses.reserve_slug(change, writing)
+        if change.is_create and "position" not in change.sent:
+            change.new["position"] = addresses.last_position(writing, self.uri)
+        if change.value("status") == PUBLISHED and not change.value("published_at"):
+            change.new["published_at"] = writing.now
+        self._render(change)
+
+    @staticmethod
+    def _render(change: Change) -> None:
         if not (change.is_create or change.changes("content") or change.changes("format")):
             return
         content, format = change.value("content"), change.value("format")
@@ -135,6 +199,7 @@ class KbArticle(RecordType):
         change.new["content"] = str(content)
 
     def after_write(self, change: Change, writing: Writing) -> None:
+        addresses.remember_slug(change, writing)
         if "categories" not in change.extras:
             return
         set_change: IdSetChange = change.extras["categories"]
@@ -145,6 +210,9 @@ class KbArticle(RecordType):
 
     def after_delete(self, record: Record, writing: Writing) -> None:
         writing.tx.delete(PLACED, article_id=record["id"])
+        addresses.forget_slugs(writing, self.uri, record["id"])
+        translations.release_translations(record, writing, self.uri)
 
     def texts(self, record: Record, writing: Writing) -> dict[str, str]:
-        return {"title": record["title"], "content": words(record["content"], record["format"])}
+        content = words(record["content"], record["format"])
+        return {"title": record["title"], "content": f"{record['summary']}\n{content}".strip()}

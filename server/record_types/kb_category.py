@@ -1,7 +1,8 @@
 """Categories of the knowledge base: a tree; an article can be in several categories."""
 
 from server.errors import Invalid
-from server.fields import Id, Name, UpdatedAt
+from server.fields import Id, Name, Text, Uint, UpdatedAt
+from server.record_types.kb import addresses, translations
 from server.record_types.kb.categories import PLACED, Tree, below
 from server.record_types.record_type import Access, Change, Record, RecordType, Subtotals, Writing
 from server.record_types.traits import Comments, CustomFields, Links, Search, Watchers
@@ -29,11 +30,39 @@ class KbCategory(RecordType):
     traits = (Comments(), CustomFields(), Links(), Watchers(), Search())
     access = Access(read="any worker", write=("privilege",))
     fields = {
+        "brand_id": Uint("Brand whose help center shows it; 0 for all of them.", filter="brand.id"),
+        "description": Text("What its articles are about, in a sentence or two.", 500),
+        "language": Text(
+            "Language, as a tag such as de or pt-BR; blank for the first language of the brand.",
+            32,
+            form="language",
+            match="exact",
+        ),
         "name": Name("Name; also the label.", 64),
         "parent_id": Id("Category above it; 0 for none.", "kb_category", zero_ok=True),
+        "position": Uint("Place among the categories beside it; the last when omitted."),
+        "slug": Text(
+            "Its words in web addresses, unique in its language; made from the name when omitted or blank. A number "
+            "is added to one that another category has or had. Former slugs still lead to the category.",
+            255,
+            exact=True,
+            match="exact",
+        ),
+        "translation_of_id": Id(
+            "Category that it is a translation of; 0 for an original. The category and its translations have "
+            "different languages.",
+            "kb_category",
+            zero_ok=True,
+            nested_note="Category that it is a translation of; 0 for an original.",
+        ),
         "updated_at": UpdatedAt(),
     }
-    indexes = (Index(("parent_id",), "the categories below one"),)
+    indexes = (
+        Index(("parent_id",), "the categories below one"),
+        Index(("slug", "language"), "the category of an address"),
+        Index(("translation_of_id",), "the translations of a category"),
+        Index(("position",), "the last place"),
+    )
     filters = (
         ByIdFilter(
             "article.id",
@@ -44,9 +73,20 @@ class KbCategory(RecordType):
         ),
         ChooserFilter("parent.id", f"Category above it, {BY_ID}", "parent_id", target="kb_category"),
     )
-    subtotals = Subtotals(search=("fieldset", "links", "parent.id", "watchers"), aliases={"parent": "parent.id"})
+    subtotals = Subtotals(
+        search=("fieldset", "language", "links", "parent.id", "watchers"), aliases={"parent": "parent.id"}
+    )
 
     def prepare(self, change: Change, writing: Writing) -> None:
+        translations.settle_translation(change, writing)
+        addresses.settle_slug(change, change.value("name"))
+        addresses.reserve_slug(change, writing)
+        if change.is_create and "position" not in change.sent:
+            change.new["position"] = addresses.last_position(writing, self.uri)
+        self._require_no_circle(change, writing)
+
+    @staticmethod
+    def _require_no_circle(change: Change, writing: Writing) -> None:
         parent = change.value("parent_id")
         if change.is_create or not parent or not change.changes("parent_id"):
             return
@@ -55,8 +95,13 @@ class KbCategory(RecordType):
                 f"parent_id: category {parent} is this category or below it; choose another", field="parent_id"
             )
 
+    def after_write(self, change: Change, writing: Writing) -> None:
+        addresses.remember_slug(change, writing)
+
     def after_delete(self, record: Record, writing: Writing) -> None:
         """Deletes the categories below, the lowest first, so that each has none below it."""
         writing.tx.delete(PLACED, category_id=record["id"])
+        addresses.forget_slugs(writing, self.uri, record["id"])
+        translations.release_translations(record, writing, self.uri)
         for id in reversed(below(writing.tx, record["id"])):
             writing.delete("kb_category", id)

@@ -42,8 +42,9 @@ class Front:
         self.reads_wait = service.store.reads_wait  # so that none runs on the event loop
         self.logs_requests = settings.request_log
         self.errors_as_200 = rest_errors_as_200
-        self._hosts = (service.base_url, known_hosts(service))
         self.webhook_host = settings.webhook_host
+        self._with_hosts = [site for site in sites.values() if site.has_hosts]
+        self._hosts = ("", frozenset[str](), known_hosts(service))
         self.proxies = networks(settings.trusted_proxies)
         self.is_stopping = False
         self.is_leaving = False  # requests are served, but clients should use other processes from now on
@@ -55,10 +56,12 @@ class Front:
     @property
     def hosts(self) -> frozenset[str]:
         """The current host names of the service."""
-        of, found = self._hosts
-        if of != self.service.base_url:
-            self._hosts = (self.service.base_url, found := known_hosts(self.service))
-        return found
+        base_url, own, names = self._hosts
+        own_now = frozenset().union(*(site.own_hosts for site in self._with_hosts))
+        if base_url != self.service.base_url or own != own_now:
+            names = known_hosts(self.service) | own_now
+            self._hosts = (self.service.base_url, own_now, names)
+        return names
 
     @property
     def closes(self) -> bool:
@@ -74,7 +77,11 @@ class Front:
 
     def site_of(self, path: str, host: str) -> tuple[str, Site | None]:
         """Returns the site of a path at a host, and the beginning of its paths."""
-        is_apart = self.webhook_host != "" and host_name(host) == self.webhook_host
+        name = host_name(host)
+        for site in self._with_hosts:
+            if name in site.own_hosts:
+                return "", site
+        is_apart = self.webhook_host != "" and name == self.webhook_host
         for prefix, site in self._by_start.get(_first_part(path), self.sites):
             if path.startswith(prefix) and (site.is_apart or not is_apart):
                 return prefix, site

@@ -104,14 +104,20 @@ class Site(ABC):
     whether it reads the database for that. hashes(request): whether a password may have to be hashed; the request then
     waits in a separate queue. share: a name under which all bodies of the site are counted, or "". is_json: whether
     errors are the JSON envelope. is_apart: whether it responds at the host of webhook_base_url as well, which serves no
-    other site. packs: whether large responses are compressed with gzip. pool: separate threads, for responses that wait
-    for other requests."""
+    other site. has_hosts: whether it has host names at which no other site responds (own_hosts). packs: whether large
+    responses are compressed with gzip. pool: separate threads, for responses that wait for other requests."""
 
     is_json = True
     is_apart = False
     packs = False
     share = ""
     pool: Pool | None = None
+    has_hosts = False
+
+    @property
+    def own_hosts(self) -> frozenset[str]:
+        """The current host names of a site that has its own."""
+        return frozenset()
 
     def resolve(self, request: Request) -> Any:
         """Returns the target of a request's path, for `request.found`."""

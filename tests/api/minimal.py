@@ -82,6 +82,7 @@ MINIMAL: dict[str, Callable[[Api], Fields]] = {
     "calendar": lambda api: {"name": "Opening hours"} | APP,
     "calendar_event": _event,
     "calendar_event_recurring": _recurring,
+    "brand": lambda api: {"name": "Kite", "host": f"help{number()}.kite.example"},
     "call": lambda api: {"subject": "Asked for the van keys"},
     "comment": lambda api: {"comment": "Call back", "target__context": "org", "target_id": made(api, "org")},
     "connected_account": lambda api: {"name": "Parcel desk"} | APP,

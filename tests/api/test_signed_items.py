@@ -38,6 +38,8 @@ def items(api: Api, uri: str, field: str) -> tuple[str, str]:
         return str(two[0]), str(two[1])
     if field == "privs":
         return "contexts.svc.contexts.task.update", "contexts.svc.contexts.task.create"
+    if field == "group_ids":
+        return str(made(api, "group")), str(made(api, "group"))
     if field == "tags":
         return f"billing{number()}", f"vip{number()}"
     if field == "columns":

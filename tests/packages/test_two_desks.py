@@ -90,6 +90,7 @@ SAMPLES: dict[str, Tree] = {
     "automation": {"name": "moved.one", "extension_id": f"{TRIGGER}webhook.respond", "script": SCRIPT},
     "automation_timer": {"name": "Nightly", "automations_kata": "", "is_recurring": 1, "recurring_patterns": "@daily"},
     "bot": {"name": "Greeter", "mention_name": "greeter", **OWNED},
+    "brand": {"name": "Kite", "accent": "#0055aa", "host": "help.kite.example"},
     "bucket": {"name": "Returns", "group_id": "group"},
     "calendar": {"name": "Hours", **OWNED},
     "calendar_event": {"name": "Party", "calendar_id": "calendar", "date_start": 1800000000, "date_end": 1800003600},

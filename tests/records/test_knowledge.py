@@ -2,7 +2,8 @@
 
 import pytest
 
-from server.errors import Invalid, TooLarge
+from server.errors import Conflict, Invalid, TooLarge
+from server.record_types.kb.addresses import find_by_slug
 from server.records import records
 from tests.records.desk import Desk
 
@@ -146,3 +147,98 @@ def test_deleting_a_category_deletes_those_below_it_and_articles_stay(desk):
     assert shown["categories"] == {str(other): {str(other): "Other"}}
     desk.delete("kb_article", article)
     assert desk.found("kb_category", "article.id:>0") == []
+
+
+# -- addresses and languages ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("title", "slug"),
+    [
+        ("Größe & Gewicht: 3 Fragen", "grosse-gewicht-3-fragen"),
+        ("  Crème_brûlée -- 100 % ", "creme-brulee-100"),
+        ("返品について", "返品について"),
+        ("Ёлка и йод", "елка-и-иод"),
+        ("\u202e../../<b>", "b"),
+        ("?!", "article"),
+        ("word " * 30, "-".join(["word"] * 16)),
+        ("x" * 120, "x" * 80),
+    ],
+)
+def test_the_slug_of_an_article_is_made_from_its_title(desk, title, slug):
+    assert desk.create("kb_article", title=title)["slug"] == slug
+
+
+def test_a_slug_stays_when_the_title_changes_and_a_former_one_still_leads_there(desk):
+    def found(slug: str, language: str = "", uri: str = "kb_article") -> int:
+        return desk.read(lambda tx: find_by_slug(tx, uri, slug, language))
+
+    id = desk.create("kb_article", title="Refunds")["id"]
+    assert desk.update("kb_article", id, title="Money back")["slug"] == "refunds"
+    assert desk.update("kb_article", id, slug="Money BACK!")["slug"] == "money-back"
+    other = desk.create("kb_article", title="Refunds")
+    assert (other["slug"], found("refunds"), found("money-back"), found("refunds-2")) == (
+        "refunds-2",
+        id,
+        id,
+        other["id"],
+    )
+    assert desk.update("kb_article", id, slug="refunds")["slug"] == "refunds"
+    assert (found("refunds"), found("money-back"), found("nothing")) == (id, id, 0)
+    assert desk.update("kb_article", other["id"], slug="", title="Refunds")["slug"] == "refunds-2"
+    german = desk.update("kb_article", other["id"], language="de_AT", slug="refunds")
+    assert (german["language"], german["slug"]) == ("de-AT", "refunds")
+    assert found("refunds", "de-AT") == found("refunds-2") == other["id"]
+    assert category(desk, "Refunds") == found("refunds", uri="kb_category")
+    desk.delete("kb_article", id)
+    assert (found("refunds"), found("money-back")) == (0, 0)
+
+
+def test_many_articles_with_one_title_have_different_slugs(desk):
+    slugs = [desk.create("kb_article", title="Same")["slug"] for _ in range(12)]
+    assert len(set(slugs)) == 12 and slugs[:3] == ["same", "same-2", "same-3"]
+
+
+def test_an_article_is_internal_unless_it_says_otherwise(desk):
+    plain = desk.create("kb_article", title="Plain")
+    public = desk.create("kb_article", title="Public", status="P")
+    draft = desk.create("kb_article", title="Draft", status="draft", summary="About the lever.")
+    assert [each["status"] for each in (plain, public, draft)] == ["internal", "published", "draft"]
+    assert [bool(each["published_at"]) for each in (plain, public, draft)] == [False, True, False]
+    assert desk.found("kb_article", "status:p") == [public["id"]]
+    assert desk.found("kb_article", "status:[draft,internal] sort:-position") == [draft["id"], plain["id"]]
+    assert desk.found("kb_article", "lever") == [draft["id"]]
+    assert desk.update("kb_article", public["id"], status="internal")["published_at"] == public["published_at"]
+    with pytest.raises(Invalid, match="status"):
+        desk.update("kb_article", public["id"], status="open")
+
+
+@pytest.mark.parametrize(("uri", "label"), [("kb_article", "title"), ("kb_category", "name")])
+def test_a_translation_names_the_original_and_has_another_language(desk, uri, label):
+    first = desk.create(uri, **{label: "Valve"})["id"]
+    german = desk.create(uri, **{label: "Ventil"}, language="de", translation_of_id=first)["id"]
+    french = desk.create(uri, **{label: "Valve"}, language="fr", translation_of_id=german)
+    assert french["translation_of_id"] == first
+    for fields in ({"language": "de"}, {"language": ""}):
+        with pytest.raises(Conflict, match="language"):
+            desk.create(uri, **{label: "Again"}, translation_of_id=first, **fields)
+        with pytest.raises(Conflict, match="language"):
+            desk.update(uri, french["id"], **fields)
+    with pytest.raises(Conflict, match="language"):
+        desk.update(uri, first, language="fr")
+    other = desk.create(uri, **{label: "Pump"}, language="it")["id"]
+    for target in (first, german, other):
+        with pytest.raises(Invalid, match="translation_of_id"):
+            desk.update(uri, first, translation_of_id=target)
+    with pytest.raises(Invalid, match="language"):
+        desk.create(uri, **{label: "No"}, language="xx")
+    assert desk.found(uri, "language:de") == [german]
+    assert desk.found(uri, f"translationOf.id:{first}") == [german, french["id"]]
+    desk.delete(uri, first)
+    assert desk.found(uri, f"translationOf.id:{german}") == [french["id"]]
+
+
+def test_the_source_of_an_article_is_returned_on_request(desk):
+    id = desk.create("kb_article", title="Valve", content="*a*", format="m")["id"]
+    assert desk.record("kb_article", id, expand="source")["source"] == "*a*"
+    assert "source" not in desk.record("kb_article", id)

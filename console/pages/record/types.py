@@ -39,6 +39,7 @@ TYPES: dict[Words, dict[str, Words]] = {
         "mail_transport": N_("Servers through which email is sent"),
         "email_signature": N_("Closing lines of replies"),
         "html_template": N_("The layout around replies"),
+        "brand": N_("Names, logos and host names of help centers"),
         "call": N_("Telephone calls with customers"),
     },
     PRODUCTIVITY: {

@@ -16,6 +16,7 @@ RECORDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "automation_timer": ("timer", ALL),
     "behavior": ("behavior", ALL),
     "bot": ("bot", ALL),
+    "brand": ("brand", ALL),
     "bucket": ("bucket", ALL),
     "connected_account": ("connected account", ALL),
     "connected_service": ("connected service", ALL),

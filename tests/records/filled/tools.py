@@ -5,7 +5,7 @@ from tests.records.desk import NOW, Desk
 
 TYPES = (
     "reminder", "time_entry", "timetracking_activity", "opportunity", "currency", "saved_search", "queue", "snippet",
-    "kb_article", "kb_category", "file_bundle", "resource", "service_target",
+    "brand", "kb_article", "kb_category", "file_bundle", "resource", "service_target",
 )  # fmt: skip
 
 
@@ -53,6 +53,15 @@ def populate(desk: Desk) -> dict[str, int]:
     desk.create("attachment", name="a.pdf", content="pdf", attach=[f"file_bundle:{made['file_bundle']}"])
     made["resource"] = desk.create(
         "resource", name="pump.csv", extension_id="svc.resource.dataset.csv", content="a,b", description="Pump data"
+    )["id"]
+    made["brand"] = desk.create(
+        "brand",
+        name="Kite Pumps",
+        host="help.kite.example",
+        languages="en,de",
+        accent="#0055aa",
+        group_ids=[ids["support"]],
+        **watched,
     )["id"]
     made["service_target"] = desk.create(
         "service_target", name="Pump answers", response_minutes=60, resolution_minutes=600, importance_min=10, **watched

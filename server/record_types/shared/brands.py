@@ -1,0 +1,95 @@
+"""Reads brands, and builds the addresses of their help centers."""
+
+import json
+from urllib.parse import urlsplit
+
+from server.context import Service
+from server.dataclass import dataclass
+from server.store.tables import table_named
+from server.store.transaction import Transaction
+
+TRIAL_PATH = "/help-center"  # below base_url, until a help center has a host name of its own
+
+
+@dataclass(frozen=True, slots=True)
+class BrandProfile:
+    """A brand as its pages use it. languages: tags, the first one first. footer_links: texts with their addresses.
+    logo_id: of its picture, 0 for none."""
+
+    id: int
+    name: str
+    host: str
+    languages: tuple[str, ...]
+    accent: str
+    footer_links: tuple[tuple[str, str], ...]
+    group_ids: frozenset[int]
+    is_public: bool
+    logo_id: int
+
+
+_COLUMNS = ("id", "name", "host", "languages", "accent", "footer_links", "group_ids", "is_public", "image_blob_id")
+
+
+def all_brands(tx: Transaction) -> list[BrandProfile]:
+    """Returns all brands, the oldest first."""
+    table = table_named("brand")
+    rows = tx.rows(lambda: table.select(*(getattr(table.c, name) for name in _COLUMNS)).order_by(table.c.id))
+    return [_profile(*row) for row in rows]
+
+
+def brand_at(brands: list[BrandProfile], host: str) -> BrandProfile | None:
+    """Returns the brand with this host name, or for "" the one without."""
+    return next((each for each in brands if each.host == host), None)
+
+
+def brand_of_group(brands: list[BrandProfile], group_id: int) -> BrandProfile | None:
+    """Returns the brand that a group works for; that without a host name, or the only one, for a group of none."""
+    own = next((each for each in brands if group_id in each.group_ids), None)
+    return own or brand_at(brands, "") or (brands[0] if len(brands) == 1 else None)
+
+
+def address(service: Service, brand: BrandProfile) -> str:
+    """Returns the address of a brand's help center, without a slash at its end. Other hosts have the scheme and the
+    port of portal_base_url, or of base_url without it."""
+    portal = str(service.settings.portal_base_url)
+    if not brand.host:
+        return portal or service.base_url + TRIAL_PATH
+    parts = urlsplit(portal or service.base_url)
+    port = f":{parts.port}" if parts.port else ""
+    return f"{parts.scheme}://{brand.host}{port}"
+
+
+def own_hosts(service: Service, brands: list[BrandProfile]) -> frozenset[str]:
+    """Returns the host names at which nothing but a help center responds. That of the console is never one of them."""
+    hosts = {service.settings.portal_host, *(each.host for each in brands)}
+    return frozenset(hosts - {"", console_host(service), service.settings.webhook_host})
+
+
+def console_host(service: Service) -> str:
+    """Returns the host name of the console."""
+    return (urlsplit(service.base_url).hostname or "").rstrip(".")
+
+
+def _profile(
+    id: int,
+    name: str,
+    host: str,
+    languages: str,
+    accent: str,
+    footer_links: str,
+    group_ids: str,
+    is_public: int,
+    logo_id: int,
+) -> BrandProfile:
+    links = (line.rpartition(" ") for line in footer_links.splitlines())
+    return BrandProfile(
+        id,
+        name,
+        host,
+        tuple(each.strip() for each in languages.split(",")),
+        accent,
+        tuple((label.strip(), address) for label, _, address in links),
+        frozenset(json.loads(group_ids)),
+        bool(is_public),
+        logo_id,
+    )
