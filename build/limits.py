@@ -259,7 +259,12 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("tickets.quoting.MAX_MESSAGES", "messages", "quoted in a reply with the conversation, the newest first"),
         ("tickets.quoting.MAX_QUOTED_HTML", "bytes", "HTML quoted in a reply; above it the texts are quoted"),
         ("tickets.letter.MAX_INLINE", "", "inline images in one outgoing email"),
-        ("people.acknowledgement_text.MAX_CHARACTERS", "characters", "`ack_text` of a group"),
+        ("people.acknowledgement_text.MAX_CHARACTERS", "characters", "`ack_text` and `rating_text` of a group"),
+        ("tickets.types.rating.MAX_COMMENT_CHARS", "characters", "comment of a rating"),
+        (
+            "tickets.ratings.rating_requests.MAX_MESSAGES", "",
+            "received messages of a closed ticket, the first ones, among whose senders one is asked for a rating",
+        ),
         ("people.types.group.MAX_LIST_HEADERS", "characters", "`list_headers` of a group"),
         ("mail.list_headers.MAX_VALUE", "characters", "one header in `list_headers`"),
         ("mailroom.dkim.MAX_KEYS", "", "DKIM keys of a sender domain"),

@@ -28,6 +28,7 @@ ACCESS = {
     "macro owner": "any worker; a macro that is built by form: its owner, as for snippets",
     "owner": "its owner: the worker, or members of the group or role; any worker if the service owns it",
     "worker": "its worker",
+    "rating": "its worker, managers of its group, and workers whose role grants it, if they can read its ticket",
     "worker or ticket": "its worker, and workers who can read its ticket",
     "author": "its author",
     "target": "workers who can read the record it belongs to",

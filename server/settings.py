@@ -394,6 +394,31 @@ SETTINGS: tuple[Setting, ...] = (
         type="text",
         is_live=True,
     ),
+    Setting(
+        "ratings",
+        "off",
+        "Whom to ask for a rating after a ticket was closed: nobody (off), customers of groups that are set to it "
+        "(groups), or all customers (all).",
+        type="text",
+        choices=("off", "groups", "all"),
+        is_live=True,
+    ),
+    Setting(
+        "rating_delay_hours",
+        24,
+        "Time between closing a ticket and asking for a rating; a ticket that was opened meanwhile is not asked about.",
+        "hours",
+        most=720,
+        is_live=True,
+    ),
+    Setting(
+        "rating_interval_days",
+        30,
+        "Time in which a customer is asked at most once; 0: after each closed ticket.",
+        "days",
+        most=365,
+        is_live=True,
+    ),
     Setting("mail_timeout_seconds", 30, "Time that a mail server has for each response.", "seconds", least=1, most=600),
     Setting(
         "mailbox_poll_seconds",

@@ -262,6 +262,10 @@ def test_there_is_something_of_everything(filled: Filled) -> None:
         "messages.count:>4",
         "status:open messages.count.out:0",
         "comments:(text:customer)",
+        "rating:good status:closed",
+        "rating:bad",
+        "rating:asked",
+        "rating:(comment:*times*)",
     ):
         assert desk.found("ticket", q), q
     for mime_type in ("application/pdf", "image/png", "text/csv", "text/plain", "text/html"):

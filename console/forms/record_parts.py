@@ -36,6 +36,7 @@ EVENT_ICONS = {
     "ticket.tag": "tag",
     "ticket.moved": "group",
     "ticket.macro": "bolt",
+    "ticket.rat": "check",
     "ticket.message": "mail",
     "ticket.answer": "mail",
     "task": "task",

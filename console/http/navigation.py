@@ -199,6 +199,10 @@ PLACES = (
             about=N_("The layout around replies"),
         ),
         NavigationItem(
+            "/admin/ratings", N_("Ratings"), N_("satisfaction csat survey feedback score"), icon="check",
+            about=N_("Ask customers after closing whether they were satisfied"),
+        ),
+        NavigationItem(
             "/admin/mail/outbox", N_("Outbox"), N_("mail queue"), icon="upload",
             about=N_("Email of everybody that is not sent yet, and why"),
         ),

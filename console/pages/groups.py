@@ -87,6 +87,13 @@ FORM = RecordForm(URI, (
     Control("ack_calendar_id", N_("Calendar"),
             N_("Available time in the calendar counts as inside, everything else as outside."),
             none=N_("None")),
+    Control("rating_enabled", N_("Ask for a rating after closing"),
+            N_("If the setting of ratings is to ask customers of chosen groups.")),
+    Control("rating_subject", N_("Subject"), N_("Blank: the usual one, in the language of the customer.")),
+    Control("rating_text", N_("Text"),
+            N_("Markdown, with the placeholders of an acknowledgement. The links follow it. Blank: the usual text, in "
+               "the language of the customer."),
+            "area", attributes={"rows": 5}),
     Control("assign_way", N_("Assign tickets"), N_("For open tickets without an owner, however they arrive."), "choice",
             options=WAYS),
     Control("assign_presence", N_("Assign to"), N_("Everyone enters absences in their account."), "choice",
@@ -97,9 +104,9 @@ FORM = RecordForm(URI, (
     Control("assign_calendar_id", N_("Hours"), N_("At other times tickets wait, and are assigned first when the hours "
                                                   "begin."), none=N_("Always")),
 ))  # fmt: skip
-ACKNOWLEDGEMENT, ASSIGNMENT = (
+ACKNOWLEDGEMENT, ASSIGNMENT, RATING = (
     tuple(each.name for each in FORM.controls if isinstance(each, Control) and each.name.startswith(prefix))
-    for prefix in ("ack_", "assign_")
+    for prefix in ("ack_", "assign_", "rating_")
 )
 BUCKET = RecordForm(
     "bucket",
@@ -305,6 +312,7 @@ def _form(visit: Visit, fields: OpenForm, bucket_form: Form | None = None) -> Pa
         people=people,
         acknowledgement=ACKNOWLEDGEMENT,
         assignment=ASSIGNMENT,
+        rating=RATING,
         outlook=assign_queue.outlook(visit.ctx, fields.id) if fields.id else None,
         most_candidates=MAX_CANDIDATES,
         why=_why,

@@ -13,7 +13,7 @@ from console.lists.worklist import Worklist, declare
 from console.pages.people import TABS
 from server.errors import HelpdeskError
 from server.people import rights_explained
-from server.people.rights_explained import VERBS, RightsReason
+from server.people.rights_explained import GRANTED, VERBS, RightsReason
 from server.records import records
 from server.records.records import SearchRequest
 from server.translation import N_
@@ -76,7 +76,11 @@ def show_list(visit: Visit) -> PageResponse:
             reasons = rights_explained.explain(visit.ctx, worker_id, form.text("type"), form.text("operation"))
         except HelpdeskError as error:
             form.refuse(error, names={"id": "worker_id"})
-    types = [(each.uri, each.name) for each in rights_explained.granted_privileges(visit.ctx)]
+    types = [
+        (each.uri, each.name)
+        for each in rights_explained.granted_privileges(visit.ctx)
+        if not VERBS.keys().isdisjoint(each.privileges)
+    ]
     workers = lookup.choosable(visit, "worker", "isDisabled:no", form.get("worker_id"))
     return worklist.page(
         visit,
@@ -103,7 +107,7 @@ def _form(visit: Visit, fields: OpenForm) -> PageResponse:
         "role.html",
         role=role,
         types=types,
-        operations=list(VERBS.items()),
+        operations=list(GRANTED.items()),
         others=sorted(set(form.several["privs"]) - offered),
         members=members,
         total=total,

@@ -42,6 +42,11 @@ STATUS_BADGES = {
     "closed": ("muted", N_("closed")),
     "deleted": ("err", N_("deleted")),
 }
+RATING_BADGES = {  # by the score, "" before the customer has rated
+    "good": ("ok", N_pgettext("rating", "good")),
+    "bad": ("err", N_pgettext("rating", "bad")),
+    "": ("muted", N_pgettext("rating", "asked")),
+}
 SORT = ticket_lists.SORT
 TAGS_IN_ROW = 3
 
@@ -195,6 +200,14 @@ def _owner(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
     return Markup('<span class="owner">{}{}</span>').format(ui.avatar(name or "?", row["owner_id"]), ui.name(name))
 
 
+def _rating(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
+    return ui.badge(*RATING_BADGES[row["rating"]["score"]]) if row.get("rating") else ""
+
+
+def _rating_word(row: Mapping[str, Any], more: Any) -> str:
+    return str(row["rating"]["score"] or "asked") if row.get("rating") else ""
+
+
 def _updated(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
     return ui.short_time(visit, row["updated"])
 
@@ -275,6 +288,7 @@ TICKETS = declare(Worklist(
                    value=lambda row, more: row.get("bucket__label") or ""),
         ListColumn("owner", N_("Owner"), _owner, expand="owner_",
                    value=lambda row, more: row.get("owner__label") or ""),
+        ListColumn("rating", N_("Rating"), _rating, "rating", expand="rating", value=_rating_word),
         ListColumn("tags", N_("Tags"), _all_tags, expand="tags", value=lambda row, more: ", ".join(row["tags"])),
         ListColumn("updated", N_("Updated"), _updated, "updated", is_time=True),
     ),

@@ -102,6 +102,7 @@ def render_ticket(visit: Visit, ticket: Sheet, form: ReplyForm | None = None) ->
         fold_path=_address(visit, open="" if _is_unfolded(visit) else "all"),
         owner=lookup.choosable(visit, "worker", "isDisabled:no", str(keys["owner_id"] or "")),
         clocks=clocks.of_ticket(visit, ticket),
+        rating_badges=inbox.RATING_BADGES,
         owner_away=_owner_away(visit, keys["owner_id"]),
         org=lookup.choosable(visit, "org", "", str(keys["org_id"] or "")),
         card=customer_card.customer_card(visit, ticket),
@@ -198,7 +199,7 @@ def _owner_away(visit: Visit, owner_id: int) -> str:
 
 def of_mask(visit: Visit) -> Sheet:
     """Returns the ticket in the address. Raises NotFound, Forbidden."""
-    return sheet.sheet(visit.ctx, TICKET, _id(visit), "requesters", "watchers")
+    return sheet.sheet(visit.ctx, TICKET, _id(visit), "requesters", "watchers", "rating")
 
 
 def ticket_of_mask(visit: Visit) -> Ticket:

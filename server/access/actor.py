@@ -3,9 +3,10 @@
 Actors are read again whenever something that they depend on changes, in any process; see `version`."""
 
 import json
+from collections.abc import Hashable
 from dataclasses import replace
 
-from server.contexts import APP, WORKER
+from server.contexts import APP, RATING, WORKER
 from server.dataclass import dataclass
 from server.store.statements import slot
 from server.store.store_local import VersionedLocal
@@ -13,6 +14,7 @@ from server.store.tables import table_named
 from server.store.transaction import Transaction
 
 EVERY_PRIVILEGE = frozenset(("*",))
+READ_RATINGS = f"contexts.{RATING}.read"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +52,15 @@ class Actor:
         return self.acts_for or self
 
     @property
-    def reading(self) -> tuple[int, bool, frozenset[int] | None, frozenset[int], bool]:
+    def reading(self) -> tuple[Hashable, ...]:
         """Returns everything about the actor that decides what may be read."""
-        return self.worker_id, self.is_admin, self.reads_groups, self.reads_roles, self.own_only
+        ratings = self.reads_ratings or self.manages  # see Rules._rating
+        return self.worker_id, self.is_admin, self.reads_groups, self.reads_roles, self.own_only, ratings
+
+    @property
+    def reads_ratings(self) -> bool:
+        """Returns whether a role grants the ratings of all readable tickets."""
+        return self.may(READ_RATINGS)
 
     def may(self, privilege: str) -> bool:
         """Returns whether a role grants this privilege; administrators have all."""

@@ -144,6 +144,15 @@ class Rules:
         parent = PARENTS[record_type.access.read]
         return self._follows(parent, record_type.column(parent.column), depth)
 
+    def _rating(self, record_type: RecordType, depth: int) -> Condition:
+        """Ratings of readable tickets: of the worker's own ones, of groups that the worker manages, and of all with the
+        privilege."""
+        ticket = self._follows(PARENTS["ticket"], record_type.column("ticket_id"), depth)
+        if self.actor.reads_ratings:
+            return ticket
+        managed = one_of(record_type.column("group_id"), sorted(self.actor.manages))
+        return all_of([ticket, any_of([self._worker(record_type, depth), managed])])
+
     def _worker_or_ticket(self, record_type: RecordType, depth: int) -> Condition:
         """Records of a worker on a ticket are visible to readers of the ticket; those without a ticket are private."""
         on_ticket = negated(equals(record_type.column("ticket_id"), 0))
@@ -343,6 +352,7 @@ READ_RULES: dict[str, Callable[[Rules, RecordType, int], Condition]] = {
     "group": Rules._group,
     "macro owner": Rules._macro_owner,
     "owner": Rules._owner,
+    "rating": Rules._rating,
     "worker": Rules._worker,
     "worker or ticket": Rules._worker_or_ticket,
     "attached": Rules._attached,

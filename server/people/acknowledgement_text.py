@@ -1,5 +1,5 @@
-"""Validates the automatic acknowledgement of a group, the reply to the first mail of a ticket. tickets/acknowledging.py
-creates and sends it."""
+"""Validates the automatic acknowledgement of a group, the reply to the first mail of a ticket, and its request for a
+rating. tickets/acknowledging.py and tickets/ratings/ create and send them."""
 
 from typing import TYPE_CHECKING
 
@@ -27,12 +27,16 @@ PLACEHOLDERS = (
     "initial_message_sender_full_name",
     "record_url",
 )
+RATING_FIELDS = ("rating_subject", "rating_text")  # of the request for a rating, with the same placeholders
 FIELDS = ("ack_enabled", "ack_subject", "ack_text", "ack_hours", "ack_calendar_id")
 
 
 def check(change: Change, writing: Writing, registry: "Registry") -> None:
     """Runs before a group is written. Raises Required for a missing text or calendar, Invalid for unknown placeholders.
     Resets the error of the last sending if its cause may have changed."""
+    for name in RATING_FIELDS:
+        if change.changes(name):
+            _check_placeholders(writing, registry, name, change.value(name) or "")
     if not any(change.changes(name) for name in FIELDS):
         return
     change.new["ack_error"] = ""

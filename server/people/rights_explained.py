@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from server.access.actor import READ_RATINGS
 from server.access.rules import REASONS
 from server.context import Context
 from server.dataclass import dataclass
@@ -14,6 +15,9 @@ from server.translation import N_, _, in_sentence, shown
 
 # What an operation is called in a sentence.
 VERBS = {"create": N_("create"), "update": N_("change"), "delete": N_("delete")}
+GRANTED = {"read": N_("see"), **VERBS}  # what roles grant
+# The privilege to see all records of a type, and which ones a worker sees without it.
+READS = {"rating": (READ_RATINGS, N_("without it, workers see those of their own tickets and of groups they manage"))}
 
 
 @dataclass(frozen=True)
@@ -40,8 +44,10 @@ def granted_privileges(ctx: Context) -> list[TypePrivileges]:
     rows = []
     for each in ctx.service.registry:
         operations = [name for name in type_descriptions.PRIVILEGED if "privilege" in getattr(each.access, name)]
-        if operations and each.context:
+        if (operations or each.uri in READS) and each.context:
             privileges = {name: _privilege(each, name) for name in operations}
+            if each.uri in READS:
+                privileges["read"] = READS[each.uri][0]
             rows.append(TypePrivileges(shown(each.label_names[1]), each.uri, privileges, _also(each)))
     return sorted(rows, key=lambda each: each.name.lower())
 
@@ -51,7 +57,9 @@ def _privilege(record_type: RecordType, operation: str) -> str:
 
 
 def _also(record_type: RecordType) -> str:
-    """The further condition for changing a record, besides the privilege."""
+    """The further condition for changing a record, besides the privilege; or what it takes to read one without it."""
+    if record_type.uri in READS:
+        return shown(READS[record_type.uri][1])
     rules = {rule: None for name in type_descriptions.PRIVILEGED for rule in getattr(record_type.access, name)}
     return "; ".join(shown(REASONS[rule]) for rule in rules if rule in REASONS)
 

@@ -83,7 +83,7 @@ class Access:
     Administrators may do everything except operations with the rule `nobody`.
 
     read: any worker, admins, group (a ticket's), macro owner, owner, worker (`worker_id`), attached, target; bot,
-    calendar, page, tab, ticket (as that record).
+    calendar, page, tab, ticket (as that record); rating (a readable ticket's, of the worker, a managed group or all).
 
     The others: privilege, admins, nobody, group members (a ticket's), group managers (`group_id`'s), group manager
     (of the group itself), owner, worker, author; calendar, fieldset, page, tab, ticket (may change that record); bot

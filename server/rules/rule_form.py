@@ -22,6 +22,7 @@ EVENTS: dict[str, Words] = {
     CREATED: N_("A ticket is created"),
     WROTE: N_("A customer replies"),
     REPLIED: N_("A worker replies"),
+    "customer_rated": N_("A customer rates the ticket"),
     CHANGED: N_("A field changes"),
     "target_due": N_("A service target is about to be missed"),
     "target_missed": N_("A service target was missed"),

@@ -99,6 +99,8 @@ def _move(writing: RecordWriter, old: int, new: int) -> None:
     tx = writing.tx
     for table in ("message", "draft"):
         redirect(writing, table, "ticket_id", old, new)
+    if writing.find("rating", ticket_id=new) is None:  # a ticket has at most one; another stays with its own ticket
+        redirect(writing, "rating", "ticket_id", old, new)
     redirect(writing, "ticket", "merged_into", old, new)
     requesters.add(writing, new, requesters.ids_of(tx, old))
     tx.delete(REQUESTER, ticket_id=old)

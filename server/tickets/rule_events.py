@@ -14,6 +14,7 @@ from server.store.tables import Column, Table, table_named
 from server.store.transaction import Transaction
 
 CREATED, CHANGED, WROTE, REPLIED = "created", "changed", "customer_wrote", "worker_replied"
+RATED = "customer_rated"
 EVENT = "ticket.event"  # the automation event that rules are bound to
 RULE_EVENT = Table(
     "rule_event",

@@ -34,7 +34,7 @@ TICKET_MERGE = Table(
     [Index(("kept_id",), "the merges of a ticket"), Index(("merged_at",), "rows that are too old")],
 )  # parts: JSON, the state of each ticket before the merge, the surviving one first
 STATUS = ("status_id", "status_name_id", "reopen_date", *KINDS["status_id"])
-MOVED = ("message", "draft")
+MOVED = ("message", "draft", "rating")
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,8 @@ def _belonging(writing: RecordWriter, arrived: list[int], survivor: dict[str, An
 def _give_back(writing: RecordWriter, kept_id: int, other: dict[str, Any], arrived: list[int]) -> None:
     tx, id = writing.tx, other["id"]
     for uri in MOVED:
-        _point(writing, uri, "ticket_id", [*other["moved"][uri], *(arrived if uri == "message" else ())], kept_id, id)
+        ids = [*other["moved"].get(uri, ()), *(arrived if uri == "message" else ())]
+        _point(writing, uri, "ticket_id", ids, kept_id, id)
     _point(writing, "ticket", "merged_into", other["merged"], kept_id, id)
     for address_id in other["requesters"]:
         tx.add(REQUESTER, {"ticket_id": id, "address_id": address_id})

@@ -67,6 +67,7 @@ TYPES: dict[Words, dict[str, Words]] = {
         "task": N_("Things to do, with a deadline"),
         "contact": N_("People outside the helpdesk"),
         "org": N_("Companies of customers"),
+        "rating": N_("Whether customers were satisfied with tickets"),
         "opportunity": N_("Possible sales, with their amounts"),
         "asset": N_("Things with an owner, such as devices"),
         "attachment": N_("Files of messages and records"),

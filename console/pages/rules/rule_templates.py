@@ -66,6 +66,15 @@ TEMPLATES = (
         },
     ),
     RuleTemplate(
+        "bad",
+        N_("Tell the lead about a bad rating"),
+        {
+            "when": ["customer_rated"],
+            "conditions": ["rating:bad"],
+            "steps": [{"kind": "notify", "worker_ids": "", "text": "A customer gave this ticket a bad rating."}],
+        },
+    ),
+    RuleTemplate(
         "remind",
         N_("Remind the owner"),
         {

@@ -82,7 +82,7 @@ def custom_value(custom_filter: CustomFilter, alias: str) -> Source:
 def through(record_type: "RecordType", way: HasManyThrough, alias: str, *, keeps_others: bool) -> Source:
     """Returns a source of the records at the other end of a joined table. keeps_others: includes records without one,
     as NULL."""
-    own_id = record_type.column("id")
+    own_id = record_type.column(way.of)
     # Pairs are unique only if the filter fixes the other columns of the table; custom values may be duplicated.
     between = table_named(way.between).alias(f"{alias}_between")
     is_plain = way.between != "custom_value"

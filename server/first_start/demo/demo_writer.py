@@ -15,7 +15,7 @@ from server.context import Context
 from server.contexts import GROUP, TASK, TICKET, WORKER
 from server.dataclass import dataclass
 from server.errors import Conflict, Invalid
-from server.first_start.demo import desk, first_minute, plan
+from server.first_start.demo import demo_ratings, desk, first_minute, plan
 from server.first_start.demo.demo_files import DemoFile
 from server.first_start.demo.desk import Person
 from server.first_start.demo.kept import DOING, KEY, PLAIN, Ids, enroll, is_there
@@ -382,6 +382,7 @@ class _Desk:
             },
         )
         letter.log_sent(by, ticket["id"], self._label(by, ticket))
+        demo_ratings.rate(writing, done.planned, step, _record(by, "ticket", ticket["id"]), worker_id)
 
     def note(self, writing: RecordWriter, done: _Prepared) -> None:
         """Adds a worker's comment for colleagues."""
@@ -409,6 +410,7 @@ class _Desk:
         if status == "spam":
             by.set("ticket", id, {"spam_training": SPAM, "spam_score": HIGHEST})
         by.update("ticket", id, {"status_id": STATUSES.get(status, DELETED)})
+        demo_ratings.rate(writing, done.planned, done.step, _record(by, "ticket", id), self.workers[done.step.by.email])
 
     # -- parts ---------------------------------------------------------------------------------------------------------
 

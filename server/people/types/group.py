@@ -263,6 +263,27 @@ class Group(RecordType):
             allowed=QUOTED,
             filter=None,
         ),
+        "rating_enabled": Bit(
+            "1: customers are asked for a rating after a ticket of the group was closed, if the setting `ratings` is "
+            "`groups`.",
+            filter="asksRatings",
+            filter_note="Asks for ratings of its own accord.",
+            origin="ours",
+        ),
+        "rating_subject": Text(
+            "Subject of the request for a rating, with placeholders; blank for the usual one in the language of the "
+            "customer.",
+            one_line=True,
+            filter=None,
+            origin="ours",
+        ),
+        "rating_text": Text(
+            "Text of the request for a rating in Markdown, with placeholders such as {{mask}} and {{group_name}}; the "
+            "links follow it. Blank for the usual one in the language of the customer.",
+            acknowledgement_text.MAX_CHARACTERS,
+            filter=None,
+            origin="ours",
+        ),
         "reply_address_id": Id(
             "Address that replies are sent from; 0 for the default sender. Without its own mail "
             "transport, it uses the default one.",

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from server.access.actor import READ_RATINGS
 from server.errors import Invalid, nearest
 from server.fields import Name, Structure, Text, UpdatedAt
 from server.people import rosters
@@ -117,7 +118,7 @@ class Role(RecordType):
             if each.context
             for name in _contexts(each)
             for operation in GRANTED
-        }
+        } | {READ_RATINGS: READ_RATINGS}
         for name in ids:
             if not isinstance(name, str) or name not in privileges:
                 text = str(name)[:100]

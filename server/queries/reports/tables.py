@@ -60,6 +60,12 @@ RESOLUTIONS_MISSED = Measure("resolutions_missed", N_("Late resolutions"), CREAT
 RESOLUTIONS_WITHIN = Measure(
     "resolutions_within", N_("Resolution within target"), CREATED.q, narrow=_RESOLVED, good="missed.resolution:no"
 )
+RATED = Measure("rated", N_("Ratings"), "rated:{span}", "rating")
+RATED_GOOD = Measure("good", N_("Good"), RATED.q, "rating", narrow="score:good")
+RATED_BAD = Measure("bad", N_("Bad"), RATED.q, "rating", narrow="score:bad")
+SHARE_GOOD = Measure("good_share", N_("Share of good"), RATED.q, "rating", good="score:good")
+REQUESTED = Measure("asked", N_("Customers asked"), "asked:{span}", "rating")
+_RATINGS = (RATED, RATED_GOOD, RATED_BAD, SHARE_GOOD)
 _TARGETS = (
     RESPONSES_DUE,
     RESPONSES_MISSED,
@@ -375,6 +381,28 @@ REPORTS = {
                 ByHour("created", N_("Tickets created"), CREATED),
                 ByHour("received", N_("Messages received"), RECEIVED),
                 ByHour("sent", N_("Messages sent"), REPLIES),
+            ),
+        ),
+        ReportKind(
+            "ratings",
+            N_("Ratings"),
+            N_(
+                "By the day of the rating. Ratings count for the worker and the group that the ticket had when it was "
+                "closed."
+            ),
+            (
+                ByField("all", N_("All ratings"), "", {}, (REQUESTED, *_RATINGS), "tiles"),
+                ByStep(
+                    "ratings",
+                    N_("Ratings"),
+                    (
+                        replace(RATED_GOOD, q=f"{RATED.q} {RATED_GOOD.narrow}", narrow=""),
+                        replace(RATED_BAD, q=f"{RATED.q} {RATED_BAD.narrow}", narrow=""),
+                    ),
+                ),
+                ByField("groups", N_("Groups"), N_("Group"), {"rating": "group.id"}, _RATINGS),
+                ByField("workers", N_("Workers"), N_("Worker"), {"rating": "worker.id"}, _RATINGS),
+                ByField("tags", N_("Tags"), N_("Tag"), {"rating": "ticket.tag"}, _RATINGS),
             ),
         ),
         ReportKind(

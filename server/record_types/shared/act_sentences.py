@@ -33,6 +33,7 @@ RECORDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "outgoing_webhook": ("outgoing webhook", ALL),
     "package": ("package", ("update", "delete")),
     "queue": ("queue", ALL),
+    "rating": ("rating", ("delete",)),
     "resource": ("resource", ALL),
     "role": ("role", ALL),
     "service_target": ("service target", ALL),

@@ -143,6 +143,12 @@ EVENTS: dict[str, Trigger] = {
         {"stop": "true ends the rules for the ticket", "skipped": "when or if: the rule did nothing, and why"},
         EVERY,
     ),
+    "ticket.rated": Trigger(
+        N_("When a customer rates a ticket"),
+        "A customer rated a closed ticket, or changed the rating.",
+        ("ticket_", "rating_", "is_changed"),
+        runs=EVERY,
+    ),
     "ticket.target": Trigger(
         N_("When a service target is missed"),
         "A service target of a ticket is about to be missed, or was missed.",
@@ -317,16 +323,19 @@ KEYS: dict[str, TriggerKey] = {
     "email_subject": TriggerKey((str,), "Its subject.", '"Pump"'),
     "events": TriggerKey(
         (list,),
-        "What happened: created, customer_wrote, worker_replied, changed, target_due, target_missed, time.",
+        "What happened: created, customer_wrote, worker_replied, customer_rated, changed, target_due, target_missed, "
+        "time.",
         '["created"]',
     ),
     "goal": TriggerKey((str,), "response, next_response or resolution.", '"response"'),
     "inputs": TriggerKey(MAP, "Inputs from the binding or the caller.", '{"level": "7"}'),
+    "is_changed": TriggerKey((int, bool), "1: the customer changed an earlier rating.", "0"),
     "is_missed": TriggerKey((int, bool), "1: it was missed; 0: it is about to be missed.", "1"),
     "is_new": TriggerKey((bool,), "Whether the record is new.", "false"),
     "is_new_ticket": TriggerKey((bool,), "Whether the message starts a ticket.", "true"),
     "message_": TriggerKey(RECORD, "The message; `message_ticket_` is its ticket, `message_sender_` its address."),
     "parent_ticket_": TriggerKey(RECORD, "The ticket that the email is a reply to; the id is 0 for none."),
+    "rating_": TriggerKey(RECORD, "The rating; `rating_score` is good or bad, `rating_comment` its comment."),
     "query_format": TriggerKey((str,), "The format that the query requests, empty if none.", '"table"'),
     "record_": TriggerKey(RECORD, "The current record; the last version of a deleted one."),
     "record__type": TriggerKey((str,), "Short name of its type.", '"ticket"'),

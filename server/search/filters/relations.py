@@ -91,23 +91,25 @@ class HasMany(Relation):
 
 @dataclass(frozen=True)
 class HasManyThrough(Relation):
-    """A join table has pairs of ids: `own` of this record, `other` of the other one."""
+    """A join table has pairs of ids: `own` of this record, `other` of the other one. of: the column of this record that
+    `own` refers to."""
 
     between: str
     own: str
     other: str
     only: tuple[tuple[str, Any], ...] = ()
+    of: str = "id"
     turns = True
 
     @property
     def key(self) -> Any:
-        return ("through", self.between, self.own, self.other, self.only)
+        return ("through", self.between, self.own, self.other, self.only, self.of)
 
     def build(self, table: "Table", inner: Any) -> Any:
-        return _column(table, "id").in_(select_between(self.between, self.own, self.other, self.only, inner))
+        return _column(table, self.of).in_(select_between(self.between, self.own, self.other, self.only, inner))
 
     def build_turned(self, table: "Table", inner: Any) -> Any:
-        return _exists_between(table, self.between, self.own, self.other, self.only, inner)
+        return _exists_between(table, self.between, self.own, self.other, self.only, inner, self.of)
 
 
 @dataclass(frozen=True)
@@ -147,11 +149,17 @@ def select_between(
 
 
 def _exists_between(
-    table: "Table", between: str, own: str, match_column: str, only: tuple[tuple[str, Any], ...], inner: Any
+    table: "Table",
+    between: str,
+    own: str,
+    match_column: str,
+    only: tuple[tuple[str, Any], ...],
+    inner: Any,
+    of: str = "id",
 ) -> Any:
-    """Whether a row has the record of `table` in its column `own`, and its `match_column` in `inner`."""
+    """Whether a row has the column `of` of `table` in its column `own`, and its `match_column` in `inner`."""
     via = table_named(between).alias(f"via_{between}")
-    query = via.select(peewee.SQL("1")).where(getattr(via.c, own) == _column(table, "id"))
+    query = via.select(peewee.SQL("1")).where(getattr(via.c, own) == _column(table, of))
     query = query.where(unindexed(getattr(via.c, match_column)).in_(inner))
     for name, value in only:
         query = query.where(getattr(via.c, name) == value)

@@ -65,10 +65,23 @@ from server.store.statements import slot
 from server.store.tables import Column, Index, table_named
 from server.store.transaction import Transaction
 from server.tickets import assignment, due_times, rule_events
-from server.tickets.types.ticket_parts import before, participants, place, spam_verdict, status, status_names
+from server.tickets.types.ticket_parts import (
+    before,
+    participants,
+    place,
+    rating_schedule,
+    spam_verdict,
+    status,
+    status_names,
+)
 from server.tickets.types.ticket_parts.bare_words import TICKET_TEXT, MaskFilter, TicketWords
 from server.tickets.types.ticket_parts.ticket_expands import EXPANDS
-from server.tickets.types.ticket_parts.ticket_filters import InGroupsFilter, ResponsibilityFilter, WatcherCountFilter
+from server.tickets.types.ticket_parts.ticket_filters import (
+    InGroupsFilter,
+    RatingFilter,
+    ResponsibilityFilter,
+    WatcherCountFilter,
+)
 from server.translation import N_
 
 CONTEXT = contexts.TICKET
@@ -315,7 +328,7 @@ class Ticket(RecordType):
         Index(("tell_at",), "tickets of whose service target somebody is to be told", where="tell_at > 0"),
     )
     reopening = Reopening("status_id", (status.WAITING, status.CLOSED), status.OPEN, "reopen_date")
-    takes_along = (("message", "ticket_id"),)
+    takes_along = (("message", "ticket_id"), ("rating", "ticket_id"))
     exported_tables = (REQUESTER,)
     summary = ("group_id", "bucket_id", "owner_id", "status_id", "status_name_id")
     summary_index = ("owner_id", "status_id")
@@ -451,6 +464,7 @@ class Ticket(RecordType):
         DateFilter(
             "response.due", "First response deadline of its service target; never without one.", "response_due_at"
         ),
+        RatingFilter("rating", "good, bad, asked, none, or any for good or bad; or a query on ratings in parentheses."),
         ResponsibilityFilter(
             "responsibility",
             "The caller's responsibility for the bucket, 0 to 100; hides buckets of level 0.",
@@ -496,6 +510,7 @@ class Ticket(RecordType):
             "links",
             "org.id",
             "owner.id",
+            "rating",
             "spam.training",
             "status",
             "statusName.id",
@@ -528,6 +543,8 @@ class Ticket(RecordType):
         Event("ticket.status.closed", "status became closed"),
         Event("ticket.status.deleted", "status became deleted by an update"),
         Event("ticket.status.named", "the status got another name in the same state"),
+        Event("ticket.rating.asked", "the customer was asked to rate it"),
+        Event("ticket.rated", "the customer rated it, or changed the rating"),
         Event("ticket.participant.added", "requester added"),
         Event("ticket.participant.removed", "requester removed"),
         Event("ticket.tag.added", "tags added"),
@@ -584,6 +601,7 @@ class Ticket(RecordType):
         if change.extras.get(TAGS_CHANGED) and not change.is_create:
             rule_events.record(writing, change.id, rule_events.CHANGED, ["tags"])
         assignment.follow(change, writing)
+        rating_schedule.follow(change, writing)
         target = self.label({"mask": change.value("mask"), "subject": change.value("subject")})
         if change.is_create:
             if assignment.ASSIGNED in change.extras:

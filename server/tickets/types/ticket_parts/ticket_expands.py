@@ -194,6 +194,19 @@ def _requester_rows(view: DictionaryContext, records: list[Record]) -> list[tupl
     )
 
 
+def rating(view: DictionaryContext, records: list[Record], form: str) -> Loaded:
+    """Loads `rating`: the dictionary of the ticket's rating; null if it was not asked for or may not be read."""
+    table = view.type("rating").table.sql
+    rows = view.tx.rows(
+        lambda: table.select(table.id).where(in_list(table.ticket_id, slot(0))),
+        (ids_text(records),),
+    )
+    ratings = view.records("rating", {row[0] for row in rows}) if view.covers("rating") else []
+    shown = view.dictionaries("rating", ratings)
+    by_ticket = {record["ticket_id"]: each for record, each in zip(ratings, shown, strict=True)}
+    return {record["id"]: {"rating": by_ticket.get(record["id"])} for record in records}
+
+
 EXPANDS = (
     Expand("requesters", "map", "{address id: {id, email, name, contact_id, org_id}} of the requesters.",
            requesters, reads="address"),
@@ -201,6 +214,8 @@ EXPANDS = (
            requester_emails, reads="address"),
     Expand("participants", "records", "The requesters as address dictionaries with their contacts.", participants,
            "address"),
+    Expand("rating", "object", "Rating of the customer; null if they were not asked, or the caller may not read it.",
+           rating, "rating", origin="ours"),
     Expand("signature", "text", "Signature of the bucket or group for a reply by the calling worker.", signature),
     Expand("signature_html", "text", "The same as HTML.", signature_html),
     Expand("_messages", "records", f"Messages by id; for long tickets, the newest {MAX_MESSAGES}.", messages,

@@ -8,9 +8,9 @@ import peewee
 
 from server import contexts
 from server.dataclass import dataclass
-from server.search.ast import SearchValue, Term
-from server.search.conditions import NEVER, Condition, negated
-from server.search.filters import Filter, Relation, WorkerFilter
+from server.search.ast import BooleanGroup, SearchValue, Subquery, Term
+from server.search.conditions import ALWAYS, NEVER, Condition, any_of, negated
+from server.search.filters import ChoiceFilter, DeepFilter, Filter, HasMany, Relation, WorkerFilter
 from server.search.filters.filter import is_null
 from server.search.filters.relations import select_between
 from server.search.values import integer, split_comparison, split_range
@@ -122,6 +122,63 @@ class WatcherCountFilter(Filter):
         return Condition(
             ("watchers count", self.table.name, wanted_count.operator, opposite), wanted_count.values, build
         )
+
+
+class RatingFilter(ChoiceFilter):
+    """Matches tickets by their rating, if the caller may read it: good, bad, asked, none, any for good or bad; or a
+    query on ratings in parentheses. To the caller, a ticket whose rating they may not read has none."""
+
+    NONE = "none"
+    CHOICES = {"good": "good", "bad": "bad", "asked": "asked", NONE: NONE}
+    SCORES = {"good": "good", "bad": "bad", "asked": "none"}  # {word: the same in a search of ratings}
+    ANY = "any"
+
+    def __init__(self, name: str, note: str) -> None:
+        super().__init__(name, note, "", self.CHOICES, (*self.CHOICES, self.ANY), sortable=True, target="rating")
+        self._deep = DeepFilter(name, note, "rating", HasMany("rating", "ticket_id"))
+
+    def bind(self, table: "Table") -> "RatingFilter":
+        bound = super().bind(table)
+        assert isinstance(bound, RatingFilter)
+        bound._deep = self._deep.bind(table)  # type: ignore[assignment]
+        return bound
+
+    def meaning(self, term: Term, scope: "SearchScope") -> Condition:
+        if isinstance(term.value, Subquery):
+            return self._deep.meaning(term, scope)
+        return super().meaning(term, scope)
+
+    def one(self, text: SearchValue, scope: "SearchScope") -> Condition:
+        if text.value.strip().lower() == self.ANY:
+            return any_of([self._of_score("good", scope), self._of_score("bad", scope)])
+        word = self.NONE if is_null(text) else self.stored(text.value)
+        if word == self.NONE:
+            return negated(self._deep.matching(BooleanGroup("and", (), False, text.position), scope))
+        return self._of_score(self.SCORES[word], scope)
+
+    def order(self, scope: "SearchScope") -> Any:
+        """Returns the word of the readable rating of a ticket."""
+        rating = scope.registry.type("rating").table.sql
+        readable = self._readable(scope)
+        asked = peewee.Case(None, ((rating.score == "", "asked"),), rating.score)
+        own = rating.select(asked).where(rating.ticket_id == peewee.Column(self.table.sql, "id"))
+        if readable is not ALWAYS:
+            own = own.where(readable.build(lambda place: readable.values[place]))
+        return peewee.fn.COALESCE(own, self.NONE)
+
+    def order_key(self, scope: "SearchScope") -> Hashable:
+        readable = self._readable(scope)
+        return readable.key, readable.values
+
+    @staticmethod
+    def _readable(scope: "SearchScope") -> Condition:
+        record_type = scope.registry.type("rating")
+        scope.require_covered(record_type)
+        return scope.readable(record_type)
+
+    def _of_score(self, score: str, scope: "SearchScope") -> Condition:
+        term = Term("score", SearchValue(score, False, 0), False, 0)
+        return self._deep.matching(BooleanGroup("and", (term,), False, 0), scope)
 
 
 class ResponsibilityFilter(Filter):
