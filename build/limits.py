@@ -767,5 +767,11 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("record_types.brand.MAX_LINKS", "", "links in the footer of a brand"),
         ("record_types.brand.MAX_LINK_CHARS", "characters", "all links in the footer of a brand"),
         ("record_types.brand.MAX_GROUPS", "", "groups that work for a brand"),
+        ("record_types.contact_form.MAX_INTRO_CHARS", "characters", "text above a contact form"),
+        ("record_types.contact_form.MAX_CONSENT_CHARS", "characters", "consent text of a contact form"),
+        ("record_types.contact_form.MAX_SLUG_CHARS", "characters", "`slug` of a contact form"),
+        ("record_types.contact_form.MAX_FRAME_HOSTS", "", "websites that may show a contact form in a frame"),
+        ("record_types.shared.contact_fields.MAX_FORM_FIELDS", "", "custom fields of a contact form"),
+        ("record_types.shared.contact_fields.MAX_CONDITION_CHARS", "characters", "value of a condition of a field"),
     ),
 }  # fmt: skip

@@ -15,7 +15,6 @@ from server.record_types.shared import brands
 from server.record_types.traits import Avatars, Comments, CustomFields, Links, Search, Watchers
 from server.translation import N_, about_field, lazy_gettext
 
-VERSION = "brands"  # version that rises with each change
 CHANNEL = "brands"
 HOST_CHARS = 253  # of a name in DNS
 MAX_LANGUAGES, MAX_LINKS, MAX_LINK_CHARS, MAX_GROUPS = 20, 12, 2000, 200
@@ -127,7 +126,7 @@ class Brand(RecordType):
         "name": Name("Name that visitors see; also the label.", 80, one_line=True),
         "updated_at": UpdatedAt(),
     }
-    bumps = {VERSION: ()}
+    bumps = {brands.VERSION: ()}
     subtotals = Subtotals(search=("fieldset", "links", "watchers"))
 
     def prepare(self, change: Change, writing: Writing) -> None:

@@ -8,6 +8,7 @@ from server.dataclass import dataclass
 from server.store.tables import table_named
 from server.store.transaction import Transaction
 
+VERSION = "help_center"  # version that rises when visitors may see something else
 TRIAL_PATH = "/help-center"  # below base_url, until a help center has a host name of its own
 
 
