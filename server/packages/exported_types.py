@@ -3,12 +3,12 @@
 # Types of the configuration, with the small records around them. Conversations, files, sessions and logs are left out.
 EXPORTED = frozenset((
     "asset", "automation", "automation_event", "automation_timer", "bot", "brand", "bucket", "calendar",
-    "calendar_event", "calendar_event_recurring", "call", "connected_account", "connected_service", "contact_form",
-    "currency", "custom_field", "custom_fieldset", "custom_record", "email_signature", "group", "html_template",
-    "kb_article", "kb_category", "mail_transport", "mailbox", "metric", "oauth_app", "opportunity", "org", "outgoing_webhook",
-    "queue", "role", "saved_search", "service_target", "snippet", "tag", "task", "ticket_status",
-    "timetracking_activity", "toolbar", "webhook_listener", "workspace_list", "workspace_page", "workspace_tab",
-    "workspace_widget",
+    "calendar_event", "calendar_event_recurring", "call", "connected_account", "connected_service",
+    "contact_form", "currency", "custom_field", "custom_fieldset", "custom_record", "email_signature", "group",
+    "html_template", "kb_article", "kb_category", "mail_transport", "mailbox", "metric", "oauth_app",
+    "opportunity", "org", "outgoing_webhook", "queue", "role", "saved_search", "service_target", "snippet", "tag",
+    "task", "ticket_status", "timetracking_activity", "toolbar", "webhook_listener", "workspace_list",
+    "workspace_page", "workspace_tab", "workspace_widget",
 ))  # fmt: skip
 # Fields that belong to one service: counts, states, generated addresses, and defaults that only one record can be.
 LEFT_OUT = frozenset((
