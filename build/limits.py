@@ -767,6 +767,23 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("record_types.brand.MAX_LINKS", "", "links in the footer of a brand"),
         ("record_types.brand.MAX_LINK_CHARS", "characters", "all links in the footer of a brand"),
         ("record_types.brand.MAX_GROUPS", "", "groups that work for a brand"),
+        ("help_center.article_search.MAX_QUERY_CHARS", "characters", "search of a visitor; further ones are ignored"),
+        ("help_center.article_search.MAX_QUERY_WORDS", "", "words of a search; further ones are ignored"),
+        ("console.help_center.search_pages.MAX_RESULT_PAGES", "", "pages of results"),
+        ("help_center.votes.MAX_COMMENT_CHARS", "characters", "comment on an article"),
+        (
+            "help_center.votes.MAX_VOTES", "in 24 hours",
+            "new votes on an article; further visitors are thanked and not counted",
+        ),
+        (
+            "help_center.visit_counts.MAX_MISSES_OF_DAY", "",
+            "different searches without results that a brand stores for a day; further ones are not counted",
+        ),
+        ("console.help_center.help_center_site.MAX_FORM_BYTES", "bytes", "form of a visitor"),
+        ("console.help_center.feed_pages.MAX_ADDRESSES", "", "addresses in `sitemap.xml`; further ones are left out"),
+        ("console.help_center.feed_pages.MAX_ENTRIES", "", "articles in the Atom feed, the newest"),
+    ),
+    "Contact forms": (
         ("record_types.contact_form.MAX_INTRO_CHARS", "characters", "text above a contact form"),
         ("record_types.contact_form.MAX_CONSENT_CHARS", "characters", "consent text of a contact form"),
         ("record_types.contact_form.MAX_SLUG_CHARS", "characters", "`slug` of a contact form"),

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
+from console.help_center.help_center_site import HelpCenterSite
 from console.html import confirmation, drafts, once, resume
 from console.html.rendering import bug, problem
 from console.http import routes, static_files
@@ -16,6 +17,7 @@ from server.access.sessions import Session
 from server.context import Context, Service
 from server.errors import Forbidden, HelpdeskError, NotAuthenticated, NotFound, NotOffered
 from server.people import preferences, sign_in
+from server.record_types.shared.brands import TRIAL_PATH
 from server.records import catalogs
 from server.store.transaction import Transaction
 from server.translation import _
@@ -262,6 +264,6 @@ def _waits_for_code(visit: Visit) -> bool:
 
 
 def sites(service: Service) -> dict[str, Site]:
-    """Returns the sites of the console by path prefix."""
+    """Returns the sites of the console and the help center by path prefix."""
     console = Console(service)
-    return {"/": console, AUTHORIZE: console, DEVICE_PAGE: console}
+    return {"/": console, AUTHORIZE: console, DEVICE_PAGE: console, TRIAL_PATH: HelpCenterSite(service)}

@@ -27,6 +27,7 @@ from server import (
     counting,
     export,
     first_start,
+    help_center,
     imports,
     jobs,
     late_files,
@@ -98,7 +99,7 @@ from server.web.worker_site import WorkerSite
 
 ROOMS = (
     access, jobs, counting, records, people, connections, outbox, tickets, notifying, mailroom, queries, packages,
-    imports, automation, export, upkeep, first_start, outgoing,
+    imports, automation, export, upkeep, first_start, outgoing, help_center,
 )  # fmt: skip
 DATABASE = "helpdesk.db"
 KEEP_EXPIRED_SECONDS = 7 * 86400  # how long expired tokens are retained, to distinguish expired from unknown

@@ -252,6 +252,12 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting("search_limit_max", 500, "Most records on a page of search results.", "records", least=1, most=500),
     Setting("rate_limit_per_minute", 0, "Requests per minute for each token; 0: no limit.", "requests"),
+    Setting(
+        "visitor_rate_per_minute",
+        600,
+        "Requests per minute from one address to the help center; 0: no limit.",
+        "requests",
+    ),
     # Tokens, sessions, passwords
     Setting(
         "session_idle_hours",

@@ -35,7 +35,8 @@ use_memory()
 
 # The scope of `make test ARGS=--store=postgresql`: tests that store something. Some are marked as specific to SQLite.
 KEEPING = (
-    "access", "api", "automation", "connections", "console", "cookbook", "desk", "imports", "oauth", "packages",
+    "access", "api", "automation", "connections", "console", "cookbook", "desk", "help_center", "imports",
+    "oauth", "packages",
     "queries", "records", "security", "store", "test_doctor.py", "test_first_start.py", "test_graph_mail.py",
     "test_mail_in.py",
     "test_mail_listener.py", "test_moving.py", "test_processes.py", "test_stopping.py", "test_survival.py",

@@ -83,6 +83,10 @@ INTERNAL = {
         store.postgresql.schema.MAX_NAME store.postgresql.store.MAX_FREE store.postgresql.store.MAX_READING
         store.postgresql.tsvectors.MAX_PLACE store.statements.MAX_CHARS store.statements.MAX_STATEMENTS
         template.__init__.MAX_CACHED template.__init__.MAX_CACHED_CHARS template.script_patterns.MAX_CACHED
+        console.help_center.page_cache.MAX_PAGES console.help_center.page_cache.MAX_CACHED_BYTES
+        console.help_center.help_center_site.MAX_CACHED_CHARS help_center.visit_counts.MAX_READERS
+        help_center.visit_counts.MAX_MISSES help_center.visit_counts.MAX_MISS_CHARS
+        console.help_center.languages.MAX_PREFERRED_CHARS
     """,
     "how much is done at once; the rest follows": """
         tickets.list_counts.MAX_CHANGES
@@ -97,6 +101,9 @@ INTERNAL = {
         store.moving.MAX_ROWS store.postgresql.faults.MAX_REASON store.transaction.MAX_QUICK_VALUES
     """,
     "how much a page of the console shows at once; searching shows the rest": """
+        console.help_center.article_pages.MAX_POPULAR console.help_center.article_pages.MAX_OTHERS
+        console.help_center.article_pages.MAX_RELATED console.help_center.search_pages.MAX_SUGGESTED
+        console.pages.help_center_settings.MAX_COMMENTS
         console.html.rail.MAX_SHOWN console.tickets.present.MAX_SENTENCES tickets.conversation.MAX_OPEN
         console.pages.sign_in_settings.MAX_OFFERED console.pages.start.MAX_NEW queries.desk_figures.MAX_OWNERS
         tickets.customer.MAX_TICKETS tickets.customer.MAX_COLLEAGUES tickets.customer.MAX_BLANK

@@ -38,7 +38,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "connections",
         "outbox",
         "tickets",
-        "notifying",
+        "notifying help_center",
         "mailroom",
         "queries",
         "outgoing",
@@ -58,7 +58,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
 )
 # The wings of the console from the bottom up: a wing imports itself and earlier wings. console/site.py is above all of
 # them.
-WINGS = ("http", "html", "lists", "forms", "tickets", "pages")
+WINGS = ("http", "html", "help_center", "lists", "forms", "tickets", "pages")
 # The types that comments, files, entries, custom fields, events and actors consist of; `message` is a key of responses.
 ANY_RECORD_HAS = {
     "activity_log", "attachment", "automation_event", "comment", "custom_field", "custom_fieldset", "message",
@@ -293,7 +293,7 @@ def test_no_page_and_no_endpoint_reads_the_store():
     """Permission checks belong to the read: in a function of a room, which pages, endpoints and scripts share."""
     found = {
         f"{path.relative_to(ROOT)}:{node.lineno}"
-        for folder in ("console/pages", "console/tickets", "server/web/rest")
+        for folder in ("console/help_center", "console/pages", "console/tickets", "server/web/rest")
         for path in (ROOT / folder).rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text("utf-8")))
         if isinstance(node, ast.Attribute) and node.attr in ("read", "write") and _is_store(node.value)

@@ -211,6 +211,11 @@ PLACES = (
             about=N_("Received email that could not be read"),
         ),
         NavigationItem(
+            "/admin/help-center", N_("Help center"), N_("portal knowledge base brands logo public articles faq votes"),
+            icon="help", about=N_("Pages with your articles for everybody: brands, languages, what is public"),
+            new=("/admin/help-center/new", N_("New brand")),
+        ),
+        NavigationItem(
             "/admin/mail/listener", N_("Mail from a mail server"), N_("lmtp listener"), icon="inbox",
             about=N_("Accept email from your own mail server by LMTP"),
         ),

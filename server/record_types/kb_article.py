@@ -19,6 +19,7 @@ from server.record_types.record_type import (
     Subtotals,
     Writing,
 )
+from server.record_types.shared import brands
 from server.record_types.shared.maps import pairs_through
 from server.record_types.traits import Attachments, Comments, CustomFields, Links, Search, Watchers
 from server.search.filters import ByIdFilter, ChoiceFilter, HasManyThrough, NumberFilter, WordsFilter
@@ -28,6 +29,11 @@ from server.store.tables import Column, Index
 CONTENT_CHARS = 16_777_215
 DRAFT, INTERNAL, PUBLISHED = STATUSES = ("draft", "internal", "published")
 SUMMARY_CHARS = 500
+# Columns that visitors see the effect of. `views` is not among them, since it changes with each visit.
+PUBLIC_COLUMNS = (
+    *("brand_id", "content_html", "language", "position", "published_at", "slug", "status", "summary", "title"),
+    *("translation_of_id", "updated"),
+)
 KB_TEXT = TextIndex("kb_text", ("title", "content"), "kb_article")
 
 
@@ -118,6 +124,7 @@ class KbArticle(RecordType):
         "views": Uint("How often it was read."),
     }
     columns = (Column("content_html", "TEXT"),)
+    bumps = {brands.VERSION: PUBLIC_COLUMNS}
     indexes = (
         Index(("title",), "articles by title"),
         Index(("updated",), "the newest articles"),

@@ -5,6 +5,7 @@ from server.fields import Id, Name, Text, Uint, UpdatedAt
 from server.record_types.kb import addresses, translations
 from server.record_types.kb.categories import PLACED, Tree, below
 from server.record_types.record_type import Access, Change, Record, RecordType, Subtotals, Writing
+from server.record_types.shared import brands
 from server.record_types.traits import Comments, CustomFields, Links, Search, Watchers
 from server.search.filters import ByIdFilter, ChooserFilter, HasManyThrough
 from server.store.tables import Index
@@ -57,6 +58,7 @@ class KbCategory(RecordType):
         ),
         "updated_at": UpdatedAt(),
     }
+    bumps = {brands.VERSION: ()}
     indexes = (
         Index(("parent_id",), "the categories below one"),
         Index(("slug", "language"), "the category of an address"),

@@ -3,6 +3,7 @@
 import json
 
 from server.dataclass import dataclass
+from server.record_types.shared.brands import VERSION
 from server.store.statements import in_list, slot
 from server.store.tables import Column, Index, Table, table_named
 from server.store.transaction import Transaction
@@ -12,6 +13,7 @@ PLACED = Table(
     [Column("article_id"), Column("category_id")],
     [Index(("category_id", "article_id"), "the articles of a category")],
     key=("article_id", "category_id"),
+    bumps={VERSION: ()},
 )
 
 

@@ -1,0 +1,1 @@
+"""The help center: a site for visitors."""

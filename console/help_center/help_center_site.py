@@ -1,0 +1,339 @@
+"""The help center as a site: finds the brand of a host and the page of a path, and caches pages for all visitors.
+
+It reads no session and sets no cookie. Separate threads render pages, so that a flood of visitors does not delay
+workers. The event loop sends cached pages, after it has read their version."""
+
+import hashlib
+import re
+import time
+from collections.abc import Hashable
+from contextlib import suppress
+from email.utils import formatdate, parsedate_to_datetime
+
+from console.help_center import article_pages, asset_pages, feed_pages, search_pages
+from console.help_center.page_cache import CachedPage, PageCache
+from console.help_center.visitor import Visitor
+from console.help_center.visitor_page import HTML, SCRIPT, STYLE, Show, VisitorPage, render, see
+from console.html.form import sentence
+from console.html.rendering import OTHER_TITLE, TITLES
+from console.html.templates import fragment
+from console.http import static_files
+from server import clock, log, translation
+from server.access import lockout
+from server.access.service_actor import own_context
+from server.context import Service
+from server.dataclass import dataclass
+from server.errors import Forbidden, HelpdeskError, NotFound, NotOffered
+from server.help_center import visit_counts
+from server.help_center.library import Libraries, Library
+from server.record_types.brand import CHANNEL
+from server.record_types.shared import brands
+from server.record_types.shared.brands import TRIAL_PATH, BrandProfile
+from server.records import catalogs
+from server.store.database import OutOfSteps
+from server.translation import _, lazy_gettext, shown
+from server.web import entity_tags, error_bodies
+from server.web.endpoint_call import Response
+from server.web.hosts import host_name
+from server.web.packed import packed, takes_gzip
+from server.web.rate import RateLimiter
+from server.web.site import Pool, Request, Site
+
+THREADS, WAITING = 3, 60  # requests of visitors that are served at once, and that wait
+MAX_FORM_BYTES = 16 * 1024
+MAX_CACHED_CHARS = 600  # characters of path and query; longer addresses are not cached
+LEAST_PACKED_BYTES = 1024
+MINUTE = 60  # seconds after which files and numbers of a cached page are read again
+LOG = log.get("help_center")
+STATIC = frozenset((STYLE, SCRIPT))
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The target of a request. host: of the brand, "" for the brand without a host. path: below the prefix. is_served:
+    False below /help-center if the help center has a host."""
+
+    prefix: str
+    host: str
+    path: str
+    is_served: bool
+
+
+_ID = "[1-9][0-9]{0,18}"
+ROUTES: tuple[tuple[str, re.Pattern[str], Show], ...] = tuple(
+    (method, re.compile(rf"{pattern}\Z"), show)
+    for method, pattern, show in (
+        ("GET", "/", article_pages.home),
+        ("GET", rf"/c/(?P<id>{_ID})(?:-[^/]*)?", article_pages.category),
+        ("GET", rf"/a/(?P<id>{_ID})(?:-[^/]*)?", article_pages.article),
+        ("POST", rf"/a/(?P<id>{_ID})(?:-[^/]*)?/vote", article_pages.vote),
+        ("GET", "/search", search_pages.search),
+        ("GET", "/suggest", search_pages.suggest),
+        ("GET", r"/articles\.atom", feed_pages.feed),
+        ("GET", r"/sitemap\.xml", feed_pages.sitemap),
+        ("GET", r"/robots\.txt", feed_pages.robots),
+        ("GET", r"/look-[0-9a-z]+\.css", asset_pages.look),
+        ("GET", rf"/logo-(?P<id>{_ID})\.png", asset_pages.logo),
+        ("GET", rf"/files/(?P<id>{_ID})/(?P<file>{_ID})(?:/[^/]*)?", asset_pages.file),
+    )
+)
+
+
+class HelpCenterSite(Site):
+    """Everything at the host names of help centers, and below /help-center."""
+
+    is_json = False
+    has_hosts = True
+    share = "visitors"
+
+    def __init__(self, service: Service) -> None:
+        self.service = service
+        self.pool: Pool = Pool(THREADS, WAITING, "visitor")
+        self.libraries = Libraries(service)
+        self.pages = PageCache()
+        self.rate = RateLimiter(service.settings.visitor_rate_per_minute, "from one address", service)
+        self._base_url = ""
+        self._hosts: frozenset[str] = frozenset()
+        self._brands: list[BrandProfile] = []
+        self._read_brands()
+        service.followers.append(lambda channel: self._read_brands_soon() if channel == CHANNEL else None)
+        service.hearing[CHANNEL] = lambda text: self._read_brands_soon()
+
+    @property
+    def own_hosts(self) -> frozenset[str]:
+        if self._base_url != self.service.base_url:
+            self._base_url, self._hosts = self.service.base_url, brands.own_hosts(self.service, self._brands)
+        return self._hosts
+
+    def _read_brands(self) -> None:
+        self._brands = self.libraries.brands()
+        self._hosts = brands.own_hosts(self.service, self._brands)
+
+    def _read_brands_soon(self) -> None:
+        """Reads the host names on a thread, since the writer calls it."""
+        with suppress(RuntimeError):  # the service stops
+            self.pool.threads.submit(self._read_brands)
+
+    def resolve(self, request: Request) -> Place:
+        host, portal = host_name(request.headers.get("Host", "")), self.service.settings.portal_host
+        if host in self.own_hosts:
+            return Place("", "" if host == portal else host, request.path, True)
+        path = request.path[len(TRIAL_PATH) :]
+        return Place(TRIAL_PATH, "", path, not portal and path[:1] in ("", "/"))
+
+    def limit(self, request: Request) -> int:
+        return MAX_FORM_BYTES
+
+    def inline(self, request: Request) -> bool:
+        return request.method in ("GET", "HEAD")
+
+    def respond(self, request: Request, steps: int | None) -> Response:
+        place: Place = request.found
+        if place.path.startswith(static_files.PREFIX) and place.path.rpartition("/")[2] in STATIC:
+            file = static_files.respond(place.path, takes_gzip(request.headers))
+            if file is not None:
+                return file
+        if not request.is_counted:
+            request.is_counted = True
+            self.rate.count(lockout.address(request.client), time.time())
+        key = _cache_key(request, place)
+        return self._rendered(request, place, key) if steps is None else self._cached(request, key, steps)
+
+    def _cached(self, request: Request, key: Hashable, steps: int) -> Response:
+        """Returns a page of the cache. Raises OutOfSteps for any other, which is rendered on a thread."""
+        if key is None:
+            raise OutOfSteps
+        page = self.pages.get((self.libraries.version(steps), self.service.base_url), key)
+        if page is None:
+            raise OutOfSteps
+        return self._sent(request, page)
+
+    def _rendered(self, request: Request, place: Place, key: Hashable) -> Response:
+        catalogs_here = catalogs.languages(self.service)
+        library = self.libraries.library(place.host) if place.is_served else None
+        if library is None:
+            with translation.speaking(
+                catalogs_here.catalog_for(catalogs_here.accepted(request.headers.get("Accept-Language", "")))
+            ):
+                return self._sent(
+                    request, _finished(VisitorPage(fragment("help_center/nothing.html"), 404), self._https)
+                )
+        language, path = _language_of(library, place.path)
+        ctx = own_context(self.service, request_id=request.id)
+        visitor = Visitor(ctx, request, library, place.prefix, language, path)
+        with translation.speaking(catalogs_here.catalog_for(language)):
+            page = self._page(visitor, place)
+        if page.response is not None:
+            return self._file(request, page)
+        finished = _finished(page, self._https)
+        if key is not None and page.status == 200 and page.is_cacheable:
+            self.pages.put((library.version, self.service.base_url), key, finished)
+        response = self._sent(request, finished)
+        response.write = page.write
+        return response
+
+    def failure(self, error: HelpdeskError) -> Response:
+        status, _code = error_bodies.status_and_code(error)
+        headers = error_bodies.headers(error)
+        text = f"{error.message}\n".encode("utf-8", "replace")
+        return Response(status=status, headers=headers, body=text, content_type="text/plain; charset=utf-8")
+
+    @property
+    def _https(self) -> bool:
+        portal = str(self.service.settings.portal_base_url)
+        return (portal or self.service.base_url).startswith("https://")
+
+    def _page(self, visitor: Visitor, place: Place) -> VisitorPage:
+        """Returns the page of a path, a redirect, or the page of an error."""
+        try:
+            if not place.path:
+                return see(f"{place.prefix}/")
+            own = _own_path(visitor, place)
+            return see(own) if own else _show(visitor)
+        except HelpdeskError as error:
+            status, _code = error_bodies.status_and_code(error)
+            page = _problem(visitor, status, error.message)
+            page.headers |= error_bodies.headers(error)
+            return page
+        except Exception:
+            LOG.exception("page.failed", request_id=visitor.request.id, path=log.mask_path(visitor.request.path))
+            return _problem(visitor, 500, lazy_gettext(error_bodies.BUG_MESSAGE, id=visitor.request.id))
+
+    def _file(self, request: Request, page: VisitorPage) -> Response:
+        """Returns a file, or 304 if the browser has it."""
+        assert page.response is not None
+        etag = page.response.headers.get("ETag", "")
+        if page.response.status == 200 and entity_tags.is_known(request, etag):
+            return Response(status=304, headers={**page.response.headers})
+        return page.response
+
+    def _sent(self, request: Request, page: CachedPage) -> Response:
+        """Returns a page, compressed if the browser accepts that, or 304 if the browser has it."""
+        headers = dict(page.headers)
+        if page.status == 200 and _is_fresh(request, headers):
+            return Response(status=304, headers=headers)
+        if page.article_id and request.method == "GET":
+            client, browser = request.client, request.headers.get("User-Agent", "")
+            visit_counts.visit_counts(self.service).read(page.article_id, f"{client} {browser[:300]}")
+        body = page.body
+        if page.packed and takes_gzip(request.headers):
+            body, headers["Content-Encoding"] = page.packed, "gzip"
+        return Response(status=page.status, headers=headers, body=body, content_type=page.content_type)
+
+
+def _cache_key(request: Request, place: Place) -> Hashable:
+    """The key of a page in the cache, None for one that is not cached. Queries that a page does not read are left out,
+    so that no address has many copies."""
+    minute, path, query = clock.now() // MINUTE, place.path, request.query
+    if len(path) + len(query) > MAX_CACHED_CHARS or request.method not in ("GET", "HEAD"):
+        return None
+    name = path.rpartition("/")[2]
+    if name in ("search", "suggest"):
+        return place.host, place.prefix, path, query
+    if "/a/" in path and query:
+        return None if "helpful" in query else (place.host, place.prefix, path, minute)
+    if name:
+        return place.host, place.prefix, path, minute
+    headers = request.headers
+    varying = (headers.get(each, "")[:200] for each in ("Accept-Language", "Sec-Fetch-Site", "Referer", "Host"))
+    return place.host, place.prefix, path, minute, *varying
+
+
+def _language_of(library: Library, path: str) -> tuple[str, str]:
+    """The language of a path, and the path below it."""
+    first, _, rest = path[1:].partition("/")
+    by_path = {each.lower(): each for each in library.brand.languages}
+    language = by_path.get(first.lower(), "")
+    return (language, f"/{rest}") if language else (library.first_language, path)
+
+
+def _own_path(visitor: Visitor, place: Place) -> str:
+    """The address of a path whose language is written in another way, or is the first one; "" if it is right."""
+    first = place.path[1:].partition("/")[0]
+    is_named = visitor.path != place.path or first.lower() == visitor.language.lower()
+    expected = visitor.place(visitor.path)
+    if not is_named or visitor.prefix + place.path == expected:
+        return ""
+    return expected
+
+
+def _show(visitor: Visitor) -> VisitorPage:
+    """Returns the page of a path. Raises NotFound, NotOffered, and the errors of the page."""
+    request = visitor.request
+    method = "GET" if request.method == "HEAD" else request.method
+    offered = [(each, match) for each in ROUTES if (match := each[1].match(visitor.path))]
+    if not offered:
+        raise NotFound(_("There is no such page."))
+    for (verb, _pattern, show), match in offered:
+        if verb == method:
+            if verb == "POST":
+                _require_same_origin(visitor)
+            visitor.arguments = match.groupdict()
+            return show(visitor)
+    allow = ", ".join(
+        sorted({"HEAD" if verb == "GET" else verb for (verb, *_), _match in offered} | {each[0][0] for each in offered})
+    )
+    raise NotOffered(
+        _("{method} is not allowed here; use {allow}.", method=request.method[:20], allow=allow), allow=allow
+    )
+
+
+def _require_same_origin(visitor: Visitor) -> None:
+    """Raises Forbidden for a form of another site."""
+    headers = visitor.request.headers
+    site, origin = headers.get("Sec-Fetch-Site"), headers.get("Origin")
+    host = headers.get("Host", "")
+    is_own = (
+        site in ("same-origin", "none") if site is not None else origin in (None, f"http://{host}", f"https://{host}")
+    )
+    if not is_own:
+        raise Forbidden(_("This form was sent from another site and was ignored."))
+
+
+def _problem(visitor: Visitor, status: int, message: str) -> VisitorPage:
+    """The page of an error, with a search."""
+    title = shown(TITLES.get(status, OTHER_TITLE))
+    return render(visitor, "problem.html", title=title, status=status, message=sentence(shown(message)))
+
+
+def _finished(page: VisitorPage, is_https: bool) -> CachedPage:
+    """A page with its headers."""
+    body = page.content or page.html.encode("utf-8", "replace")
+    is_shared = page.is_cacheable and page.status < 400 and page.write is None
+    headers = {"Cache-Control": "public, no-cache" if is_shared else "no-store"}
+    if page.content_type == HTML:
+        headers |= {
+            "Content-Security-Policy": POLICY,
+            "Referrer-Policy": "same-origin",
+            "Cross-Origin-Opener-Policy": "same-origin",
+            "X-Frame-Options": "DENY",
+        }
+    if is_https:
+        headers["Strict-Transport-Security"] = "max-age=31536000"
+    if page.status == 200:
+        headers["ETag"] = f'W/"{hashlib.blake2b(body, digest_size=12).hexdigest()}"'
+        if page.modified:
+            headers["Last-Modified"] = formatdate(page.modified, usegmt=True)
+    headers["Vary"] = ", ".join(("Accept-Encoding", *page.varies))
+    headers |= page.headers
+    is_packed = len(body) >= LEAST_PACKED_BYTES and not page.content_type.startswith("image/")
+    return CachedPage(
+        page.status, body, packed(body) if is_packed else b"", headers, page.content_type, page.article_id
+    )
+
+
+def _is_fresh(request: Request, headers: dict[str, str]) -> bool:
+    """Whether the browser has this page (RFC 9110, section 13.2.2)."""
+    if "If-None-Match" in request.headers:
+        return entity_tags.is_known(request, headers["ETag"])
+    since, modified = request.headers.get("If-Modified-Since", ""), headers.get("Last-Modified", "")
+    if not since or not modified:
+        return False
+    try:
+        return parsedate_to_datetime(modified) <= parsedate_to_datetime(since)
+    except (TypeError, ValueError):
+        return False

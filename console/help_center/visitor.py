@@ -1,0 +1,87 @@
+"""One request of a visitor: the brand, the language and the path that it names. No cookie is read."""
+
+from dataclasses import field
+from functools import cached_property
+from urllib.parse import quote, urlencode
+
+from server.context import Context, Service
+from server.dataclass import dataclass
+from server.help_center.library import Library, PublicArticle, PublicCategory, Shelf
+from server.record_types.shared import brands
+from server.record_types.shared.brands import BrandProfile
+from server.web.params import Params, decode_form, decode_query
+from server.web.site import Request
+
+SAFE = "/-._~"
+
+
+@dataclass
+class Visitor:
+    """A request. prefix: the beginning of all paths, "" at the host of a help center. path: below prefix and language,
+    with a slash at its beginning."""
+
+    ctx: Context
+    request: Request
+    library: Library
+    prefix: str
+    language: str
+    path: str
+    arguments: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def service(self) -> Service:
+        return self.ctx.service
+
+    @property
+    def brand(self) -> BrandProfile:
+        return self.library.brand
+
+    @property
+    def shelf(self) -> Shelf:
+        return self.library.shelf(self.language)
+
+    @cached_property
+    def query(self) -> Params:
+        return Params(decode_query(self.request.query) if self.request.query else {})
+
+    @cached_property
+    def form(self) -> Params:
+        return Params(decode_form(self.request.body))
+
+    @property
+    def is_post(self) -> bool:
+        return self.request.method == "POST"
+
+    @property
+    def person(self) -> tuple[str, str]:
+        """Network address and browser, which distinguish visitors for a while."""
+        return self.request.client, self.request.headers.get("User-Agent", "")[:300]
+
+    # -- addresses -----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def origin(self) -> str:
+        """The address of the help center as others know it, whatever host the request names."""
+        return brands.address(self.service, self.brand)
+
+    def place(self, path: str, language: str = "", **query: str) -> str:
+        """The path of a page in a language, by default the language of the request."""
+        return self.prefix + self._below(path, language or self.language, query)
+
+    def url(self, path: str, language: str = "", **query: str) -> str:
+        """The same as a whole address."""
+        return self.origin + self._below(path, language or self.language, query)
+
+    def _below(self, path: str, language: str, query: dict[str, str]) -> str:
+        first = language == self.library.first_language
+        return f"{'' if first else f'/{language}'}{path}{f'?{urlencode(query)}' if query else ''}"
+
+
+def article_path(article: PublicArticle) -> str:
+    """The path of an article below prefix and language."""
+    return f"/a/{article.id}-{quote(article.slug, safe=SAFE)}"
+
+
+def category_path(category: PublicCategory) -> str:
+    """The path of a category below prefix and language."""
+    return f"/c/{category.id}-{quote(category.slug, safe=SAFE)}"

@@ -1,0 +1,1 @@
+"""What visitors of the help center read and write: published articles, searches, votes and files."""
