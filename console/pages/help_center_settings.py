@@ -29,7 +29,12 @@ FORM = RecordForm(
     URI,
     (
         Control("name", N_("Name"), N_("Visitors see it on each page.")),
-        Control("host", N_("Host name"), kind="line"),
+        Control(
+            "host",
+            N_("Host name"),
+            N_("Such as help.example. Blank: the one of portal_base_url, or /help-center of this address for a trial."),
+            kind="line",
+        ),
         Control("languages", N_("Languages"), N_("Tags such as en, de, pt-BR, the first language first."), kind="line"),
         Control(
             "accent",
@@ -92,7 +97,7 @@ def _open(visit: Visit, id: int) -> OpenForm:
 
 
 def _show(visit: Visit, fields: OpenForm) -> PageResponse:
-    image = lookup.record(visit, URI, fields.id).get("_image_url", "") if fields.id else ""
+    image = records.retrieve(visit.ctx, URI, fields.id)["_image_url"] if fields.id else ""
     return fields.render("brand.html", base=BASE, image="" if image.endswith("?v=0") else image)
 
 

@@ -89,6 +89,7 @@ def arrange(html: str, origins: tuple[str, ...], own_address: str, file_address:
             return _tag("a", {name: value for name, value in values.items() if name not in SHOWN_IN_TAB})
         return match[0]
 
+    html = html.replace("<table", '<table tabindex="0"')  # a wide one scrolls, also by keyboard
     html = _LINK.sub(link, _IMAGE.sub(image, _HEADING.sub(heading, html)))
     return ArticleText(html, tuple(sections), frozenset(files))
 

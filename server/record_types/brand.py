@@ -19,7 +19,7 @@ CHANNEL = "brands"
 HOST_CHARS = 253  # of a name in DNS
 MAX_LANGUAGES, MAX_LINKS, MAX_LINK_CHARS, MAX_GROUPS = 20, 12, 2000, 200
 DEFAULT_LANGUAGE = "en"
-_HOST = re.compile(r"(?=.{1,253}\Z)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
+_LABEL = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _ADDRESS = re.compile(r"(?:https?://[^\s/<>\"]+[^\s<>\"]*|mailto:[^\s<>\"@]+@[^\s<>\"@]+)")
 
 
@@ -32,7 +32,8 @@ class HostName(Text):
             host = ascii_host(text).lower()
         except UnicodeError:
             host = ""
-        if text and (not _HOST.fullmatch(host) or host.replace(".", "").isdigit()):
+        labels = host.split(".")
+        if text and (not all(map(_LABEL.fullmatch, labels)) or labels[-1].isdigit() or len(host) > HOST_CHARS):
             raise self.bad(N_("must be a host name without a port, such as help.example"))
         return host
 

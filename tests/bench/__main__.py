@@ -135,6 +135,7 @@ def serve(program: list[str], folder: Path, is_watched: bool = False) -> Server:
         program = [sys.executable, "-m", "tests.bench.watched"]
     command = [*program, "serve", "--port", "0", "--data", str(folder), "--no-open"]
     more = {"HELPDESK_OUTBOUND_ALLOW": HOST, "HELPDESK_MAX_WORKER_STREAMS": str(streaming.STREAMS)}
+    more["HELPDESK_VISITOR_RATE_PER_MINUTE"] = "0"  # all visitors of the bench have one address
     return Server(command, keeping.FOLDER / "serve.log", is_watched, **more)
 
 

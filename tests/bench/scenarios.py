@@ -6,6 +6,7 @@ import json
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from itertools import count
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -17,6 +18,8 @@ from tests.bench.load import COUNTER
 Goal = tuple[float, float | None] | None
 MANY = 100_000
 BATCHED = 100
+ARTICLES, ARTICLES_READ = 2000, 200
+WORDS = ("spring", "summer", "autumn", "winter", "rain", "snow", "wind", "frost", "drought", "storm")  # of titles
 TICKETS_READ = 1000  # different ids, so that more than a single row's page is warm
 
 
@@ -29,14 +32,15 @@ class Desk:
     tickets: int
 
     def answer(self, request: str) -> dict[str, Any]:
-        """Sends one prepared request; returns the JSON of the response. Raises urllib's HTTPError for statuses other
-        than 2xx."""
+        """Sends one prepared request; returns the JSON of the response, or a page as {"page": its text}. Raises
+        urllib's HTTPError for statuses other than 2xx."""
         head, _, body = request.replace(COUNTER, "0" * len(COUNTER)).partition("\r\n\r\n")
         method, path, _ = head.split("\r\n")[0].split(" ")
         headers = dict(line.split(": ", 1) for line in head.split("\r\n")[1:])
         sent = Request(f"http://127.0.0.1:{self.port}{path}", body.encode("latin-1") or None, headers, method=method)
         with urlopen(sent, timeout=30) as answered:
-            return json.load(answered)
+            is_page = answered.headers["Content-Type"].startswith("text/html")
+            return {"page": answered.read().decode()} if is_page else json.load(answered)
 
     def get(self, path: str, **params: str) -> str:
         """Returns a GET request as text, ready to be sent."""
@@ -220,6 +224,47 @@ def me(desk: Desk) -> list[str]:
     return [desk.get("/rest/workers/me.json")]
 
 
+@cache
+def _articles(desk: Desk) -> list[str]:
+    """Creates a help center with published articles; returns the paths of their pages. One word of each is rare."""
+    _create(desk, "brand", {"name": f"Bench {next(_made)}", "is_public": "1"})
+    paths = []
+    for batch in range(0, ARTICLES, BATCHED):
+        numbers = range(batch, min(batch + BATCHED, ARTICLES))
+        sent = [_article_fields(number) for number in numbers]
+        operations = [
+            {"method": "POST", "path": "records/kb_article/create", "params": {"fields": fields}} for fields in sent
+        ]
+        made = desk.answer(desk.post("/rest/batch.json", operations=json.dumps(operations)))["results"]
+        paths += [f"/help-center/a/{each['body']['id']}-{each['body']['slug']}" for each in made]
+    return paths
+
+
+def _article_fields(number: int) -> dict[str, str]:
+    chance = random.Random(number)
+    sections = "\n\n".join(f"## Step {step}\n\n{text(chance)}" for step in range(4))
+    return {
+        "title": f"Pump {number} in {WORDS[number % len(WORDS)]}",
+        "content": f"{sections}\n\n{RARE_WORD if number % 50 == 0 else 'granite'}",
+        "format": "markdown",
+        "status": "published",
+    }
+
+
+def article(desk: Desk) -> list[str]:
+    return [desk.get(path) for path in _articles(desk)[:ARTICLES_READ]]
+
+
+def searched(desk: Desk) -> list[str]:
+    _articles(desk)
+    return [desk.get("/help-center/search", q=f"pump {word}") for word in WORDS]
+
+
+def searched_anew(desk: Desk) -> list[str]:
+    _articles(desk)
+    return [desk.get("/help-center/search", q=RARE_WORD, again=COUNTER)]
+
+
 SCENARIOS = (
     Scenario("read", "read a ticket by id", read, (0.75, 0.75)),
     Scenario("newest", "ten newest open tickets", newest, (0.50, 0.48)),
@@ -234,5 +279,8 @@ SCENARIOS = (
     Scenario("deep", "deep filter, org and messages", deep, most_ms=(15, 60)),
     Scenario("webhook", "webhook, example responder", respond, (0.30, 0.30)),
     Scenario("repeat", "webhook, repeat 10,000 times", repeat, most_ms=(150, None)),
+    Scenario("article", "help center, an article", article, (0.40, 0.40), most_ms=(30, 30)),
+    Scenario("searched", "help center, a known search", searched, (0.40, 0.40), most_ms=(30, 30)),
+    Scenario("searched-anew", "help center, a new search", searched_anew, most_ms=(30, 30)),
     Scenario("waiting", "who I am, 200 webhooks waiting", me, most_p99_ms=(50, 50), waiting=200),
 )

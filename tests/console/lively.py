@@ -281,6 +281,7 @@ class Lively:
         macro = {"name": "Take and reply", "owner": "svc.contexts.app:0", "do": "save", **steps}
         self.ids["macro"] = int(self.visitor.send("/macros/new", macro).headers["Location"].rpartition("/")[2])
         self._make("other_tag", "tag", name="vip")
+        self._make("brand", "brand", name="Kite Pumps and all that belongs to them", languages="en, de")
         self._make("other_status", "ticket_status", name="Waiting for customer", status="waiting")
         self._make("status", "ticket_status", name="Waiting for supplier", status="waiting", color="orange")
         self._make("tag", "tag", name="late payer", color="red")
