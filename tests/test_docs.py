@@ -86,7 +86,8 @@ INTERNAL = {
         console.help_center.page_cache.MAX_PAGES console.help_center.page_cache.MAX_CACHED_BYTES
         console.help_center.help_center_site.MAX_CACHED_CHARS help_center.visit_counts.MAX_READERS
         help_center.visit_counts.MAX_MISSES help_center.visit_counts.MAX_MISS_CHARS
-        console.help_center.languages.MAX_PREFERRED_CHARS
+        console.help_center.languages.MAX_PREFERRED_CHARS help_center.visitor_files.MAX_TYPE_CHARS
+        help_center.form_tokens.MAX_PROOF_CHARS
     """,
     "how much is done at once; the rest follows": """
         tickets.list_counts.MAX_CHANGES

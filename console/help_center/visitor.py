@@ -9,8 +9,8 @@ from server.dataclass import dataclass
 from server.help_center.library import Library, PublicArticle, PublicCategory, Shelf
 from server.record_types.shared import brands
 from server.record_types.shared.brands import BrandProfile
-from server.web.params import Params, decode_form, decode_query
-from server.web.site import Request
+from server.web.params import Params, decode_form, decode_multipart, decode_query
+from server.web.site import Request, content_type
 
 SAFE = "/-._~"
 
@@ -46,6 +46,8 @@ class Visitor:
 
     @cached_property
     def form(self) -> Params:
+        if content_type(self.request) == "multipart/form-data":
+            return Params(decode_multipart(self.request.body, self.request.headers.get("Content-Type", "")))
         return Params(decode_form(self.request.body))
 
     @property

@@ -19,7 +19,13 @@ from server.translation import _
 # All pages, in reading order for a newcomer. Subpages follow their page.
 CONTENTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Begin", ("start", "tour", "overview")),
-    ("Work", ("desk", "rules", "ratings", "search", "mail", "help-center", "imports", "packages", "data-queries")),
+    (
+        "Work",
+        (
+            *("desk", "rules", "ratings", "search", "mail", "help-center", "contact-form"),
+            *("imports", "packages", "data-queries"),
+        ),
+    ),
     ("Programs", ("api", "clients", "outgoing-webhooks", "oauth", "types")),
     ("Scripts", ("automations", "kata", "templates", "cookbook", "behaviors")),
     (
