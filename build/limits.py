@@ -371,6 +371,11 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
             "automation.log_search.MAX_COUNTED", "",
             "log entries that the log page counts by level and by run, the newest ones",
         ),
+        ("record_types.kb.article_versions.MAX_VERSIONS", "", "versions of an article; the oldest are deleted first"),
+        (
+            "record_types.kb.article_versions.MAX_VERSION_CHARS", "characters",
+            "earlier versions of an article, together; the oldest are deleted first",
+        ),
         (
             "automation.versions.MAX_VERSIONS", "",
             "versions of one automation, including the current one; the oldest are deleted",

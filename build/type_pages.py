@@ -116,8 +116,8 @@ def _summary(about: dict[str, Any], others: list[str]) -> Iterator[str]:
     yield row("Requests", ", ".join(_operation(about, name) for name in OPERATIONS if about["operations"][name]))
     if about["lookup"]:
         yield row("Referenced by", f"its id, or its {code(about['lookup'])}")
-    for operation in ("read", "create", "update", "delete"):
-        if operation == "read" or about["operations"][operation]:
+    for operation in ("read", "create", "update", "delete", "publish"):
+        if operation in about["access"] and about["operations"].get(operation, True):
             yield row(f"Who can {operation}", _access(about, operation))
     has = [name.replace("_", " ") for name, is_there in about["features"].items() if is_there and name != "search"]
     if has:

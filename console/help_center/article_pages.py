@@ -174,7 +174,7 @@ def _words(title: str) -> set[str]:
 
 def _text(visitor: Visitor, article: PublicArticle, html: str, files: list[StoredFile]) -> ArticleText:
     by_id = {each.id: _file_place(visitor, article, each) for each in files}
-    return arrange(html, (visitor.service.base_url,), visitor.origin, lambda id: by_id.get(id, ""))
+    return arrange(html, visitor.service.base_url, visitor.origin, lambda id: by_id.get(id, ""))
 
 
 def _file_place(visitor: Visitor, article: PublicArticle, file: StoredFile) -> str:

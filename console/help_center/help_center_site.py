@@ -262,13 +262,11 @@ def _language_of(library: Library, path: str) -> tuple[str, str]:
 
 
 def _own_path(visitor: Visitor, place: Place) -> str:
-    """The address of a path whose language is written in another way, or is the first one; "" if it is right."""
-    first = place.path[1:].partition("/")[0]
-    is_named = visitor.path != place.path or first.lower() == visitor.language.lower()
+    """The address of a page whose language is written in another way, or is the first one; "" for any other path, which
+    may begin with the name of another host."""
     expected = visitor.place(visitor.path)
-    if not is_named or visitor.prefix + place.path == expected:
-        return ""
-    return expected
+    is_page = any(pattern.match(visitor.path) for _method, pattern, _page in ROUTES)
+    return expected if is_page and expected != visitor.prefix + place.path else ""
 
 
 def _show(visitor: Visitor) -> VisitorPage:
@@ -284,9 +282,8 @@ def _show(visitor: Visitor) -> VisitorPage:
                 _require_same_origin(visitor)
             visitor.arguments = match.groupdict()
             return show(visitor)
-    allow = ", ".join(
-        sorted({"HEAD" if verb == "GET" else verb for (verb, *_), _match in offered} | {each[0][0] for each in offered})
-    )
+    verbs = {verb for (verb, _pattern, _page), _match in offered}
+    allow = ", ".join(sorted(verbs | ({"HEAD"} if "GET" in verbs else set())))
     raise NotOffered(
         _("{method} is not allowed here; use {allow}.", method=request.method[:20], allow=allow), allow=allow
     )

@@ -6,13 +6,12 @@ from urllib.parse import quote, urlencode
 
 from server.context import Context, Service
 from server.dataclass import dataclass
+from server.help_center import article_links
 from server.help_center.library import Library, PublicArticle, PublicCategory, Shelf
 from server.record_types.shared import brands
 from server.record_types.shared.brands import BrandProfile
 from server.web.params import Params, decode_form, decode_multipart, decode_query
 from server.web.site import Request, content_type
-
-SAFE = "/-._~"
 
 
 @dataclass
@@ -81,9 +80,9 @@ class Visitor:
 
 def article_path(article: PublicArticle) -> str:
     """The path of an article below prefix and language."""
-    return f"/a/{article.id}-{quote(article.slug, safe=SAFE)}"
+    return article_links.article_path(article.id, article.slug)
 
 
 def category_path(category: PublicCategory) -> str:
     """The path of a category below prefix and language."""
-    return f"/c/{category.id}-{quote(category.slug, safe=SAFE)}"
+    return f"/c/{category.id}-{quote(category.slug, safe=article_links.SAFE)}"

@@ -54,7 +54,7 @@ REPORTS = NavigationItem(
     for_leads=True,
 )
 TASKS = NavigationItem("/search/task", N_("Tasks"), N_("to do due"), icon="task", key="t")
-ARTICLES = NavigationItem("/search/kb_article", N_("Help articles"), N_("knowledge base"), icon="help")
+ARTICLES = NavigationItem("/articles", N_("Help articles"), N_("knowledge base help center categories"), icon="help")
 NOTIFICATIONS = NavigationItem("/notifications", N_("Notifications"), N_("bell unread mentions"), icon="bell")
 SEARCH = NavigationItem("/jump", N_("Search"), icon="search")
 BAR = (INBOX, SEARCH, COMPOSE, NOTIFICATIONS)  # the bottom bar of a phone, which also has a button for the rail

@@ -57,6 +57,8 @@ KINDS = (
     JumpKind("automation_timer", N_("Timer"), "/admin/jobs/timers/{}"),
     JumpKind("automation_event", N_("Event"), "/automations/events/{}"),
     JumpKind("snippet", N_("Snippet"), "/snippets/{}", is_open=True),
+    JumpKind("kb_article", N_("Help article"), "/articles/{}", is_open=True),
+    JumpKind("kb_category", N_("Category of help articles"), "/articles/categories/{}", is_open=True),
 )
 PLACES = {each.uri: each.path for each in KINDS}
 # What any worker looks for by name, besides tickets.

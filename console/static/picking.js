@@ -12,8 +12,14 @@ const KINDS = {
   articles: {
     find: async (typed) => (await ask("/-/articles", typed))?.results ?? null,
     text: async ({ id }) => (await ask(`/-/articles/${id}`))?.text ?? null,
+    link: async ({ id }, group) => (await fetchLink(id, group))?.text ?? null,
   },
 };
+
+async function fetchLink(id, group) {
+  const answer = await fetch(`/-/articles/${id}?${new URLSearchParams({ link: "1", ...(group ? { group } : {}) })}`).catch(() => null);
+  return answer?.ok ? answer.json() : null;
+}
 
 // put(text): puts it at the caret of the reply.
 export function picker(menu, put) {
@@ -33,21 +39,25 @@ export function picker(menu, put) {
       const [item, button] = [document.createElement("li"), document.createElement("button")];
       Object.assign(button, { type: "button", className: "quiet", textContent: each.label });
       if (each.name) Object.assign(button, { ariaLabel: each.name, title: each.name });
-      button.addEventListener("click", () => choose(each));
+      button.addEventListener("click", () => choose(kind.text(each)));
       item.append(button);
+      if (each.is_public) {
+        const link = Object.assign(document.createElement("button"), { type: "button", className: "quiet link", textContent: t("Link"), ariaLabel: t("Insert a link to {title}", { title: each.label }) });
+        link.addEventListener("click", () => choose(kind.link(each, menu.dataset.group)));
+        item.append(link);
+      }
       return item;
     }));
     if (!found?.length) list.append(Object.assign(document.createElement("li"), { className: "muted", textContent: found ? t("No matches.") : t("The server does not respond. Type again in a moment.") }));
   }
-  async function choose(each) {
-    const text = await kind.text(each);
+  async function choose(fetched) {
+    const text = await fetched;
     menu.open = false;
     if (text === null) say(t("The article could not be inserted."));
     else put(text);
   }
   menu.addEventListener("toggle", () => {
-    if (!menu.open) return;
-    input.value = "";
+    if (!menu.open) return (input.value = ""); // not when it opens: somebody may type before this event
     look();
     input.focus();
   });

@@ -26,7 +26,7 @@ export function enrich(form, changed, attach) {
   const text = form.elements.content;
   const told = form.querySelector("[data-plain]");
   const editor = made("div", [], { className: "rich", contentEditable: "true", role: "textbox", ariaMultiLine: "true", dir: "auto", id: "content-rich", ariaLabel: text.labels[0].textContent.trim() });
-  editor.dataset.typing = text.dataset.typing;
+  if (text.dataset.typing) editor.dataset.typing = text.dataset.typing;
   for (const name of ["aria-describedby", "aria-invalid"]) if (text.hasAttribute(name)) editor.setAttribute(name, text.getAttribute(name));
   text.after(editor);
   let isComposing = false;

@@ -22,6 +22,7 @@ from console.tickets.show import (
 from server import tickets
 from server.digits import is_whole
 from server.errors import Conflict, HelpdeskError, Invalid, NotFound, Required
+from server.help_center import article_links
 from server.markup.markdown import escape_markdown
 from server.markup.readable_text import text_of_html
 from server.people import preferences
@@ -149,14 +150,21 @@ def mentions(visit: Visit) -> PageResponse:
 
 @page("GET", "/-/articles")
 def find_articles(visit: Visit) -> PageResponse:
-    """Returns articles of the knowledge base by words of their titles and texts: {results: [{id, label}]}."""
-    articles = records.search_names(visit.ctx, ARTICLE, visit.query.text("q", ""), MAX_ADDRESSES)["results"]
-    return json_response({"results": [{"id": each["id"], "label": each["title"]} for each in articles]})
+    """Returns help articles by words of their titles and texts, without drafts: {results: [{id, label, is_public}]}.
+    is_public: whether a link to it can be inserted."""
+    q = visit.query.text("q", "")
+    articles = records.search_names(visit.ctx, ARTICLE, q, MAX_ADDRESSES, "status:[internal,published]")["results"]
+    public = article_links.public_addresses(visit.ctx, articles)
+    results = [{"id": each["id"], "label": each["title"], "is_public": each["id"] in public} for each in articles]
+    return json_response({"results": results})
 
 
 @page("GET", "/-/articles/{id}")
 def article_text(visit: Visit) -> PageResponse:
-    """Returns the title and the text of an article, to insert into a reply: {text}. Raises NotFound, Forbidden."""
+    """Returns the title and the text of an article, to insert into a reply: {text}. link: returns a link to it instead,
+    in the help center of the group. Raises NotFound, Forbidden, Conflict."""
+    if visit.query.flag("link"):
+        return json_response({"text": article_links.link_to_article(visit.ctx, visit.id, visit.query.id("group", 0))})
     article = records.retrieve(visit.ctx, ARTICLE, visit.id)
     title, text = escape_markdown(article["title"]), text_of_html(article["content"])
     return json_response({"text": f"**{title}**\n\n{text.strip()}\n"})

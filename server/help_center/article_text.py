@@ -17,6 +17,7 @@ _IMAGE = re.compile(rf"<img{_ATTRIBUTES}\s*/?>")
 _LINK = re.compile(rf"<a{_ATTRIBUTES}>")
 _ATTRIBUTE = re.compile(r'\s([a-z-]+)="([^"]*)"')
 _TAG = re.compile(r"<[^>]*>")
+_ORIGIN = re.compile(r"https?://[^/?#]*(?=/files/)")  # perhaps a former address of the console
 _FILE = re.compile(r"/files/([0-9]{1,19})(?:/[^/?#]*)?")
 SHOWN_IN_TAB = ("target", "rel")
 PREFIX = "s-"  # keeps ids of articles apart from ids of the page
@@ -42,11 +43,11 @@ class ArticleText:
     files: frozenset[int]
 
 
-def arrange(html: str, origins: tuple[str, ...], own_address: str, file_address: FileAddress) -> ArticleText:
+def arrange(html: str, console: str, own_address: str, file_address: FileAddress) -> ArticleText:
     """Adds ids to the headings of an article, below one of level 1, and gives its files their public addresses.
 
-    origins: addresses of the console, at which workers see the files. own_address: of the help center, whose links open
-    in the same tab. file_address: returns the public address of a file of the article, "" for other files."""
+    console: the address of the console, at which workers see the files. own_address: of the help center, whose links
+    open in the same tab. file_address: returns the public address of a file of the article, "" for other files."""
     sections: list[Section] = []
     files: set[int] = set()
     down = 1 if "<h1" in html else 0
@@ -61,10 +62,7 @@ def arrange(html: str, origins: tuple[str, ...], own_address: str, file_address:
         return f'<h{level} id="{escape(id)}"{match[2]}>{match[3]}</h{level}>'
 
     def public(address: str) -> str:
-        path = unescape(address)
-        for origin in origins:
-            path = path.removeprefix(origin)
-        match = _FILE.fullmatch(path)
+        match = _FILE.fullmatch(address.removeprefix(console))
         target = file_address(int(match[1])) if match else ""
         if match and target:
             files.add(int(match[1]))
@@ -72,8 +70,8 @@ def arrange(html: str, origins: tuple[str, ...], own_address: str, file_address:
 
     def image(match: re.Match[str]) -> str:
         values = dict(_ATTRIBUTE.findall(match[1]))
-        source = values.get("src", "")
-        target = source if source.startswith("data:image/") else escape(public(source))
+        source = unescape(values.get("src", ""))
+        target = escape(source if source.startswith("data:image/") else public(_ORIGIN.sub("", source)))
         if not target:  # a picture of another server, which would learn who reads this
             return values.get("alt", "")
         others = {name: value for name, value in values.items() if name not in ("src", "alt")}

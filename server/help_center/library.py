@@ -211,7 +211,7 @@ def plain_texts(service: Service, articles: list[PublicArticle]) -> dict[int, st
 
 def _beginnings() -> Any:
     c: Any = table_named("kb_article").c
-    beginning = peewee.fn.SUBSTR(c.content_html, 1, BEGINNING_CHARS)
+    beginning = peewee.fn.SUBSTR(c.content_html, peewee.SQL("1"), peewee.SQL(str(BEGINNING_CHARS)))
     return table_named("kb_article").select(c.id, beginning).where(in_list(c.id, slot(0)))
 
 

@@ -178,6 +178,11 @@ def _draft(writing: RecordWriter, uri: str, draft: Record) -> Iterable[str]:
         yield f"adds a draft in the name of {author}"
 
 
+def _article(writing: RecordWriter, uri: str, article: Record) -> Iterable[str]:
+    if article["status"] == "published":
+        yield f"publishes the help article {article['title']}"
+
+
 # -- words in the name of others ---------------------------------------------------------------------------------------
 
 
@@ -225,6 +230,7 @@ _DESCRIBERS: dict[str, Describer] = {
     "comment": _comment,
     "draft": _draft,
     "group": _group,
+    "kb_article": _article,
     "mail_transport": _transport,
     "mailbox": _mailbox,
     "message": _message,

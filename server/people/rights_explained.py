@@ -9,12 +9,12 @@ from server.dataclass import dataclass
 from server.errors import Invalid
 from server.people import sign_in_administration
 from server.record_types.record_type import RecordType
-from server.records import records, type_descriptions
+from server.records import records
 from server.records.records import SearchRequest
 from server.translation import N_, _, in_sentence, shown
 
 # What an operation is called in a sentence.
-VERBS = {"create": N_("create"), "update": N_("change"), "delete": N_("delete")}
+VERBS = {"create": N_("create"), "update": N_("change"), "delete": N_("delete"), "publish": N_("publish")}
 GRANTED = {"read": N_("see"), **VERBS}  # what roles grant
 # The privilege to see all records of a type, and which ones a worker sees without it.
 READS = {"rating": (READ_RATINGS, N_("without it, workers see those of their own tickets and of groups they manage"))}
@@ -43,7 +43,7 @@ def granted_privileges(ctx: Context) -> list[TypePrivileges]:
     """The record types that ask for a privilege, by name. Privileges that nothing asks for are left out."""
     rows = []
     for each in ctx.service.registry:
-        operations = [name for name in type_descriptions.PRIVILEGED if "privilege" in getattr(each.access, name)]
+        operations = [name for name in VERBS if "privilege" in getattr(each.access, name)]
         if (operations or each.uri in READS) and each.context:
             privileges = {name: _privilege(each, name) for name in operations}
             if each.uri in READS:
@@ -60,7 +60,7 @@ def _also(record_type: RecordType) -> str:
     """The further condition for changing a record, besides the privilege; or what it takes to read one without it."""
     if record_type.uri in READS:
         return shown(READS[record_type.uri][1])
-    rules = {rule: None for name in type_descriptions.PRIVILEGED for rule in getattr(record_type.access, name)}
+    rules = {rule: None for name in VERBS for rule in getattr(record_type.access, name)}
     return "; ".join(shown(REASONS[rule]) for rule in rules if rule in REASONS)
 
 
@@ -76,6 +76,9 @@ def explain(ctx: Context, worker_id: int, uri: str, operation: str) -> list[Righ
     if who is None:
         return [RightsReason("may not", _("{name} is deactivated and cannot do anything.", **values))]
     rules = getattr(record_type.access, operation)
+    if operation == "publish" and not rules:
+        name = shown(record_type.label_names[1])
+        raise Invalid(_("{name} are not published; choose another type.", name=name), field="type")
     if "nobody" in rules:
         return [RightsReason("may not", _("Nobody can {do}: only the service does that.", **values))]
     if who.is_admin:

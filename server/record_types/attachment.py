@@ -185,7 +185,11 @@ class Attachment(RecordType):
     def privileged(self, change: Change, writing: Writing) -> None:
         """Requires update access to the records that the file is attached to or detached from."""
         for _, context, id in change.extras.get("attach", ()):
-            writing.require("update", context, id)
+            target = self.registry.find(context)
+            if target is None:
+                writing.require("update", context, id)
+            else:
+                target.require_file_change(id, writing)
 
     def prepare(self, change: Change, writing: Writing) -> None:
         """Stores the bytes; sets size, hash and uploader."""

@@ -35,6 +35,7 @@ def describe(record_type: "RecordType") -> dict[str, Any]:
             "create": " + ".join(record_type.access.create),
             "update": " + ".join(record_type.access.update),
             "delete": " + ".join(record_type.access.delete),
+            **({"publish": " + ".join(record_type.access.publish)} if record_type.access.publish else {}),
         },
         "fields": fields(record_type),
         "keys": keys(record_type),

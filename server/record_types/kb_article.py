@@ -3,15 +3,17 @@
 from typing import Any
 
 from server.digits import is_whole
+from server.errors import Forbidden
 from server.fields import Id, IdSetChange, Intake, Listed, Name, Text, Timestamp, Uint, UpdatedAt, Word
 from server.fields.field import split_sign
-from server.record_types.kb import addresses, translations
+from server.record_types.kb import addresses, article_files, article_versions, translations
 from server.record_types.kb.article_content import ArticleFormat, RenderedText, format_number, rendered, to_html, words
 from server.record_types.kb.categories import PLACED, Tree
 from server.record_types.record_type import (
     Access,
     Change,
     DictionaryContext,
+    Event,
     Expand,
     Key,
     Record,
@@ -25,8 +27,11 @@ from server.record_types.traits import Attachments, Comments, CustomFields, Link
 from server.search.filters import ByIdFilter, ChoiceFilter, HasManyThrough, NumberFilter, WordsFilter
 from server.store.fulltext import TextIndex as TextIndex
 from server.store.tables import Column, Index
+from server.translation import lazy_gettext
 
 CONTENT_CHARS = 16_777_215
+# Columns that visitors do not see.
+UNSEEN = frozenset(("updated", "views", "published_at"))
 DRAFT, INTERNAL, PUBLISHED = STATUSES = ("draft", "internal", "published")
 SUMMARY_CHARS = 500
 # Columns that visitors see the effect of. `views` is not among them, since it changes with each visit.
@@ -76,9 +81,15 @@ class KbArticle(RecordType):
     label_names = ("Knowledgebase Article", "Knowledgebase Articles")
     tier = 3
     traits = (Comments(), CustomFields(), Links(), Watchers(), Attachments(), Search())
-    access = Access(read="any worker", write=("privilege",))
+    access = Access(read="any worker", write=("privilege",), publish=("privilege",))
     fields = {
-        "brand_id": Uint("Brand whose help center shows it; 0 for all of them.", filter="brand.id"),
+        "brand_id": Id(
+            "Brand whose help center shows it; 0 for all of them.",
+            "brand",
+            zero_ok=True,
+            nested_note="Brand whose help center shows it; 0 for all of them.",
+            deep="In the help center of a matching brand alone.",
+        ),
         "categories": CategoryIds(
             "Ids of its categories, as a list or separated by commas; replaces them all, or with `+` "
             "or `-` in front adds and removes. Unknown ids are ignored.",
@@ -132,7 +143,7 @@ class KbArticle(RecordType):
         Index(("translation_of_id",), "the translations of an article"),
         Index(("position",), "the last place"),
     )
-    tables = (PLACED, addresses.FORMER_SLUG)
+    tables = (PLACED, addresses.FORMER_SLUG, article_versions.VERSION)
     exported_tables = (addresses.FORMER_SLUG,)
     text = KB_TEXT
     keys = (
@@ -177,7 +188,49 @@ class KbArticle(RecordType):
     subtotals = Subtotals(
         search=("category.id", "fieldset", "format", "language", "links", "status", "watchers"),
     )
+    events = (
+        Event("kb_article.published", "it was published"),
+        Event("kb_article.unpublished", "it was removed from the help center"),
+    )
     label_column = "title"
+
+    def privileged(self, change: Change, writing: Writing) -> None:
+        """Requires the right to publish for everything that visitors see."""
+        was_public = not change.is_create and change.was("status") == PUBLISHED
+        is_public = change.value("status") == PUBLISHED
+        if self._changes_page(change, writing) if was_public else is_public:
+            self._require_publish(writing)
+
+    def _require_publish(self, writing: Writing) -> None:
+        if not writing.actor.may(f"contexts.{self.context}.publish"):
+            raise Forbidden(
+                lazy_gettext(
+                    "you may not publish help articles, or change published ones; ask for a role with the privilege "
+                    "{privilege}",
+                    privilege=f"contexts.{self.context}.publish",
+                )
+            )
+
+    @staticmethod
+    def _changes_page(change: Change, writing: Writing) -> bool:
+        """Whether something changes that visitors see."""
+        if any(change.changes(name) for name in change.new if name not in UNSEEN):
+            return True
+        if "categories" not in change.extras:
+            return False
+        present = {row[1] for row in writing.tx.find(PLACED, article_id=change.id)}
+        return bool(change.extras["categories"].applied_to(present) != present)
+
+    def require_file_change(self, id: int, writing: Writing) -> None:
+        super().require_file_change(id, writing)
+        self._require_publish_of(writing.record(self.uri, id), writing)
+
+    def check_delete(self, record: Record, writing: Writing) -> None:
+        self._require_publish_of(record, writing)
+
+    def _require_publish_of(self, record: Record | None, writing: Writing) -> None:
+        if record is not None and record["status"] == PUBLISHED:
+            self._require_publish(writing)
 
     def before(self, fields: dict[str, Any]) -> dict[str, Any]:
         """Renders the HTML outside of the write, since rendering a long text would block the writer."""
@@ -207,6 +260,13 @@ class KbArticle(RecordType):
 
     def after_write(self, change: Change, writing: Writing) -> None:
         addresses.remember_slug(change, writing)
+        was_public = not change.is_create and change.was("status") == PUBLISHED
+        if was_public != (change.value("status") == PUBLISHED):
+            point = "kb_article.unpublished" if was_public else "kb_article.published"
+            writing.log(point, self.context, change.id, {"target": change.value("title")})
+        article_versions.store_version(change, writing)
+        if "content_html" in change.new:
+            article_files.attach_own(writing, change.id, article_files.files_in(change.new["content_html"]))
         if "categories" not in change.extras:
             return
         set_change: IdSetChange = change.extras["categories"]

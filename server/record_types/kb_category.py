@@ -31,7 +31,13 @@ class KbCategory(RecordType):
     traits = (Comments(), CustomFields(), Links(), Watchers(), Search())
     access = Access(read="any worker", write=("privilege",))
     fields = {
-        "brand_id": Uint("Brand whose help center shows it; 0 for all of them.", filter="brand.id"),
+        "brand_id": Id(
+            "Brand whose help center shows it; 0 for all of them.",
+            "brand",
+            zero_ok=True,
+            nested_note="Brand whose help center shows it; 0 for all of them.",
+            deep="In the help center of a matching brand alone.",
+        ),
         "description": Text("What its articles are about, in a sentence or two.", 500),
         "language": Text(
             "Language, as a tag such as de or pt-BR; blank for the first language of the brand.",

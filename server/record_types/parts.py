@@ -89,13 +89,15 @@ class Access:
     (of the group itself), owner, worker, author; calendar, fieldset, page, tab, ticket (may change that record); bot
     (may act for its owner).
 
-    write: the default rules of create, update and delete."""
+    write: the default rules of create, update and delete. publish: of an operation that only some types have, which
+    shows records to people outside."""
 
     read: str
     write: tuple[str, ...]
     create: tuple[str, ...] = ()
     update: tuple[str, ...] = ()
     delete: tuple[str, ...] = ()
+    publish: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for operation in ("create", "update", "delete"):
@@ -199,6 +201,7 @@ class Caller(Protocol):
     def timezone(self) -> str: ...
     @property
     def name(self) -> str: ...
+    def may(self, privilege: str) -> bool: ...
 
 
 class Reading(Protocol):
@@ -228,7 +231,7 @@ class Reading(Protocol):
         """Whether the caller may read this record."""
 
     def require(self, operation: str, uri: str, id: int) -> None:
-        """Raises Forbidden unless the caller may `read`, `update` or `delete` this record."""
+        """Raises Forbidden unless the caller may `read`, `update`, `delete` or `publish` this record."""
 
     def setting(self, name: str) -> Any:
         """A setting of the process or of the service."""

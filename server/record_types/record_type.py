@@ -270,6 +270,10 @@ class RecordType:
     def privileged(self, change: Change, writing: Writing) -> None:
         """Checks the type's own rules about who may submit which value; may raise Forbidden."""
 
+    def require_file_change(self, id: int, writing: Writing) -> None:
+        """Checks whether the caller may attach a file to a record, or detach one; may raise Forbidden."""
+        writing.require("update", self.uri, id)
+
     def url_path(self, record: Record) -> str:
         """The path of a record's page."""
         return paths.record(self.uri, record["id"])

@@ -175,7 +175,7 @@ ELSEWHERE = {
     "ticket.target.due", "ticket.target.missed",
     "ticket.split.from", "ticket.unmerge", "ticket.status.named", "record.merge",
     "record.tag.added", "record.tag.removed",
-    "automation.rule.off",
+    "automation.rule.off", "kb_article.published", "kb_article.unpublished",
     "group.acknowledgement.error", "connected_account.ended", "connected_service.secret.expires",
     "transport.delivery.error", "mailbox.check.error", "outgoing_webhook.switched_off",
     "worker.logged_in", "worker.logged_out", "worker.login.failed",

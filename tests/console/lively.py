@@ -176,7 +176,15 @@ class Lively:
             "draft", "draft", type="ticket.reply", name="Re: In colour", ticket_id=mailed, worker_id=self.ids["nora"],
             params={"content": "It **is**.", "in_reply_message_id": self.ids["html_message"]},
         )  # fmt: skip
-        self._make("article", "kb_article", title="Opening hours", content="Nine to five.")
+        self._make("category", "kb_category", name="Visits")
+        self._make(
+            "article",
+            "kb_article",
+            title="Opening hours",
+            content="Nine to five.",
+            status="published",
+            categories=str(self.ids["category"]),
+        )
         told = {"message": "They called twice.", "urls": {"message": f"ctx://ticket:{first}"}}
         self._make(
             "notification", "notification", activity_point="custom.other", params=told, worker_id=self.ids["nora"]

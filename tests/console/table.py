@@ -26,6 +26,8 @@ IDS = {
     "/snippets": "snippet", "/-/snippets/preview": "snippet", "/macros": "macro", "/admin/rules": "rule",
     "/reminders": "reminder", "/records/org": "org",
     "/messages": "html_message", "/drafts": "draft", "/-/articles": "article",
+    "/articles": "article", "/articles/categories": "category", "/articles/in/{name}": "article",
+    "/-/article-preview": "article",
     "/automations": "automation", "/automations/webhooks": "webhook", "/automations/webhooks/deliveries": "delivery",
     "/pages": "workspace_page", "/pages/widgets": "workspace_widget", "/pages/lists": "workspace_list",
     "/pages/texts": "workspace_widget", "/workspaces": "workspace_page", "/workspaces/tabs": "workspace_tab",
@@ -35,7 +37,7 @@ IDS = {
 NAMES = {
     "/help": "kata", "/help/{folder}": "records", "/api": "records_ticket_update", "/choose": "worker",
     "/automations/recipes": "github",
-    "/reports": "workers", "/-/choose": "worker", "/avatars": "worker", "/admin/backups": BACKUP,
+    "/reports": "workers", "/articles/in": "0", "/-/choose": "worker", "/avatars": "worker", "/admin/backups": BACKUP,
     "/admin/system/settings": "mail_mask_pattern",
 }  # fmt: skip
 FOLDER, TYPE = "api", "worker"
@@ -44,6 +46,7 @@ FRAMES = (
     "/drafts/",
     "/admin/people/acknowledgements/",
     "/-/snippets/preview",
+    "/-/article-preview",
     "/pages/texts/",
 )  # documents of mail inside pages
 CODES = {"/admin/packages/done/{code}": "done", "/records/{type}/import/{code}": "table"}

@@ -128,7 +128,7 @@ LISTS = {
     "/reminders": NOTHING,
     "/admin/people/rosters": NOTHING, "/admin/jobs/timers": NOTHING, "/automations": NOTHING,
     "/automations/log": f"message:*{NOTHING}*", "/automations/webhooks": NOTHING, "/search/worker": NOTHING,
-    "/automations/outgoing": NOTHING, "/drafts": NOTHING, "/snippets": NOTHING,
+    "/automations/outgoing": NOTHING, "/drafts": NOTHING, "/snippets": NOTHING, "/articles": NOTHING,
     "/reports": NOTHING, "/reports/workers": NOTHING, "/workspaces": NOTHING,
 }  # fmt: skip
 

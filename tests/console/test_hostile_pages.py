@@ -32,7 +32,7 @@ ROSTERS = "/admin/people/rosters"
 # One template for all types: the source is checked for all, a browser opens some of them.
 OF_EVERY_TYPE = re.compile(r"/search/|/records/\w+/(new|import$|\d+/(edit|delete|activity|raw))")
 SAMPLED = {"worker", "ticket", "task", "org", "address", "snippet"}
-OWN = ("/records/", "/macros/new", "/snippets/new", "/workspaces/new")  # forms of records of their own
+OWN = ("/records/", "/macros/new", "/snippets/new", "/workspaces/new", "/articles/")  # forms of records of their own
 READ_BY_ALL = "/search/reminder"  # reminders are readable by any worker, through the API as well
 # They end their session or begin an absence, of members of their group as well.
 LEAVING = {("POST", path) for path in ("/sign-out", "/account/absence/begin", "/admin/people/absences/1/begin")}
@@ -44,7 +44,7 @@ POLICY = ("default-src 'none'", "script-src 'self';", "style-src 'self';", "fram
 # Documents of mail: console/tickets/frames.py.
 FRAMES = re.compile(
     r"/messages/\d+/(body|quotation)$|/drafts/\d+/preview$|/admin/people/acknowledgements/\d+$|/-/snippets/preview(/\d+)?$"
-    r"|/pages/texts/\d+$"
+    r"|/-/article-preview(/\d+)?$|/pages/texts/\d+$"
 )
 FRAME_POLICY = {
     "default-src": "'none'", "img-src": "'self' data:", "style-src": "'unsafe-inline'", "frame-ancestors": "'self'",
@@ -57,7 +57,8 @@ ACTS = r"""own => [...document.querySelectorAll('*')].filter(each => {
   const src = each.getAttribute('src') ?? '';
   const isOurs = each.localName == 'img' && /^\/(avatars|files)\/\w/.test(src)
     || each.localName == 'iframe'
-      && /^$|^\/(messages\/\d+\/body|drafts\/\d+\/preview|-\/snippets\/preview(\/\d+)?|pages\/texts\/\d+)$/.test(src)
+      && (/^$|^\/(messages\/\d+\/body|drafts\/\d+\/preview|pages\/texts\/\d+)$/.test(src)
+        || /^\/-\/(snippets\/|article-)preview(\/\d+)?$/.test(src))
       && each.getAttribute('sandbox') == 'allow-same-origin allow-popups allow-popups-to-escape-sandbox';
   if (!isOurs && ['iframe', 'object', 'embed', 'base', 'style', 'img'].includes(each.localName)) return true;
   const isFit = isOurs && /^height: \d+px;$/.test(each.getAttribute('style') ?? '');

@@ -115,6 +115,32 @@ def test_files_are_downloads_of_published_articles_only(visitors):
     assert visitors.get(f"/files/{public}/{page}/x", LARCH).status_code == 200, "an article of all brands"
 
 
+def test_pictures_and_files_in_a_text_have_public_addresses(visitors):
+    ids = visitors.ids
+    visitors.article("Illustrated")
+    picture = upload(visitors, "Illustrated", "v 1.png", "image/png", png(60, 60))
+    manual = upload(visitors, "Illustrated", "manual.pdf", "application/pdf", b"%PDF")
+    loose = upload(visitors, "Illustrated", "loose.txt", "text/plain", b"text")
+    private = upload(visitors, "Draft", "secret.png", "image/png", png(60, 60))
+    text = (
+        f"![Valve]({visitors.url}/files/{picture}/v.png) ![Old](https://former.example/files/{picture}/v.png)\n\n"
+        f"[Manual]({visitors.url}/files/{manual}/manual.pdf) [Other](https://shop.example/files/{manual}/x)\n\n"
+        f"![Secret]({visitors.url}/files/{private}/secret.png) ![Far](https://evil.example/x.png)"
+        f" [Here](https://{KITE}/a/{ids['Public']}-public)"
+    )
+    visitors.api.update("kb_article", ids["Illustrated"], content=text, format="markdown").ok()
+    page = visitors.page("Illustrated").text
+    place = f"/files/{ids['Illustrated']}"
+    assert page.count(f'<img src="{place}/{picture}/v%201.png"') == 2 and page.count("<img") == 2
+    assert f'<a href="{place}/{manual}/manual.pdf" download="">Manual</a>' in page
+    assert f'href="https://shop.example/files/{manual}/x" target="_blank"' in page
+    assert f'<a href="https://{KITE}/a/{ids["Public"]}-public">Here</a>' in page
+    assert "Secret" in page and f"/{private}/" not in page.replace(f"/files/{private}/secret", "")
+    files = page.partition('<ul class="files">')[2].partition("</ul>")[0]
+    assert f"{place}/{loose}/loose.txt" in files and "manual.pdf" not in files and "v%20" not in files
+    assert visitors.get(f"{place}/{picture}/v%201.png").headers["Content-Type"] == "image/png"
+
+
 def test_a_hostile_article_runs_nothing_and_asks_no_other_server(visitors):
     for format in ("markdown", "html"):
         name = f"Hostile {format}"
@@ -171,6 +197,10 @@ def test_hostile_queries_find_nothing_and_break_nothing(visitors, query):
         ("/c/1;drop", 404),
         ("/files/1/../../etc/passwd", 404),
         ("//evil.example/", 404),
+        ("/en//evil.example/", 404),
+        ("/DE//evil.example/", 404),
+        ("/en/\\evil.example/", 404),
+        ("/en//evil.example/a/1", 404),
         ("/%2e%2e/", 404),
         ("/static/x/../console.css", 404),
         ("/look-<script>.css", 404),

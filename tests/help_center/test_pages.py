@@ -45,7 +45,7 @@ def links(html: str) -> set[str]:
 def test_the_home_page_has_categories_with_the_numbers_of_their_articles(visitors):
     page = visitors.get("/")
     assert page.status_code == 200 and "Set-Cookie" not in page.headers
-    assert f"/c/{visitors.ids['pumps']}-pumps" in links(page.text) and "3 articles" in page.text
+    assert f"/c/{visitors.ids['pumps']}-pumps" in links(page.text) and "3 help articles" in page.text
     assert "Hand pumps" not in page.text and "Nothing published" not in page.text
     assert "Loose article" in page.text and "Kite Pumps" in page.text
     assert "https://kite.example/imprint" in links(page.text)
@@ -54,7 +54,7 @@ def test_the_home_page_has_categories_with_the_numbers_of_their_articles(visitor
 def test_a_category_has_its_articles_in_order_and_the_categories_below(visitors):
     visitors.api.update("kb_article", visitors.ids["First pump"], position=99).ok()
     page = visitors.get(f"/c/{visitors.ids['pumps']}-pumps")
-    assert page.status_code == 200 and "Hand pumps" in page.text and "1 article" in page.text
+    assert page.status_code == 200 and "Hand pumps" in page.text and "1 help article" in page.text
     assert page.text.index("Größe &amp; Gewicht") < page.text.index("First pump")
     below = visitors.get(f"/c/{visitors.ids['hand pumps']}-hand-pumps")
     assert f"/c/{visitors.ids['pumps']}-pumps" in links(below.text), "the way back"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from server.record_types.registry import Registry
 
 # Privileges on a record type, as contexts.<context>.<operation>.
-GRANTED = ("broadcast", "comment", "create", "delete", "export", "import", "merge", "update", "update-bulk")
+GRANTED = ("broadcast", "comment", "create", "delete", "export", "import", "merge", "publish", "update", "update-bulk")
 MAX_PRIVILEGES = 5000
 
 

@@ -219,7 +219,8 @@ FORMER = {
 # Entries of the service about sign-ins, email and deletions. Others cannot write them, since people rely on them.
 RESERVED = frozenset((
     "automation.rule.off", "connected_account.ended", "connected_service.secret.expires",
-    "group.acknowledgement.error", "mailbox.check.error", "outgoing_webhook.switched_off", "record.deleted",
+    "group.acknowledgement.error", "kb_article.published", "kb_article.unpublished", "mailbox.check.error",
+    "outgoing_webhook.switched_off", "record.deleted",
     "ticket.answer.refused",
     "ticket.message.held", "ticket.message.inbound", "ticket.message.outbound", "ticket.message.relay",
     "ticket.rated", "ticket.rating.asked",
@@ -274,6 +275,11 @@ WORK = _points(
     (
         "group.acknowledgement.error", "Acknowledgement failed",
         "An email to the group {{target}} was not acknowledged: {{error}}",
+    ),
+    ("kb_article.published", "Help article published", "{{actor}} published the help article {{target}}"),
+    (
+        "kb_article.unpublished", "Help article unpublished",
+        "{{actor}} removed the help article {{target}} from the help center",
     ),
     (
         "mailbox.check.error", "Mailbox could not be read",

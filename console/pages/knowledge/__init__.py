@@ -1,0 +1,1 @@
+"""Help articles as the team writes them."""

@@ -1,0 +1,91 @@
+"""All help articles by category: their status, languages and order."""
+
+from console.html.form import Form, sentence
+from console.html.rendering import render
+from console.http.page_response import PageResponse, see
+from console.http.routes import page
+from console.http.visit import Visit
+from server.digits import is_whole
+from server.errors import HelpdeskError, NotFound
+from server.help_center import articles
+from server.help_center.articles import CategoryLine
+from server.records import records
+from server.translation import N_, _, shown
+
+URI, BASE = articles.URI, "/articles"
+CATEGORIES = f"{BASE}/categories"
+MANY = 150  # articles of all categories together; more are shown by category
+FIRST = 10  # articles of a category on the page of all
+MOST_STEPS = 1000  # places that an article is moved at once
+# {status: kind of badge and word}
+STATUSES = {
+    "draft": ("warn", N_("Draft")),
+    "internal": ("muted", N_("Internal")),
+    "published": ("ok", N_("Published")),
+}
+FILTERS = ("q", "status", "language", "missing", "category")
+
+
+@page("GET", BASE)
+def show_list(visit: Visit) -> PageResponse:
+    """The articles by category, or those of one category. Filters: words, status, language, missing translation."""
+    form, languages = Form.sent(visit.query, FILTERS), articles.languages(visit.ctx)
+    sections: list[CategoryLine] = []
+    try:
+        sections = articles.overview(visit.ctx, _query(form, languages), form.get("missing"))
+    except HelpdeskError as error:
+        form.fail("q", sentence(error.message))
+    is_filtered = any(form.text(name) for name in FILTERS[:-1])
+    chosen = int(form.text("category")) if is_whole(form.text("category")) else None
+    if chosen is not None:
+        sections = [each for each in sections if each.id == chosen]
+    elif is_filtered:
+        sections = [each for each in sections if each.articles]
+    total = sum(len(each.articles) for each in sections)
+    return render(
+        visit,
+        "articles.html",
+        form.status,
+        form=form,
+        sections=sections,
+        total=total,
+        most=FIRST if total > MANY and chosen is None else total,
+        is_filtered=is_filtered,
+        chosen=chosen,
+        statuses=STATUSES,
+        status_options=[("", _("All")), *((name, shown(label)) for name, (_kind, label) in STATUSES.items())],
+        languages=languages,
+        can_create=records.may(visit.ctx, URI, "create"),
+        can_create_category=records.may(visit.ctx, articles.CATEGORY, "create"),
+        can_change=records.may(visit.ctx, URI, "update"),
+        can_publish=articles.may_publish(visit.ctx),
+    )
+
+
+def _query(form: Form, languages: list[str]) -> str:
+    terms = [form.text("q")]
+    if form.get("status") in STATUSES:
+        terms.append(f"status:{form.get('status')}")
+    if form.get("language") in languages:
+        terms.append(f"language:{form.get('language')}")
+    return " ".join(filter(None, terms))
+
+
+@page("POST", f"{BASE}/in/{{name}}/{{id}}/move")
+def move(visit: Visit) -> PageResponse:
+    """Moves an article up or down in a category, 0 for those of none: by one, or by as many as it was dragged."""
+    category = visit.arguments["name"]
+    if not is_whole(category):
+        raise NotFound(_("This category does not exist."))
+    title = records.retrieve(visit.ctx, URI, visit.id)["title"]
+    one = -1 if visit.form.text("to", "") == "up" else 1
+    by = visit.form.integer("by", one, -MOST_STEPS, MOST_STEPS)
+    back = f"{BASE}#article-{category}-{visit.id}"
+    try:
+        articles.move_article(visit.ctx, int(category), visit.id, by)
+    except NotFound as error:
+        visit.flash(sentence(error.message))
+        return see(back)
+    text = _("{name} moved up.", name=title) if by < 0 else _("{name} moved down.", name=title)
+    visit.flash(text, visit.path, by=str(-by))
+    return see(back)
