@@ -15,7 +15,7 @@ from console.html.form import Form
 from server.access import lockout
 from server.dataclass import dataclass
 from server.errors import HelpdeskError, NotFound, Unavailable
-from server.help_center import contact_forms, form_tokens, form_values, submitting, visitor_files
+from server.help_center import contact_forms, form_previews, form_tokens, form_values, submitting, visitor_files
 from server.help_center.contact_forms import PublicForm
 from server.help_center.form_tokens import FormToken
 from server.help_center.form_values import TypedForm
@@ -52,13 +52,15 @@ class FieldRow:
 
 def show(visitor: Visitor) -> VisitorPage:
     """Renders the form, or the thanks for a form that was sent. Raises NotFound."""
-    form = _form(visitor)
+    code = visitor.query.text(form_previews.PARAMETER, "")
+    previewed = form_previews.previewed(visitor.ctx, visitor.brand, code) if code else None
+    form = previewed or _form(visitor)
     sent = visitor.query.text("sent", "")
     if sent in (submitting.TICKET_SENT, submitting.MAIL_SENT):
         return _page(visitor, form, "contact_sent.html", sent=sent)
     token = form_tokens.new_token(visitor.service, form.id, visitor.ctx.now)
     typed = TypedForm(subject=visitor.query.text("subject", "")[: form_values.MAX_SUBJECT_CHARS])
-    return _form_page(visitor, form, token, typed, Form())
+    return _form_page(visitor, form, token, typed, Form(), is_preview=previewed is not None)
 
 
 def send(visitor: Visitor) -> VisitorPage:
@@ -252,7 +254,15 @@ def _page(
     return page
 
 
-def _form_page(visitor: Visitor, form: PublicForm, token: FormToken, typed: TypedForm, problems: Form) -> VisitorPage:
+def _form_page(
+    visitor: Visitor,
+    form: PublicForm,
+    token: FormToken,
+    typed: TypedForm,
+    problems: Form,
+    *,
+    is_preview: bool = False,
+) -> VisitorPage:
     action = visitor.place(form.path, **({"embed": "1"} if _is_embedded(visitor) else {}))
     return _page(
         visitor,
@@ -273,6 +283,7 @@ def _form_page(visitor: Visitor, form: PublicForm, token: FormToken, typed: Type
         most_bytes=visitor_files.max_bytes(visitor.service),
         most_files=visitor_files.MAX_FORM_FILES,
         labels=_labels(form),
+        is_preview=is_preview,
         bits=form_tokens.PROOF_BITS if form.has_proof else 0,
         form_script=static_path(visitor, SCRIPT),
         worker=static_path(visitor, PROOF_SCRIPT),

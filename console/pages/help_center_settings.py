@@ -21,8 +21,8 @@ from server.records import records
 from server.translation import N_, _
 
 URI, BASE = "brand", "/admin/help-center"
-VOTES = f"{BASE}/votes"
-TABS = [(BASE, N_("Help center")), (VOTES, N_("Votes"))]
+VOTES, CONTACT = f"{BASE}/votes", f"{BASE}/contact-forms"
+TABS = [(BASE, N_("Help center")), (CONTACT, N_("Contact form")), (VOTES, N_("Votes"))]
 MAX_COMMENTS = 100
 LOGO_FORM_BYTES = 2 * MAX_IMAGE_BYTES
 FORM = RecordForm(

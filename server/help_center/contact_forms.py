@@ -53,19 +53,14 @@ def form_at(service: Service, brand: BrandProfile, slug: str, language: str) -> 
     return service.store.read(lambda tx: _form_at(service, tx, brand, slug, language))
 
 
-def form_by_id(service: Service, id: int) -> PublicForm | None:
-    """Returns a form that is switched on."""
+def form_by_id(service: Service, id: int, *, also_off: bool = False) -> PublicForm | None:
+    """Returns a form that is switched on. also_off: or off."""
 
     def read(tx: Transaction) -> PublicForm | None:
-        record = _record(service, tx, id=id)
+        record = _record(service, tx, id=id, **({} if also_off else {"is_on": 1}))
         return _public(tx, record) if record is not None else None
 
     return service.store.read(read)
-
-
-def preview(service: Service, record: Record) -> PublicForm:
-    """Returns a form with these stored values, switched on or not."""
-    return service.store.read(lambda tx: _public(tx, record))
 
 
 def contact_path(service: Service, brand: BrandProfile, language: str) -> str:
@@ -91,7 +86,7 @@ def _forms(service: Service, tx: Transaction, brand: BrandProfile, **equals: Any
 
 def _record(service: Service, tx: Transaction, **equals: Any) -> Record | None:
     record_type = service.registry.type("contact_form")
-    row = tx.first(record_type.table, is_on=1, **equals)
+    row = tx.first(record_type.table, **equals)
     return record_type.record(row) if row is not None else None
 
 
