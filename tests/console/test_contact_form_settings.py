@@ -1,4 +1,4 @@
-"""Settings › Channels › Help center › Contact form: forms with their fields, the switch, the preview, and what to copy."""
+"""Settings › Channels › Help center › Contact form: forms with their fields, switch, preview, codes to copy."""
 
 import html
 import re
