@@ -57,7 +57,7 @@ function suggestions() {
     let articles = [];
     if (words.length >= LEAST) {
       try {
-        const response = await fetch(`${form.dataset.suggest}?${new URLSearchParams({ q: words })}`);
+        const response = await fetch(`${form.dataset.articles}?${new URLSearchParams({ q: words })}`);
         if (response.ok) articles = await response.json();
       } catch {
         articles = [];
