@@ -34,9 +34,10 @@ def trial(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trial]:
     server = Server(tmp_path_factory.mktemp("trial") / "data", env={"HELPDESK_CONTACT_FORM_SECONDS": "0"})
     api = server.set_up()
     people(api)
+    place = f"{server.url}/help-center"
     page = (
-        f'<!doctype html><title>Shop</title><script src="{server.url}/help-center/static/contact_embed.js" defer></script>'
-        f'<a href="{server.url}/help-center/contact" data-contact-form>Write to us</a>'
+        f'<!doctype html><title>Shop</title><script src="{place}/static/contact_embed.js" defer></script>'
+        f'<a href="{place}/contact" data-contact-form>Write to us</a>'
     ).encode()
 
     class Website(BaseHTTPRequestHandler):
