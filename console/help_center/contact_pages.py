@@ -21,7 +21,7 @@ from server.help_center.form_tokens import FormToken
 from server.help_center.form_values import TypedForm
 from server.help_center.visitor_files import WaitingFile
 from server.record_types.shared.contact_fields import FormField
-from server.translation import Words, _, lazy_gettext
+from server.translation import N_, Words, _, lazy_gettext
 from server.web.endpoint_call import id_of
 from server.web.error_bodies import status_and_code
 from server.web.params import Params, Upload
@@ -296,8 +296,10 @@ def _row(form: PublicForm, each: FormField, typed: TypedForm) -> FieldRow:
     if other is not None:
         label: Words = lazy_gettext("Only if {field} is {value}.", field=other.name, value=each.if_value)
         if other.kind == "C":
-            on, off = lazy_gettext("Only if {field} is ticked."), lazy_gettext("Only if {field} is not ticked.")
-            label = _(on if each.if_value == "1" else off, field=other.name)
+            ticked = N_("Only if {field} is ticked.")
+            unticked = N_("Only if {field} is not ticked.")
+            text = ticked if each.if_value == "1" else unticked
+            label = _(text, field=other.name)
         condition = {"if_name": f"custom_{other.id}", "if_value": each.if_value, "if_label": label}
     return FieldRow(
         each.name,
