@@ -84,9 +84,6 @@ def submit(
 ) -> str:  # fmt: skip
     """Accepts a checked form once; returns its outcome, the first one if it arrives again. network: of the visitor.
     confirms: whether to mail a link first. Raises TooMany above a limit."""
-    known = form_tokens.known_outcome(ctx.service, token.nonce)
-    if known is not None:
-        return known
     accepting = _Accepting(ctx, form, token.nonce, keyed(ctx.service, network), keyed(ctx.service, values.email))
     if confirms:
         return _mail_link(accepting, brand, values, language)
@@ -144,18 +141,16 @@ class _Accepting:
 
     def end(self, tx: Transaction, outcome: str) -> None:
         """Stores the outcome."""
-        row = tx.first(SENT_FORM, nonce=self.nonce)
-        values = (
-            dict(zip(SENT_FORM.names, row, strict=True))
-            if row is not None
-            else {
-                "nonce": self.nonce,
-                "form_id": self.form.id,
-                "network": self.network,
-                "email": self.email,
-                "created_at": self.ctx.now,
-            }
-        )
+        values = {
+            "nonce": self.nonce,
+            "form_id": self.form.id,
+            "network": self.network,
+            "email": self.email,
+            "created_at": self.ctx.now,
+        }
+        if not self.email:  # accepted before, when its link was mailed
+            row = tx.first(SENT_FORM, nonce=self.nonce)
+            values = values if row is None else dict(zip(SENT_FORM.names, row, strict=True))
         tx.put(SENT_FORM, {**values, "outcome": outcome})
 
     def _require_room(self, tx: Transaction) -> None:
@@ -172,12 +167,12 @@ class _Accepting:
 def _create(accepting: _Accepting, values: CheckedForm, consent_version: int, note: str) -> str:
     """Creates the ticket, or pretends to for a sender or a text that is refused, so that nobody learns that."""
     ctx, form, store = accepting.ctx, accepting.form, accepting.ctx.service.store
+    files, customs, place = store.read(lambda tx: _facts(RecordReader(ctx, tx), accepting, values))
     try:
-        files, customs, place = store.read(lambda tx: _facts(RecordReader(ctx, tx), accepting, values))
         request = IncomingRequest(
             sender=NamedAddress(values.name, values.email), subject=values.subject, content=values.message
         )
-        with_bytes = store.read(lambda tx: visitor_files.contents(tx, files))
+        with_bytes = store.read(lambda tx: visitor_files.contents(tx, files)) if files else []
         raw = composed_mail(ctx, request, with_bytes)
         origin = FormOrigin(form.id, consent_version, (note, *_consent_notes(form, consent_version)))
         take = receiving.ready(ctx, raw, place=place, form=origin)
@@ -189,21 +184,20 @@ def _create(accepting: _Accepting, values: CheckedForm, consent_version: int, no
             receipt = take(tx)
             if receipt.ticket_id:
                 letter.write_customs(RecordWriter(ctx, tx), receipt.ticket_id, customs)
-            _finish(tx, accepting)
-            return TICKET_SENT
+            return _finish(tx, accepting, files)
 
         return store.write(write)
     except Rejected as error:
         if not error.details.get("is_unwanted"):
             raise
         LOG.info("form.refused", form=form.id, reason=str(error.message)[:200])
-        store.write(lambda tx: accepting.begin(tx) or _finish(tx, accepting))
-        return TICKET_SENT
+        return store.write(lambda tx: accepting.begin(tx) or _finish(tx, accepting, files))
 
 
-def _finish(tx: Transaction, accepting: _Accepting) -> str:
-    visitor_files.drop(tx, visitor_files.files_of(tx, accepting.nonce))
-    tx.delete(WAITING_FORM, nonce=accepting.nonce)
+def _finish(tx: Transaction, accepting: _Accepting, files: list[WaitingFile]) -> str:
+    visitor_files.drop(tx, files)
+    if not accepting.email:
+        tx.delete(WAITING_FORM, nonce=accepting.nonce)
     accepting.end(tx, TICKET_SENT)
     return TICKET_SENT
 
