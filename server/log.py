@@ -29,7 +29,9 @@ NAMES = {number: name for name, number in LEVELS.items()} | {logging.CRITICAL: "
 OUTSIDE = (Damaged, Full, Unavailable)  # errors that lie outside of the program
 
 _is_plain = re.compile(r"[A-Za-z0-9_./:@+*,;!?()\[\]{}<>|~^&%$#'-]+").fullmatch  # ASCII without blank, quote, =, \
-_SECRET_PART = re.compile(r"(/(?:webhooks|setup|reset|confirm-address|sign-in/+link)/+)[^/]+", re.IGNORECASE)
+_SECRET_PART = re.compile(
+    r"(/(?:webhooks|setup|reset|confirm-address|contact-confirm|sign-in/+link)/+)[^/]+", re.IGNORECASE
+)
 # Control, soft hyphen, zero-width, bidi and tag characters, lone surrogates; tab and line feed are handled apart.
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f"
@@ -267,6 +269,8 @@ def mask_path(path: str) -> str:
 
     >>> mask_path("/webhooks/k7Qm2/orders?x=1"), mask_path("/sign-in/link/k7Qm2")
     ('/webhooks/***/orders', '/sign-in/link/***')
+    >>> mask_path("/de/contact-confirm/1.1790000000-k7qm2")
+    '/de/contact-confirm/***'
     >>> mask_path("/rest/records/ticket/1.json")
     '/rest/records/ticket/1.json'
     """

@@ -272,6 +272,20 @@ SETTINGS: tuple[Setting, ...] = (
         "Requests per minute from one address to the help center; 0: no limit.",
         "requests",
     ),
+    Setting(
+        "contact_forms_per_hour",
+        20,
+        "Contact forms per hour from one address; 0: no limit.",
+        "forms",
+    ),
+    Setting(
+        "contact_form_seconds",
+        2,
+        "A contact form that arrives sooner after its page was opened is shown again, since programs fill forms in "
+        "at once.",
+        "seconds",
+        most=60,
+    ),
     # Tokens, sessions, passwords
     Setting(
         "session_idle_hours",

@@ -93,6 +93,7 @@ INTERNAL = {
         help_center.customers.own_requests.MAX_MERGES help_center.customers.public_conversation.MAX_INLINE_BYTES
         help_center.customers.public_conversation.MAX_IMAGES_BYTES
         console.help_center.request_pages.MAX_TYPED_CHARS
+        help_center.visitor_files.MAX_TYPE_CHARS help_center.form_tokens.MAX_PROOF_CHARS
     """,
     "how much is done at once; the rest follows": """
         tickets.list_counts.MAX_CHANGES

@@ -28,7 +28,7 @@ OLD = sorted(DATA.glob("*.db.xz"))
 PATIENCE = 20_000  # scans until the index has the words of all records
 SOON_SECONDS = 600  # a code of a second factor is accepted once
 YEAR_SECONDS = 365 * 86400
-ADDED_TYPES = {"brand", "tag", "ticket_status"}  # since the newest of these databases was left
+ADDED_TYPES = {"brand", "contact_form", "tag", "ticket_status"}  # since the newest of these databases was left
 OWN_TYPES = "custom_record_"  # the prefix of tables of custom types
 Shape = dict[str, set[str]]
 

@@ -14,6 +14,7 @@ from email.utils import formatdate, parsedate_to_datetime
 from console.help_center import (
     article_pages,
     asset_pages,
+    contact_pages,
     customer_visit,
     feed_pages,
     rating_pages,
@@ -35,7 +36,7 @@ from server.access.service_actor import own_context
 from server.context import Service
 from server.dataclass import dataclass
 from server.errors import Forbidden, HelpdeskError, NotAuthenticated, NotFound, NotOffered
-from server.help_center import visit_counts
+from server.help_center import visit_counts, visitor_files
 from server.help_center.customers import request_acts
 from server.help_center.library import Libraries, Library
 from server.record_types.brand import CHANNEL
@@ -54,14 +55,15 @@ from server.web.site import Pool, Request, Site, announced
 THREADS, WAITING = 3, 60  # requests of visitors that are served at once, and that wait
 MAX_FORM_BYTES = 16 * 1024
 MAX_TEXT_FORM_BYTES = 512 * 1024  # of a reply without files, whose text is percent-encoded or in a multipart form
+MAX_CONTACT_BYTES = 1024 * 1024  # bytes of a contact form besides its files
 MAX_CACHED_CHARS = 600  # characters of path and query; longer addresses are not cached
 LEAST_PACKED_BYTES = 1024
 MINUTE = 60  # seconds after which files and numbers of a cached page are read again
 LOG = log.get("help_center")
-STATIC = frozenset((STYLE, SCRIPT))
+STATIC = frozenset((STYLE, SCRIPT, contact_pages.SCRIPT, contact_pages.PROOF_SCRIPT, contact_pages.EMBED_SCRIPT))
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-    "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+    "form-action 'self'; base-uri 'none'; frame-ancestors "
 )
 
 
@@ -78,6 +80,8 @@ class Place:
 
 _ID = "[1-9][0-9]{0,18}"
 _MASK = r"(?P<mask>[^/]{1,100})"
+_SLUG, _CODE = "[a-z0-9-]{1,60}", r"[0-9]{1,19}\.[0-9]{1,12}-[a-z2-7]{24}"
+_CONTACT = re.compile(r"/contact(?:-files)?(?:/[a-z0-9-]+)?\Z")
 ROUTES: tuple[tuple[str, re.Pattern[str], Show], ...] = tuple(
     (method, re.compile(rf"{pattern}\Z"), show)
     for method, pattern, show in (
@@ -85,6 +89,11 @@ ROUTES: tuple[tuple[str, re.Pattern[str], Show], ...] = tuple(
         ("GET", rf"/c/(?P<id>{_ID})(?:-[^/]*)?", article_pages.category),
         ("GET", rf"/a/(?P<id>{_ID})(?:-[^/]*)?", article_pages.article),
         ("POST", rf"/a/(?P<id>{_ID})(?:-[^/]*)?/vote", article_pages.vote),
+        ("GET", rf"/contact(?:/(?P<slug>{_SLUG}))?", contact_pages.show),
+        ("POST", rf"/contact(?:/(?P<slug>{_SLUG}))?", contact_pages.send),
+        ("POST", rf"/contact-files/(?P<id>{_ID})", contact_pages.upload),
+        ("GET", rf"/contact-confirm/(?P<code>{_CODE})", contact_pages.confirm),
+        ("POST", rf"/contact-confirm/(?P<code>{_CODE})", contact_pages.confirm),
         ("GET", "/search", search_pages.search),
         ("GET", "/suggest", search_pages.suggest),
         ("GET", r"/articles\.atom", feed_pages.feed),
@@ -159,6 +168,8 @@ class HelpCenterSite(Site):
         return Place(TRIAL_PATH, "", path, not portal and path[:1] in ("", "/"))
 
     def limit(self, request: Request) -> int:
+        if request.method == "POST" and _CONTACT.search(request.path):
+            return visitor_files.max_bytes(self.service) + MAX_CONTACT_BYTES
         if rating_pages.is_rating(request.found.path):
             return rating_pages.MAX_FORM_BYTES
         return request_acts.MAX_ALL_BYTES + MAX_TEXT_FORM_BYTES if _takes_files(request) else MAX_FORM_BYTES
@@ -366,11 +377,12 @@ def _finished(page: VisitorPage, is_https: bool) -> CachedPage:
     headers = {"Cache-Control": "public, no-cache" if is_shared else "no-store"}
     if page.content_type == HTML:
         headers |= {
-            "Content-Security-Policy": POLICY,
+            "Content-Security-Policy": POLICY + (" ".join(page.frames) or "'none'"),
             "Referrer-Policy": "same-origin",
             "Cross-Origin-Opener-Policy": "same-origin",
-            "X-Frame-Options": "DENY",
         }
+        if not page.frames:
+            headers["X-Frame-Options"] = "DENY"
     if is_https:
         headers["Strict-Transport-Security"] = "max-age=31536000"
     if page.status == 200:

@@ -3,7 +3,7 @@
 from console.help_center.visitor import Visitor, article_path
 from console.help_center.visitor_page import VisitorPage, json_page, render
 from server.digits import whole_in
-from server.help_center import article_search, visit_counts
+from server.help_center import article_search, contact_forms, visit_counts
 from server.help_center.article_search import clean_query
 from server.help_center.library import plain_texts
 
@@ -35,6 +35,7 @@ def search(visitor: Visitor) -> VisitorPage:
         ],
         before=visitor.place("/search", q=query, page=str(number - 1)) if number > 1 else "",
         after=visitor.place("/search", q=query, page=str(number + 1)) if has_more else "",
+        contact=visitor.place(path, subject=query) if query and not articles and (path := _contact(visitor)) else "",
     )
     page.is_cacheable = bool(articles)  # each search without results is counted
     return page
@@ -47,6 +48,10 @@ def suggest(visitor: Visitor) -> VisitorPage:
     return json_page(
         [{"title": each.title, "path": visitor.place(article_path(each))} for each in articles[:MAX_SUGGESTED]]
     )
+
+
+def _contact(visitor: Visitor) -> str:
+    return contact_forms.contact_path(visitor.service, visitor.brand, visitor.language)
 
 
 def shortened(text: str) -> str:

@@ -11,6 +11,7 @@ from console.html.templates import fragment
 from console.http import static_files
 from server import translation
 from server.dataclass import dataclass
+from server.help_center import contact_forms
 from server.store.writer import Write
 from server.web.endpoint_call import Response
 
@@ -37,6 +38,7 @@ class VisitorPage:
     write: Write | None = None
     cookies: tuple[str, ...] = ()
     is_cacheable: bool = True  # another visitor may get the same page
+    frames: tuple[str, ...] = ()  # origins of websites that may show it in a frame
 
 
 Show = Callable[[Visitor], VisitorPage]
@@ -73,6 +75,7 @@ def render(
     paths: the path of the same page in each language that has it, without language. canonical: its one address, "" for
     a page that search engines leave out."""
     library, brand = visitor.library, visitor.brand
+    write_path = contact_forms.contact_path(visitor.service, brand, visitor.language)
     written = [each for each in brand.languages if languages.is_written(library, each)]
     links = [
         LanguageLink(
@@ -97,7 +100,8 @@ def render(
         style=static_path(visitor, STYLE),
         script=static_path(visitor, SCRIPT),
         logo=logo_path(visitor),
-        **values,
+        write_path=visitor.place(write_path) if write_path else "",
+        **{"is_embedded": False} | values,
     )
     return VisitorPage(html, status)
 

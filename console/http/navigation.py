@@ -214,7 +214,8 @@ PLACES = (
             about=N_("Received email that could not be read"),
         ),
         NavigationItem(
-            "/admin/help-center", N_("Help center"), N_("portal knowledge base brands logo public articles faq votes"),
+            "/admin/help-center", N_("Help center"),
+            N_("portal knowledge base brands logo public articles faq votes contact form"),
             icon="help", about=N_("Pages with your articles for everybody: brands, languages, what is public"),
             new=("/admin/help-center/new", N_("New brand")),
         ),

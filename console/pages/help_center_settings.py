@@ -22,11 +22,11 @@ from server.records import records
 from server.translation import N_, _
 
 URI, BASE = "brand", "/admin/help-center"
-VOTES = f"{BASE}/votes"
+VOTES, CONTACT = f"{BASE}/votes", f"{BASE}/contact-forms"
 VOTES_SAMPLE = Sample(
     "GET", "/rest/records/kb_article/search.json", [("q", "status:published"), ("expand", "helpful,unhelpful")]
 )
-TABS = [(BASE, N_("Help center")), (VOTES, N_("Votes"))]
+TABS = [(BASE, N_("Help center")), (CONTACT, N_("Contact form")), (VOTES, N_("Votes"))]
 MAX_COMMENTS = 100
 LOGO_FORM_BYTES = 2 * MAX_IMAGE_BYTES
 FORM = RecordForm(

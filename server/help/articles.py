@@ -28,6 +28,7 @@ CONTENTS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "mail",
             "articles",
             "help-center",
+            "contact-form",
             "your-requests",
             "ratings",
             "imports",

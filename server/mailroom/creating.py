@@ -39,7 +39,7 @@ def create(ctx: Context, values: Mapping[str, Any]) -> Receipt:
     if ticket_id is not None:
         return ticket_id
     place, customs, files = ctx.service.store.read(lambda tx: _checked(RecordReader(ctx, tx), request))
-    take = receiving.ready(ctx, _mail(ctx, request, files), place=place)
+    take = receiving.ready(ctx, composed_mail(ctx, request, files), place=place)
 
     def write(tx: Transaction) -> Receipt:
         writing = RecordWriter(ctx, tx)
@@ -83,9 +83,9 @@ def _checked(
     return place, letter.customs_of(reading, request.custom), read
 
 
-def _mail(ctx: Context, request: IncomingRequest, files: list[tuple[str, str, bytes]]) -> bytes:
-    """The form as an email. It is composed like outgoing mail, because the `email` package would decode encoded words
-    in submitted text, line breaks included."""
+def composed_mail(ctx: Context, request: IncomingRequest, files: list[tuple[str, str, bytes]]) -> bytes:
+    """Returns the form as an email. It is composed like outgoing mail, because the `email` package would decode encoded
+    words in submitted text, line breaks included. files: name, type, bytes."""
     text, html = request.content, None
     if request.format == HTML:
         html = clean_html(request.content)

@@ -28,10 +28,20 @@ LOG = log.get("mail")
 
 
 @dataclass(frozen=True, slots=True)
+class FormOrigin:
+    """The contact form by which a mail came. notes: for its message."""
+
+    form_id: int
+    consent_version: int = 0
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class FilteredMail:
     """A mail after the automations. org_id: the sender's organization, None if not set. customs: values of custom
     fields of its ticket and message, by name. place: the result of mail.route, {} for none. history: set for mail that
-    was handled elsewhere. notes: additional notes for its message."""
+    was handled elsewhere. notes: additional notes for its message. form: the contact form by which it came, None for
+    email."""
 
     incoming: IncomingMail
     org_id: int | None = None
@@ -39,6 +49,7 @@ class FilteredMail:
     place: Mapping[str, Any] = field(default_factory=dict)
     history: History | None = None
     notes: tuple[str, ...] = ()
+    form: FormOrigin | None = None
 
 
 def apply_filters(ctx: Context, incoming: IncomingMail) -> FilteredMail:

@@ -16,7 +16,7 @@ from server.mailroom import incoming as reading
 from server.mailroom import sender as senders
 from server.mailroom.earlier_mail import History
 from server.mailroom.incoming import IncomingMail
-from server.mailroom.mail_filter import FilteredMail
+from server.mailroom.mail_filter import FilteredMail, FormOrigin
 from server.mailroom.sender import Addresses, Author
 from server.mailroom.threading import ReferencedMessage, Thread
 from server.mailroom.worker_replies import WorkerReply
@@ -81,16 +81,22 @@ def receive(
 
 
 def ready(
-    ctx: Context, raw: bytes, *, history: History | None = None, place: Mapping[str, Any] | None = None
+    ctx: Context,
+    raw: bytes,
+    *,
+    history: History | None = None,
+    place: Mapping[str, Any] | None = None,
+    form: FormOrigin | None = None,
 ) -> Callable[[Transaction], Receipt]:
     """Prepares a mail and returns its write. Both raise the errors of receive.
 
     history: set for mail that was handled elsewhere; all records get the time of its Date. place: set for a new ticket,
-    whatever ticket the mail may refer to; {} if the mail decides on its group."""
+    whatever ticket the mail may refer to; {} if the mail decides on its group. form: the contact form by which it
+    came."""
     by, incoming = _read(ctx, raw)
     if place is not None:
         incoming = replace(incoming, references=(), masks=())
-    filtered = replace(mail_filter.apply_filters(by, incoming), history=history)
+    filtered = replace(mail_filter.apply_filters(by, incoming), history=history, form=form)
     if place:
         filtered = replace(filtered, place=place)
     if history is not None:
@@ -136,9 +142,8 @@ def _take(ctx: Context, tx: Transaction, filtered: FilteredMail) -> Receipt:
 def _take_in(ctx: Context, tx: Transaction, filtered: FilteredMail) -> Receipt:
     writing = RecordWriter(ctx, tx)
     addresses = senders.known_addresses(writing, filtered.incoming.mail)
-    filtered = replace(
-        filtered, incoming=senders.resolve(filtered.incoming, addresses), notes=senders.handed_in_notes(ctx)
-    )
+    notes = (*(filtered.form.notes if filtered.form is not None else ()), *senders.handed_in_notes(ctx))
+    filtered = replace(filtered, incoming=senders.resolve(filtered.incoming, addresses), notes=notes)
     incoming, email = filtered.incoming, filtered.incoming.mail.sender or ""
     thread = threading.find(writing, incoming)
     if _is_own_mail(ctx, incoming, thread, addresses):
@@ -201,6 +206,7 @@ def _store(
         is_first=thread.ticket is None,
         forwarded_from=_forwarded_from(writing, incoming, thread, author),
         created=_place_in_time(writing, filtered, thread),
+        form=filtered.form,
     )
     repeats.remember(writing.tx, incoming, message_id, writing.now)
     if filtered.history is not None and thread.ticket is not None and not incoming.mail.is_notice:

@@ -7,6 +7,7 @@ from typing import Any
 from server.contexts import MESSAGE
 from server.mail import charsets, display_names, reply_names
 from server.mailroom.incoming import IncomingMail
+from server.mailroom.mail_filter import FormOrigin
 from server.record_types.attachment import COPIED
 from server.record_types.record_type import Record
 from server.record_types.shared import paths
@@ -60,12 +61,13 @@ def message(
     is_first: bool,
     created: int,
     forwarded_from: str = "",
+    form: FormOrigin | None = None,
 ) -> int:
     """Creates the message with its files; returns its id. The record engine updates counters and pointers of the
     ticket.
 
     notes: besides those of the mail. is_first: whether its ticket is new. created: its time within the ticket.
-    forwarded_from: the author of a mail that this one forwards."""
+    forwarded_from: the author of a mail that this one forwards. form: the contact form by which it came."""
     mail = incoming.mail
     files, html_id = _files(writing, incoming)
     id = writing.create(
@@ -93,6 +95,7 @@ def message(
             "other_words": charsets.fit(mail.other_words),
             "body_digest": incoming.body_digest,
             "token": incoming.token,
+            **({"form_id": form.form_id, "consent_version": form.consent_version} if form is not None else {}),
         },
     )
     for file_id in (*files, *filter(None, (html_id,))):

@@ -3,17 +3,19 @@
 # Types of the configuration, with the small records around them. Conversations, files, sessions and logs are left out.
 EXPORTED = frozenset((
     "asset", "automation", "automation_event", "automation_timer", "bot", "brand", "bucket", "calendar",
-    "calendar_event", "calendar_event_recurring", "call", "connected_account", "connected_service", "currency",
-    "custom_field", "custom_fieldset", "custom_record", "email_signature", "group", "html_template", "kb_article",
-    "kb_category", "mail_transport", "mailbox", "metric", "oauth_app", "opportunity", "org", "outgoing_webhook",
-    "queue", "role", "saved_search", "service_target", "snippet", "tag", "task", "ticket_status",
-    "timetracking_activity", "toolbar", "webhook_listener", "workspace_list", "workspace_page", "workspace_tab",
-    "workspace_widget",
+    "calendar_event", "calendar_event_recurring", "call", "connected_account", "connected_service",
+    "contact_form", "currency", "custom_field", "custom_fieldset", "custom_record", "email_signature", "group",
+    "html_template", "kb_article", "kb_category", "mail_transport", "mailbox", "metric", "oauth_app",
+    "opportunity", "org", "outgoing_webhook", "queue", "role", "saved_search", "service_target", "snippet", "tag",
+    "task", "ticket_status", "timetracking_activity", "toolbar", "webhook_listener", "workspace_list",
+    "workspace_page", "workspace_tab", "workspace_widget",
 ))  # fmt: skip
 # Fields that belong to one service: counts, states, generated addresses, and defaults that only one record can be.
 LEFT_OUT = frozenset((
     ("automation_timer", "last_ran_at"), ("brand", "group_ids"), ("brand", "is_public"),
-    ("bucket", "is_default"), ("currency", "is_default"), ("group", "is_default"),
+    ("bucket", "is_default"),
+    ("contact_form", "consent_version"), ("contact_form", "form_fields"), ("contact_form", "is_on"),
+    ("currency", "is_default"), ("group", "is_default"),
     ("mailbox", "checked_at"), ("mailbox", "num_fails"), ("oauth_app", "client_id"), ("oauth_app", "overlap_until"),
     ("outgoing_webhook", "overlap_until"), ("outgoing_webhook", "secret"),
     ("snippet", "total_uses"), ("webhook_listener", "guid"),

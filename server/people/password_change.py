@@ -13,7 +13,7 @@ from server.jobs.job_queue import JobQueue, job
 from server.people import late_links, login_changes
 from server.people.sign_in import WORKER, Peer, attempt_keys, require_password, require_password_way, worker_with
 from server.record_types.record_type import Record
-from server.record_types.shared.sending_addresses import LETTER, TRANSACTIONAL
+from server.record_types.shared.sending_addresses import GENERATED, LETTER, TRANSACTIONAL
 from server.records import catalogs
 from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
@@ -41,10 +41,10 @@ class ServiceMail:
     text: Words
     language: Catalog
 
-    def subject_line(self) -> str:
+    def subject_line(self, values: dict[str, Any]) -> str:
         """The subject in that language."""
         with speaking(self.language):
-            return _(self.subject)
+            return _(self.subject, **values)
 
     def content(self, values: dict[str, Any]) -> str:
         """Returns the text in that language, with the values of its placeholders; values marked by N_ are translated as
@@ -135,15 +135,26 @@ def send_to_worker(service: Service, worker_id: int, subject: Words, text: Words
     service.store.write(write)
 
 
-def send_to(writing: RecordWriter, email: str, letter: ServiceMail, values: dict[str, Any]) -> int:
-    """Queues a mail of the service; returns the id of its draft. values: for the placeholders of the letter."""
-    ctx, subject = writing.ctx, letter.subject_line()
+def send_to(
+    writing: RecordWriter,
+    email: str,
+    letter: ServiceMail,
+    values: dict[str, Any],
+    sender: str = "",
+    *,
+    is_generated: bool = False,
+) -> int:
+    """Queues a mail of the service; returns the id of its draft. values: for the placeholders of the letter. sender: a
+    sender address, "" for the default one. is_generated: whether it marks itself as automatic."""
+    ctx, subject = writing.ctx, letter.subject_line(values)
     params = {
         "to": email,
         "subject": subject,
         "content": letter.content(values),
         "format": LETTER,
         "language": letter.language.language,
+        **({GENERATED: 1} if is_generated else {}),
+        **({"from": sender} if sender else {}),
     }
     id = writing.create(
         "draft",

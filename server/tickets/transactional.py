@@ -10,7 +10,7 @@ from server.outbox.content import Body, Signature, body_of
 from server.outbox.deliver import MailSpec
 from server.outbox.sender import NO_SENDER, SERVICE, Sender, TransportChoice, default_sender, way_of
 from server.record_types.record_type import Record
-from server.record_types.shared.sending_addresses import LETTER
+from server.record_types.shared.sending_addresses import GENERATED, LETTER
 from server.records.reading import RecordReader
 from server.store.transaction import Transaction
 from server.tickets import drafts, letter
@@ -51,7 +51,15 @@ def prepare(ctx: Context, draft: Record) -> TransactionalPlan:
         body = Body(body.text, text_to_html(body.text))
     mail = letter.mail_from(ctx, request, sender, sender.name, ctx.actor.timezone or "UTC")
     language = str(draft["params"].get("language") or "") if is_letter else ""
-    mail = replace(mail, text=body.text, html=body.html or "", token=draft["token"], language=language)
+    is_generated = mail.is_generated or bool(draft["params"].get(GENERATED))
+    mail = replace(
+        mail,
+        text=body.text,
+        html=body.html or "",
+        token=draft["token"],
+        language=language,
+        is_generated=is_generated,
+    )
     return TransactionalPlan(request, body, mail, way)
 
 

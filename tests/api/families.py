@@ -57,8 +57,8 @@ PLAIN = {
     "everybody's": "call contact kb_article kb_category opportunity org task timetracking_activity matrix_open",
     "deleted by administrators": "address",
     "made by many": "currency queue resource",
-    "made by administrators": "activity_log automation automation_timer brand custom_field group metric role "
-    "service_target tag ticket_status worker",
+    "made by administrators": "activity_log automation automation_timer brand contact_form custom_field group metric "
+    "role service_target tag ticket_status worker",
     "secret": "automation_resource connected_service custom_record mail_transport mailbox oauth_app outgoing_webhook "
     "webhook_listener",
     "comes with the service": "automation_event toolbar",

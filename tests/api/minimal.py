@@ -82,6 +82,9 @@ MINIMAL: dict[str, Callable[[Api], Fields]] = {
     "calendar": lambda api: {"name": "Opening hours"} | APP,
     "calendar_event": _event,
     "calendar_event_recurring": _recurring,
+    "contact_form": lambda api: {
+        "name": "Write to us", "brand_id": made(api, "brand"), "group_id": made(api, "group"),
+    },
     "brand": lambda api: {"name": "Kite", "host": f"help{number()}.kite.example"},
     "call": lambda api: {"subject": "Asked for the van keys"},
     "comment": lambda api: {"comment": "Call back", "target__context": "org", "target_id": made(api, "org")},

@@ -300,6 +300,8 @@ class Lively:
         self.ids["macro"] = int(self.visitor.send("/macros/new", macro).headers["Location"].rpartition("/")[2])
         self._make("other_tag", "tag", name="vip")
         self._make("brand", "brand", name="Kite Pumps and all that belongs to them", languages="en, de")
+        place = {"brand_id": self.ids["brand"], "group_id": self.ids["group"]}
+        self._make("contact_form", "contact_form", name="Questions about pumps and all that belongs to them", **place)
         self._make("other_status", "ticket_status", name="Waiting for customer", status="waiting")
         self._make("status", "ticket_status", name="Waiting for supplier", status="waiting", color="orange")
         self._make("tag", "tag", name="late payer", color="red")

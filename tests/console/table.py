@@ -21,6 +21,7 @@ IDS = {
     "/admin/people/buckets": "bucket", "/admin/people/groups": "group0", "/admin/people/roles": "role",
     "/files": "file", "/notifications": "notification", "/records/{type}": "worker0",
     "/admin/targets": "target", "/admin/tags": "tag", "/admin/statuses": "status", "/admin/help-center": "brand",
+    "/admin/help-center/contact-forms": "contact_form",
     "/records/contact": "contact",
     "/records/calendar": "calendar",
     "/snippets": "snippet", "/-/snippets/preview": "snippet", "/macros": "macro", "/admin/rules": "rule",

@@ -113,6 +113,7 @@ def act(kind: str, *points: str, page: str = "", path: str = "", **fields: str) 
     return Act(kind, points, fields, page, path)
 
 
+NO_FIELDS = {"bucket_id": "", "field_0": "", "field_1": "", "field_2": ""}  # of a contact form
 ACTS = [
     act("/account/devices/{id}/forget", "worker.device.forgotten", path="/account/devices/{device}/forget"),
     act("/account/sessions/{id}/end", "worker.sessions.ended", path="/account/sessions/{session}/end"),
@@ -233,6 +234,11 @@ ACTS = [
     act("/admin/help-center/new", "brand.created", name="Larch", host="help.larch.example"),
     act("/admin/help-center/{id}", "brand.changed", name="Other pumps"),
     act("/admin/help-center/{id}/public", "brand.changed", on="1"),
+    act("/admin/help-center/contact-forms/new", "contact_form.created", name="Larch", slug="larch", brand_id="{brand}",
+        group_id="{group}", **NO_FIELDS),
+    act("/admin/help-center/contact-forms/{id}", "contact_form.changed", name="Other questions", **NO_FIELDS),
+    act("/admin/help-center/contact-forms/{id}/switch", "contact_form.changed", on="1"),
+    act("/admin/help-center/contact-forms/{id}/delete", "contact_form.deleted"),
     act("/admin/help-center/{id}/delete", "brand.deleted"),
     act("/admin/rules/new", "automation.created", page="/admin/rules/new?start=close", do="save"),
     act("/admin/rules/{id}", "automation.changed", title="VIP customers first", do="save"),

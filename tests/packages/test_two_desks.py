@@ -100,6 +100,7 @@ SAMPLES: dict[str, Tree] = {
     "connected_account": {"name": "Shop", "uri": "shop", "params": {"api_key": SECRET},
                           "service_id": "connected_service", **OWNED},
     "connected_service": {"name": "Shops", "extension_id": "svc.service.provider.api_key", "params": {}},
+    "contact_form": {"name": "Write to us", "brand_id": "brand", "group_id": "group", "slug": "sales"},
     "currency": {"name": "Thaler", "symbol": "Th", "code": "THL", "decimal_at": 2},
     "custom_field": {"name": "Boat", "context": "task", "type": "L", "uri": "boat_of"},
     "custom_fieldset": {"name": "Hull", "context": "task", **OWNED},

@@ -40,6 +40,7 @@ TYPES: dict[Words, dict[str, Words]] = {
         "email_signature": N_("Closing lines of replies"),
         "html_template": N_("The layout around replies"),
         "brand": N_("Names, logos and host names of help centers"),
+        "contact_form": N_("Forms by which visitors write to a group"),
         "call": N_("Telephone calls with customers"),
     },
     PRODUCTIVITY: {

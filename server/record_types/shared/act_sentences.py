@@ -18,6 +18,7 @@ RECORDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "bot": ("bot", ALL),
     "brand": ("brand", ALL),
     "bucket": ("bucket", ALL),
+    "contact_form": ("contact form", ALL),
     "connected_account": ("connected account", ALL),
     "connected_service": ("connected service", ALL),
     "currency": ("currency", ALL),

@@ -5,6 +5,7 @@ from server.record_types.parts import Writing
 
 COMPOSE, REPLY, FORWARD, TRANSACTIONAL = "mail.compose", "ticket.reply", "ticket.forward", "mail.transactional"
 UNTIL_ANSWERED = "until_answered"  # param of a draft: it is held back if a requester writes first
+GENERATED = "is_generated"  # a param of mail that marks itself as automatic, so that no program replies to it
 LETTER = "letter"  # format of plain text written by the service; it is sent with an HTML part in the frame of all mail
 DRAFT_TYPES = (COMPOSE, TRANSACTIONAL, REPLY, FORWARD)
 

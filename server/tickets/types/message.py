@@ -36,6 +36,7 @@ from server.search.filters import (
     HasMany,
     HasManyThrough,
     HiddenFilter,
+    NumberFilter,
     WordsFilter,
     WorkerFilter,
 )
@@ -140,6 +141,8 @@ class Message(RecordType):
         *waits.COLUMNS,
         Column("html_template_id"),  # the template it is sent with
         Column("body_digest", "TEXT"),  # digest of a received body; different mails may have the same Message-ID
+        Column("form_id"),  # the contact form by which it came
+        Column("consent_version"),  # of the consent text that its author agreed to in that form
         Column("forwarded_from", "TEXT"),  # the author of a mail that a worker forwarded, as in a header
         Column("raw_blob_id"),  # the mail as it arrived
         Column("bcc", "TEXT"),
@@ -187,6 +190,13 @@ class Message(RecordType):
             column="is_notice",
         ),
         Key("from_name", "text", "Name that its sender wrote under; senders can choose any name.", column="from_name"),
+        Key("form_id", "number", "Contact form by which it came; 0 for email.", column="form_id"),
+        Key(
+            "consent_version",
+            "number",
+            "Version of the consent text of that form, to which its author agreed; 0 for none.",
+            column="consent_version",
+        ),
         Key(
             "forwarded_from",
             "text",
@@ -237,6 +247,7 @@ class Message(RecordType):
             "header.messageId", "An id in angle brackets, case-sensitive, or the hash of one; wildcards allowed."
         ),
         WordsFilter("header.to", "Words of the To header.", MESSAGE_TEXT, "header_to"),
+        NumberFilter("form.id", "Contact form by which it came, by id; 0 for email.", "form_id"),
         FlagFilter("isAutoreply", "An automatic reply of the service.", "is_autoreply"),
         FlagFilter("isFirstResponse", "The first reply of a worker to a ticket.", "is_first_response"),
         FlagFilter("isNotice", "Automatic email other than a failure, such as an absence notice.", "is_notice"),

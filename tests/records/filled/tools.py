@@ -5,7 +5,7 @@ from tests.records.desk import NOW, Desk
 
 TYPES = (
     "reminder", "time_entry", "timetracking_activity", "opportunity", "currency", "saved_search", "queue", "snippet",
-    "brand", "kb_article", "kb_category", "file_bundle", "resource", "service_target",
+    "brand", "contact_form", "kb_article", "kb_category", "file_bundle", "resource", "service_target",
 )  # fmt: skip
 
 
@@ -62,6 +62,9 @@ def populate(desk: Desk) -> dict[str, int]:
         accent="#0055aa",
         group_ids=[ids["support"]],
         **watched,
+    )["id"]
+    made["contact_form"] = desk.create(
+        "contact_form", name="Pump questions", brand_id=made["brand"], group_id=ids["support"], slug="pump", **watched
     )["id"]
     made["service_target"] = desk.create(
         "service_target", name="Pump answers", response_minutes=60, resolution_minutes=600, importance_min=10, **watched

@@ -1,0 +1,117 @@
+"""Contact forms as their pages need them: which form has an address in a language, and its fields with their
+definitions."""
+
+from typing import Any
+
+from markupsafe import Markup
+
+from server.context import Service
+from server.contexts import TICKET
+from server.dataclass import dataclass
+from server.markup import clean_html, markdown_to_html
+from server.record_types.record_type import Record
+from server.record_types.shared.brands import BrandProfile
+from server.record_types.shared.contact_fields import FormField, form_fields
+from server.record_types.shared.custom import FieldDefinition, definitions
+from server.store.transaction import Transaction
+
+PATH = "/contact"
+
+
+@dataclass(frozen=True)
+class PublicForm:
+    """A form that visitors can open. definitions: the custom fields of tickets by id. intro, consent: HTML."""
+
+    id: int
+    brand_id: int
+    title: str
+    slug: str
+    language: str
+    group_id: int
+    bucket_id: int
+    intro: Markup
+    consent: Markup
+    consent_text: str
+    consent_version: int
+    fields: tuple[FormField, ...]
+    definitions: dict[int, FieldDefinition]
+    frame_origins: tuple[str, ...]
+    has_files: bool
+    has_proof: bool
+    confirms_address: bool
+    is_name_required: bool
+
+    @property
+    def path(self) -> str:
+        """Its path below prefix and language."""
+        return f"{PATH}/{self.slug}" if self.slug else PATH
+
+
+def form_at(service: Service, brand: BrandProfile, slug: str, language: str) -> PublicForm | None:
+    """Returns the form of an address: that in the language of the visitor, else that for all languages, else that in
+    the first language of the brand; None if there is none that is switched on."""
+    return service.store.read(lambda tx: _form_at(service, tx, brand, slug, language))
+
+
+def form_by_id(service: Service, id: int, *, also_off: bool = False) -> PublicForm | None:
+    """Returns a form that is switched on. also_off: or off."""
+
+    def read(tx: Transaction) -> PublicForm | None:
+        record = _record(service, tx, id=id, **({} if also_off else {"is_on": 1}))
+        return _public(tx, record) if record is not None else None
+
+    return service.store.read(read)
+
+
+def contact_path(service: Service, brand: BrandProfile, language: str) -> str:
+    """Returns the path of the form that visitors are led to: `/contact`, else the only form; "" without one."""
+    forms = service.store.read(lambda tx: _forms(service, tx, brand))
+    slugs = {each["slug"] for each in forms}
+    if "" in slugs:
+        return PATH
+    return f"{PATH}/{slugs.pop()}" if len(slugs) == 1 else ""
+
+
+def _form_at(service: Service, tx: Transaction, brand: BrandProfile, slug: str, language: str) -> PublicForm | None:
+    variants = {each["language"]: each for each in _forms(service, tx, brand, slug=slug)}
+    record = variants.get(language) or variants.get("") or variants.get(brand.languages[0])
+    return _public(tx, record) if record is not None else None
+
+
+def _forms(service: Service, tx: Transaction, brand: BrandProfile, **equals: Any) -> list[Record]:
+    record_type = service.registry.type("contact_form")
+    rows = tx.find(record_type.table, brand_id=brand.id, **equals)
+    return [each for each in map(record_type.record, rows) if each["is_on"]]
+
+
+def _record(service: Service, tx: Transaction, **equals: Any) -> Record | None:
+    record_type = service.registry.type("contact_form")
+    row = tx.first(record_type.table, **equals)
+    return record_type.record(row) if row is not None else None
+
+
+def _public(tx: Transaction, record: Record) -> PublicForm:
+    return PublicForm(
+        id=record["id"],
+        brand_id=record["brand_id"],
+        title=record["name"],
+        slug=record["slug"],
+        language=record["language"],
+        group_id=record["group_id"],
+        bucket_id=record["bucket_id"],
+        intro=_html(record["intro"]),
+        consent=_html(record["consent_text"]),
+        consent_text=record["consent_text"],
+        consent_version=record["consent_version"],
+        fields=tuple(form_fields(record["form_fields"])),
+        definitions={each.id: each for each in definitions(tx).fields_of(TICKET)},
+        frame_origins=tuple(record["frame_origins"].split()),
+        has_files=bool(record["has_files"]),
+        has_proof=bool(record["has_proof"]),
+        confirms_address=bool(record["confirms_address"]),
+        is_name_required=bool(record["is_name_required"]),
+    )
+
+
+def _html(markdown: str) -> Markup:
+    return Markup(clean_html(markdown_to_html(markdown))) if markdown.strip() else Markup()

@@ -1,0 +1,45 @@
+"""Addresses of contact forms for administrators: where visitors open a form, and a preview of one that is off."""
+
+from server.context import Context
+from server.digits import whole_in
+from server.help_center import contact_forms
+from server.help_center.contact_forms import PATH, PublicForm
+from server.help_center.form_tokens import KEY
+from server.record_types.shared import brands
+from server.record_types.shared.brands import BrandProfile
+from server.records import records
+from server.records.signed_names import is_signed, signed, signing_key
+
+PREVIEW_SECONDS = 3600
+PARAMETER = "preview"
+
+
+def address(ctx: Context, form_id: int) -> str:
+    """Returns the address of a form, in the language that it is written in; "" if its brand was deleted."""
+    form = records.retrieve(ctx, "contact_form", form_id)
+    profiles = ctx.service.store.read(brands.all_brands)
+    brand = next((each for each in profiles if each.id == form["brand_id"]), None)
+    if brand is None:
+        return ""
+    language = form["language"] if form["language"] in brand.languages[1:] else ""
+    below = f"{PATH}/{form['slug']}" if form["slug"] else PATH
+    return f"{brands.address(ctx.service, brand)}{f'/{language}' if language else ''}{below}"
+
+
+def preview_address(ctx: Context, form_id: int) -> str:
+    """Returns the address of a preview, which works for an hour, also while the form is off."""
+    code = signed(signing_key(ctx.service, KEY), f"preview.{form_id}.{ctx.now + PREVIEW_SECONDS}")
+    return f"{address(ctx, form_id)}?{PARAMETER}={code}"
+
+
+def previewed(ctx: Context, brand: BrandProfile, code: str) -> PublicForm | None:
+    """Returns the form of a preview, None if its code is wrong or has expired."""
+    name = code.rpartition("-")[0]
+    parts = name.split(".")
+    if len(code) > 100 or len(parts) != 3 or not code.isascii() or parts[0] != "preview":
+        return None
+    id, until = whole_in(parts[1], 1, 2**63 - 1), whole_in(parts[2], ctx.now, ctx.now + PREVIEW_SECONDS)
+    if id is None or until is None or not is_signed(signing_key(ctx.service, KEY), name, code):
+        return None
+    form = contact_forms.form_by_id(ctx.service, id, also_off=True)
+    return form if form is not None and form.brand_id == brand.id else None
