@@ -47,8 +47,8 @@ from server import (
     warming,
 )
 from server.access import provider
-from server.access.resources import MCP_PATH
 from server.access.service_actor import own_context
+from server.access.token_resources import MCP_PATH
 from server.automation import saving, stopping
 from server.automation.service_automations import ServiceAutomations
 from server.context import Service

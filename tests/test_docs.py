@@ -66,7 +66,7 @@ INTERNAL = {
     """,
     "what is made once and kept to be used again; what is beyond it is made anew": """
         web.openapi.flat_operations.MAX_KEPT
-        web.assistants.messages.MAX_SHOWN_CHARS web.assistants.tools.MAX_NAME_CHARS
+        web.assistants.rpc_messages.MAX_SHOWN_CHARS web.assistants.tool_declarations.MAX_NAME_CHARS
         automation.bindings.MAX_KEPT automation.bindings.MAX_KEPT_CHARS
         automation.policy.MAX_KEPT automation.policy.MAX_KEPT_CHARS automation.program.MAX_KEPT
         automation.program.MAX_KEPT_CHARS record_types.shared.checks.MAX_KEPT record_types.shared.scopes.MAX_KEPT
@@ -87,10 +87,10 @@ INTERNAL = {
         console.help_center.page_cache.MAX_PAGES console.help_center.page_cache.MAX_CACHED_BYTES
         console.help_center.help_center_site.MAX_CACHED_CHARS help_center.visit_counts.MAX_READERS
         help_center.visit_counts.MAX_MISSES help_center.visit_counts.MAX_MISS_CHARS
-        console.help_center.languages.MAX_PREFERRED_CHARS
+        console.help_center.visitor_languages.MAX_PREFERRED_CHARS
         help_center.customers.customer_sign_in.MAX_SECRET_CHARS help_center.customers.customer_sign_in.MAX_NEXT_CHARS
         help_center.customers.customer_sessions.MAX_ID_CHARS help_center.customers.request_acts.MAX_FORM_ID_CHARS
-        help_center.customers.own_requests.MAX_MERGES help_center.customers.public_conversation.MAX_INLINE_BYTES
+        help_center.customers.customer_requests.MAX_MERGES help_center.customers.public_conversation.MAX_INLINE_BYTES
         help_center.customers.public_conversation.MAX_IMAGES_BYTES
         console.help_center.request_pages.MAX_TYPED_CHARS
         help_center.visitor_files.MAX_TYPE_CHARS help_center.form_tokens.MAX_PROOF_CHARS

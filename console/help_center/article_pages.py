@@ -4,13 +4,13 @@ from urllib.parse import unquote
 
 from markupsafe import Markup
 
-from console.help_center import languages
+from console.help_center import visitor_languages
 from console.help_center.visitor import Visitor, article_path, category_path
 from console.help_center.visitor_page import VisitorPage, render, see
 from server.errors import NotFound
-from server.help_center import library, public_files, visit_counts, votes
+from server.help_center import public_files, public_library, visit_counts, votes
 from server.help_center.article_text import ArticleText, arrange, file_path
-from server.help_center.library import PublicArticle
+from server.help_center.public_library import PublicArticle
 from server.records.stored_files import StoredFile
 from server.translation import _
 from server.web.endpoint_call import id_of
@@ -32,7 +32,7 @@ def home(visitor: Visitor) -> VisitorPage:
     page = render(
         visitor,
         "home.html",
-        paths={each: "/" for each in visitor.brand.languages if languages.is_written(visitor.library, each)},
+        paths={each: "/" for each in visitor.brand.languages if visitor_languages.is_written(visitor.library, each)},
         canonical=visitor.url("/"),
         shelf=shelf,
         categories=[(each, visitor.place(category_path(each))) for each in shelf.below(0)],
@@ -51,7 +51,7 @@ def _preferred_language(visitor: Visitor) -> str:
     is_inside = headers.get("Sec-Fetch-Site") == "same-origin" or referring == [headers.get("Host")]
     if not is_first or is_inside or len(visitor.brand.languages) < 2:
         return ""
-    language = languages.preferred(headers.get("Accept-Language", ""), visitor.library)
+    language = visitor_languages.preferred(headers.get("Accept-Language", ""), visitor.library)
     return "" if language == visitor.language else language
 
 
@@ -68,7 +68,7 @@ def category(visitor: Visitor) -> VisitorPage:
     same = {
         language: category_path(other.categories[current.original_id])
         for language, other in visitor.library.shelves.items()
-        if current.original_id in other.categories and languages.is_written(visitor.library, language)
+        if current.original_id in other.categories and visitor_languages.is_written(visitor.library, language)
     }
     return render(
         visitor,
@@ -90,7 +90,7 @@ def article(visitor: Visitor) -> VisitorPage:
     current = _article(visitor)
     if isinstance(current, VisitorPage):
         return current
-    html = library.article_html(visitor.service, current, visitor.brand)
+    html = public_library.article_html(visitor.service, current, visitor.brand)
     if html is None:
         raise NotFound(_("There is no such page."))
     files = public_files.files_of(visitor.service, current)
@@ -98,7 +98,7 @@ def article(visitor: Visitor) -> VisitorPage:
     shelf = visitor.shelf
     translations = visitor.library.translations(current)
     trail = shelf.trail(current.categories[0]) if current.categories else []
-    description = current.summary or library.plain_texts(visitor.service, [current]).get(current.id, "")
+    description = current.summary or public_library.plain_texts(visitor.service, [current]).get(current.id, "")
     page = render(
         visitor,
         "article.html",
@@ -113,10 +113,10 @@ def article(visitor: Visitor) -> VisitorPage:
         trail=[(each.name, visitor.place(category_path(each))) for each in trail],
         files=[(each, _file_place(visitor, current, each)) for each in files if each.id not in text.files],
         related=_links(visitor, related(visitor, current)),
-        day=languages.long_day(visitor.language, current.updated),
-        moment=languages.iso_moment(current.updated),
+        day=visitor_languages.long_day(visitor.language, current.updated),
+        moment=visitor_languages.iso_moment(current.updated),
         is_other_language=current.language != visitor.language,
-        other_language=languages.own_name(current.language, visitor.brand.languages),
+        other_language=visitor_languages.own_name(current.language, visitor.brand.languages),
         vote=_vote_shown(visitor),
         most=votes.MAX_COMMENT_CHARS,
     )

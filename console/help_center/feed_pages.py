@@ -2,11 +2,11 @@
 
 from xml.sax.saxutils import escape, quoteattr
 
-from console.help_center import languages
-from console.help_center.languages import iso_moment
+from console.help_center import visitor_languages
 from console.help_center.visitor import Visitor, article_path, category_path
+from console.help_center.visitor_languages import iso_moment
 from console.help_center.visitor_page import VisitorPage
-from server.help_center.library import PublicArticle, plain_texts
+from server.help_center.public_library import PublicArticle, plain_texts
 
 MAX_ENTRIES = 30
 MAX_ADDRESSES = 45_000  # the protocol allows 50,000
@@ -16,7 +16,7 @@ XML = '<?xml version="1.0" encoding="utf-8"?>\n'
 def sitemap(visitor: Visitor) -> VisitorPage:
     """All pages in all languages, each with its translations."""
     library = visitor.library
-    written = [each for each in visitor.brand.languages if languages.is_written(library, each)]
+    written = [each for each in visitor.brand.languages if visitor_languages.is_written(library, each)]
     lines = []
     for language in written:
         shelf = library.shelf(language)

@@ -38,7 +38,7 @@ from server.dataclass import dataclass
 from server.errors import Forbidden, HelpdeskError, NotAuthenticated, NotFound, NotOffered
 from server.help_center import visit_counts, visitor_files
 from server.help_center.customers import request_acts
-from server.help_center.library import Libraries, Library
+from server.help_center.public_library import Libraries, Library
 from server.record_types.brand import CHANNEL
 from server.record_types.shared import brands
 from server.record_types.shared.brands import REQUESTS_PATH, TRIAL_PATH, BrandProfile

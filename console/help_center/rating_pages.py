@@ -5,7 +5,7 @@ import re
 import time
 from typing import Any
 
-from console.help_center.languages import long_day
+from console.help_center.visitor_languages import long_day
 from console.help_center.visitor_page import STYLE, VisitorPage, see
 from console.html.form import sentence
 from console.html.templates import fragment

@@ -16,9 +16,9 @@ from console.html.templates import fragment
 from server import locales, times
 from server.context import Service
 from server.errors import HelpdeskError, NotFound
-from server.help_center.customers import customer_data, own_requests, public_conversation, request_acts
+from server.help_center.customers import customer_data, customer_requests, public_conversation, request_acts
+from server.help_center.customers.customer_requests import OwnRequest
 from server.help_center.customers.customers import SignedInCustomer
-from server.help_center.customers.own_requests import OwnRequest
 from server.help_center.customers.public_conversation import PublicMessage
 from server.help_center.customers.request_acts import SentFile
 from server.markup import text_to_html
@@ -45,12 +45,12 @@ def show_list(visitor: Visitor) -> VisitorPage:
     customer = customer_of(visitor)
     if customer is None:
         return to_sign_in(visitor)
-    query = (visitor.query.text("q", "") or "")[: own_requests.MAX_QUERY_CHARS]
+    query = (visitor.query.text("q", "") or "")[: customer_requests.MAX_QUERY_CHARS]
     state = visitor.query.text("state", "") or ""
-    state = state if state in own_requests.STATES else ""
+    state = state if state in customer_requests.STATES else ""
     is_shared = bool(customer.org_id) and visitor.query.text("of", "") == "organization"
     number = visitor.query.text("page", "") or ""
-    found = own_requests.list_requests(
+    found = customer_requests.list_requests(
         visitor.service,
         customer,
         query=query,
@@ -76,7 +76,10 @@ def show_list(visitor: Visitor) -> VisitorPage:
         query=query,
         state=state,
         is_shared=is_shared,
-        states=[("", _("All")), *((name, shown(own_requests.WORDS[id])) for name, id in own_requests.STATES.items())],
+        states=[
+            ("", _("All")),
+            *((name, shown(customer_requests.WORDS[id])) for name, id in customer_requests.STATES.items()),
+        ],
         address=address,
         path=visitor.place(REQUESTS_PATH),
         data_path=visitor.place(DATA_PATH),
@@ -283,7 +286,7 @@ def _data_page(visitor: Visitor, customer: SignedInCustomer, problem: str = "", 
 
 
 def _request(visitor: Visitor, customer: SignedInCustomer) -> OwnRequest:
-    request = own_requests.find_request(visitor.service, customer, visitor.arguments["mask"])
+    request = customer_requests.find_request(visitor.service, customer, visitor.arguments["mask"])
     if request is None:
         raise NotFound(_("There is no such page."))
     return request
@@ -359,7 +362,7 @@ def _place(visitor: Visitor, request: OwnRequest) -> str:
 
 
 def _word(request: OwnRequest) -> str:
-    return shown(own_requests.WORDS[request.status_id])
+    return shown(customer_requests.WORDS[request.status_id])
 
 
 def _moment(visitor: Visitor, customer: SignedInCustomer, seconds: int) -> str:

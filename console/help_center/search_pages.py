@@ -5,7 +5,7 @@ from console.help_center.visitor_page import VisitorPage, json_page, render
 from server.digits import whole_in
 from server.help_center import article_search, contact_forms, visit_counts
 from server.help_center.article_search import clean_query
-from server.help_center.library import plain_texts
+from server.help_center.public_library import plain_texts
 
 PAGE, MAX_RESULT_PAGES = 15, 50
 MAX_SUGGESTED = 8

@@ -8,7 +8,7 @@ from urllib.parse import quote, urlencode
 from server.context import Context, Service
 from server.dataclass import dataclass
 from server.help_center import article_links
-from server.help_center.library import Library, PublicArticle, PublicCategory, Shelf
+from server.help_center.public_library import Library, PublicArticle, PublicCategory, Shelf
 from server.record_types.shared import brands
 from server.record_types.shared.brands import BrandProfile
 from server.web.params import Params, Upload, decode_form, decode_multipart, decode_query

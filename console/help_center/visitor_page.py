@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import field
 from typing import Any
 
-from console.help_center import languages
+from console.help_center import visitor_languages
 from console.help_center.visitor import Visitor
 from console.html.templates import fragment
 from console.http import static_files
@@ -76,11 +76,11 @@ def render(
     a page that search engines leave out."""
     library, brand = visitor.library, visitor.brand
     write_path = contact_forms.contact_path(visitor.service, brand, visitor.language)
-    written = [each for each in brand.languages if languages.is_written(library, each)]
+    written = [each for each in brand.languages if visitor_languages.is_written(library, each)]
     links = [
         LanguageLink(
             each,
-            languages.own_name(each, brand.languages),
+            visitor_languages.own_name(each, brand.languages),
             visitor.place((paths or {}).get(each, "/"), each),
             each == visitor.language,
         )

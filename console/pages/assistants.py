@@ -5,7 +5,7 @@ from console.html.rendering import render
 from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
-from server.access.resources import MCP_PATH
+from server.access.token_resources import MCP_PATH
 from server.errors import HelpdeskError
 from server.people import assistant_apps
 from server.record_types.shared import assistant_scopes

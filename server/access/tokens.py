@@ -6,7 +6,7 @@ until a worker, role, roster, app or token changes, in any process."""
 import secrets
 from typing import Any
 
-from server.access import actor, resources
+from server.access import actor, token_resources
 from server.access.actor import Actor
 from server.dataclass import dataclass
 from server.errors import NotAuthenticated
@@ -47,7 +47,7 @@ TOKEN = Table(
 @dataclass(frozen=True, slots=True)
 class Grant:
     """The rights of a valid token: the actor, the app and the scopes. resource: the one that it is bound to, a name of
-    resources.py, "" for none. is_login: whether it comes from a login, and nobody created it by hand."""
+    token_resources.py, "" for none. is_login: whether it comes from a login, and nobody created it by hand."""
 
     token_id: int
     app_id: int
@@ -79,7 +79,7 @@ def issue(
 
     family: shared with the tokens that end together; see families.py. renewable_until: of a refresh token, in Unix
     seconds. text: the token, if the caller has generated it. created_by: the worker who created it for somebody, 0 for
-    a login. resource: a name of resources.py."""
+    a login. resource: a name of token_resources.py."""
     prefix = PREFIXES[kind]
     token = text or new_text(kind)
     tx.insert(
@@ -113,7 +113,7 @@ GRANTS: VersionedLocal[dict[str, Grant | None]] = VersionedLocal()  # saves 15 %
 KEPT_GRANTS = 10_000  # in the cache
 
 
-def check(tx: Transaction, token: str, now: int, resource: str = resources.REST) -> Grant:
+def check(tx: Transaction, token: str, now: int, resource: str = token_resources.REST) -> Grant:
     """Returns the grant of a token. Raises NotAuthenticated for one that is unknown, expired, revoked, bound to another
     resource, or whose worker or app is gone."""
     if len(token) > MAX_TOKEN_CHARS or not token.startswith(ACCESS_PREFIX):
@@ -133,7 +133,7 @@ def check(tx: Transaction, token: str, now: int, resource: str = resources.REST)
             grants[hashed] = grant
     if grant is None or grant.expires_at <= now:
         raise _refused()
-    if not resources.is_accepted(resource, grant.resource, is_login=grant.is_login):
+    if not token_resources.is_accepted(resource, grant.resource, is_login=grant.is_login):
         raise NotAuthenticated("the access token is for another resource; get one for this one", reason="invalid_token")
     return grant
 
@@ -144,7 +144,7 @@ def expected(store: Store, token: str, now: int) -> Grant | None:
     if len(token) > MAX_TOKEN_CHARS:
         return None
     grant = (GRANTS.newest(store) or {}).get(digest(token))
-    if grant is None or not resources.is_accepted(resources.REST, grant.resource, is_login=grant.is_login):
+    if grant is None or not token_resources.is_accepted(token_resources.REST, grant.resource, is_login=grant.is_login):
         return None
     return grant if grant.expires_at > now else None
 

@@ -36,7 +36,7 @@ from oauthlib.oauth2.rfc6749.grant_types.authorization_code import code_challeng
 from oauthlib.oauth2.rfc6749.utils import scope_to_list
 from oauthlib.oauth2.rfc8628.grant_types import DeviceCodeGrant
 
-from server.access import actor, app_secrets, codes, device_codes, families, resources, tokens
+from server.access import actor, app_secrets, codes, device_codes, families, token_resources, tokens
 from server.access.codes import Code
 from server.access.device_codes import DeviceCode
 from server.access.families import Lifetimes, Renewal
@@ -452,8 +452,8 @@ class Validator(RequestValidator):
         address = getattr(request, "resource", None)
         if not address:
             return ""
-        name = resources.name_of(address, self.service.base_url)
-        if not name or (name == resources.MCP and not self.service.settings.mcp):
+        name = token_resources.name_of(address, self.service.base_url)
+        if not name or (name == token_resources.MCP and not self.service.settings.mcp):
             raise _invalid_target(request, "The service has no such resource.")
         return name
 
@@ -541,7 +541,7 @@ class Validator(RequestValidator):
             "iat": stored.created_at,
             "exp": stored.expires_at,
             "iss": self.service.base_url,
-            **({"aud": resources.address_of(stored.resource, self.service.base_url)} if stored.resource else {}),
+            **({"aud": token_resources.address_of(stored.resource, self.service.base_url)} if stored.resource else {}),
             **({"token_type": "Bearer"} if stored.kind == "access" else {}),
         }
 

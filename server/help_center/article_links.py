@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from server.context import Context
 from server.errors import Conflict
-from server.help_center.library import language_in
+from server.help_center.public_library import language_in
 from server.markup.markdown import escape_markdown
 from server.record_types.kb_article import PUBLISHED
 from server.record_types.shared import brands

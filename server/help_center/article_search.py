@@ -1,7 +1,7 @@
 """Searches the published articles of one shelf by the full-text index."""
 
 from server.context import Service
-from server.help_center.library import PublicArticle, Shelf
+from server.help_center.public_library import PublicArticle, Shelf
 from server.record_types.kb_article import KB_TEXT
 from server.store import fulltext
 from server.store.statements import slot

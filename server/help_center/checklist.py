@@ -4,8 +4,8 @@ from typing import Any
 
 from server.context import Context
 from server.dataclass import dataclass
-from server.help_center.library import load
 from server.help_center.public_files import ARTICLE
+from server.help_center.public_library import load
 from server.record_types.shared import brands
 from server.record_types.shared.brands import BrandProfile
 from server.record_types.shared.relation_tables import ATTACHED

@@ -4,7 +4,7 @@ from typing import Any
 
 from server.context import Service
 from server.contexts import context_of
-from server.help_center.library import PublicArticle
+from server.help_center.public_library import PublicArticle
 from server.record_types.shared.brands import BrandProfile
 from server.record_types.shared.relation_tables import ATTACHED
 from server.records.stored_files import StoredFile

@@ -11,7 +11,7 @@ from server.access import lockout
 from server.context import Context, Service
 from server.dataclass import dataclass
 from server.errors import TooLarge
-from server.help_center.library import PublicArticle
+from server.help_center.public_library import PublicArticle
 from server.jobs.scheduler import periodic
 from server.record_types.kb_article import PUBLISHED
 from server.records import service_settings

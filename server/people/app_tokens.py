@@ -1,7 +1,7 @@
 """Tokens that administrators create for a worker, without a login."""
 
 from server import contexts, times
-from server.access import families, resources, tokens
+from server.access import families, token_resources, tokens
 from server.access.actor import WORKER
 from server.context import Context
 from server.dataclass import dataclass
@@ -62,7 +62,7 @@ def create(
             label,
             family=family,
             created_by=by,
-            resource=resources.ALL,
+            resource=token_resources.ALL,
         )
         refresh = (
             ""
@@ -79,7 +79,7 @@ def create(
                 family=family,
                 renewable_until=max(refresh_ends, ctx.now + families.MAX_FAMILY_SECONDS),
                 created_by=by,
-                resource=resources.ALL,
+                resource=token_resources.ALL,
             )
         )
         writing = RecordWriter(ctx, tx)

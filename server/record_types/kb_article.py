@@ -8,7 +8,7 @@ from server.digits import is_whole
 from server.errors import Forbidden
 from server.fields import Id, IdSetChange, Intake, Listed, Name, Text, Timestamp, Uint, UpdatedAt, Word
 from server.fields.field import split_sign
-from server.record_types.kb import addresses, article_files, article_versions, translations
+from server.record_types.kb import article_addresses, article_files, article_versions, translations
 from server.record_types.kb.article_content import ArticleFormat, RenderedText, format_number, rendered, to_html, words
 from server.record_types.kb.categories import PLACED, Tree
 from server.record_types.record_type import (
@@ -172,8 +172,8 @@ class KbArticle(RecordType):
         Index(("translation_of_id",), "the translations of an article"),
         Index(("position",), "the last place"),
     )
-    tables = (PLACED, addresses.FORMER_SLUG, article_versions.VERSION)
-    exported_tables = (addresses.FORMER_SLUG,)
+    tables = (PLACED, article_addresses.FORMER_SLUG, article_versions.VERSION)
+    exported_tables = (article_addresses.FORMER_SLUG,)
     text = KB_TEXT
     keys = (
         Key("content", "text", "The text as sanitized HTML.", column="content_html"),
@@ -272,10 +272,10 @@ class KbArticle(RecordType):
 
     def prepare(self, change: Change, writing: Writing) -> None:
         translations.settle_translation(change, writing)
-        addresses.settle_slug(change, change.value("title"))
-        addresses.reserve_slug(change, writing)
+        article_addresses.settle_slug(change, change.value("title"))
+        article_addresses.reserve_slug(change, writing)
         if change.is_create and "position" not in change.sent:
-            change.new["position"] = addresses.last_position(writing, self.uri)
+            change.new["position"] = article_addresses.last_position(writing, self.uri)
         if change.value("status") == PUBLISHED and not change.value("published_at"):
             change.new["published_at"] = writing.now
         self._render(change)
@@ -290,7 +290,7 @@ class KbArticle(RecordType):
         change.new["content"] = str(content)
 
     def after_write(self, change: Change, writing: Writing) -> None:
-        addresses.remember_slug(change, writing)
+        article_addresses.remember_slug(change, writing)
         was_public = not change.is_create and change.was("status") == PUBLISHED
         if was_public != (change.value("status") == PUBLISHED):
             point = "kb_article.unpublished" if was_public else "kb_article.published"
@@ -308,7 +308,7 @@ class KbArticle(RecordType):
 
     def after_delete(self, record: Record, writing: Writing) -> None:
         writing.tx.delete(PLACED, article_id=record["id"])
-        addresses.forget_slugs(writing, self.uri, record["id"])
+        article_addresses.forget_slugs(writing, self.uri, record["id"])
         translations.release_translations(record, writing, self.uri)
 
     def texts(self, record: Record, writing: Writing) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from server.errors import Invalid
 from server.fields import Id, Name, Text, Uint, UpdatedAt
-from server.record_types.kb import addresses, translations
+from server.record_types.kb import article_addresses, translations
 from server.record_types.kb.categories import PLACED, Tree, below
 from server.record_types.record_type import Access, Change, Record, RecordType, Subtotals, Writing
 from server.record_types.shared import brands
@@ -87,10 +87,10 @@ class KbCategory(RecordType):
 
     def prepare(self, change: Change, writing: Writing) -> None:
         translations.settle_translation(change, writing)
-        addresses.settle_slug(change, change.value("name"))
-        addresses.reserve_slug(change, writing)
+        article_addresses.settle_slug(change, change.value("name"))
+        article_addresses.reserve_slug(change, writing)
         if change.is_create and "position" not in change.sent:
-            change.new["position"] = addresses.last_position(writing, self.uri)
+            change.new["position"] = article_addresses.last_position(writing, self.uri)
         self._require_no_circle(change, writing)
 
     @staticmethod
@@ -104,12 +104,12 @@ class KbCategory(RecordType):
             )
 
     def after_write(self, change: Change, writing: Writing) -> None:
-        addresses.remember_slug(change, writing)
+        article_addresses.remember_slug(change, writing)
 
     def after_delete(self, record: Record, writing: Writing) -> None:
         """Deletes the categories below, the lowest first, so that each has none below it."""
         writing.tx.delete(PLACED, category_id=record["id"])
-        addresses.forget_slugs(writing, self.uri, record["id"])
+        article_addresses.forget_slugs(writing, self.uri, record["id"])
         translations.release_translations(record, writing, self.uri)
         for id in reversed(below(writing.tx, record["id"])):
             writing.delete("kb_category", id)

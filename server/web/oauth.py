@@ -13,7 +13,7 @@ from server import clock, log
 from server.access import provider
 from server.access.lockout import address
 from server.access.provider import OAuthRequest, OAuthResponse, Pairs
-from server.access.resources import MCP_PATH
+from server.access.token_resources import MCP_PATH
 from server.access.validator import CHALLENGE_METHODS, DEVICE_GRANT, DEVICE_PAGE, GRANT_TYPES
 from server.context import Service
 from server.errors import HelpdeskError, Invalid, NotFound, NotOffered, TooMany, Unavailable

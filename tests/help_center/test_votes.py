@@ -3,7 +3,7 @@
 import pytest
 
 from server.help_center import visit_counts, votes
-from server.help_center.library import PublicArticle
+from server.help_center.public_library import PublicArticle
 from tests.help_center.conftest import KITE, Visitors
 from tests.records.desk import NOW
 

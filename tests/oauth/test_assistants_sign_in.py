@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import requests
 
-from server.access import resources, tokens
+from server.access import token_resources, tokens
 from server.access.provider import AuthorizationRefusal
 from server.errors import HelpdeskError, Invalid, NotAuthenticated, TooLarge, TooMany
 from server.outbound import connection
@@ -110,7 +110,7 @@ def test_the_switch_in_the_console(api: Api) -> None:
 
 def is_accepted_by_tools(apps: Apps, token: str) -> bool:
     try:
-        apps.desk.read(lambda tx: tokens.check(tx, token, NOW, resources.MCP))
+        apps.desk.read(lambda tx: tokens.check(tx, token, NOW, token_resources.MCP))
     except NotAuthenticated:
         return False
     return True

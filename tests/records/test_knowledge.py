@@ -3,7 +3,7 @@
 import pytest
 
 from server.errors import Conflict, Invalid, TooLarge
-from server.record_types.kb.addresses import find_by_slug
+from server.record_types.kb.article_addresses import find_by_slug
 from server.records import records
 from tests.records.desk import Desk
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from server.errors import Forbidden, NotFound
-from server.help_center import article_history, articles
+from server.help_center import article_history, team_articles
 from server.records import stored_files
 from tests.records.desk import NOW, Desk
 
@@ -24,7 +24,7 @@ def article(desk: Desk, title: str, **fields: Any) -> int:
 
 
 def titles(desk: Desk, q: str = "", missing: str = "") -> dict[str, list[str]]:
-    listed = articles.overview(desk.context(), q, missing)
+    listed = team_articles.overview(desk.context(), q, missing)
     return {each.name: [article.title for article in each.articles] for each in listed}
 
 
@@ -49,7 +49,7 @@ def test_every_saved_text_is_a_version_with_its_author(desk: Desk, workers: dict
 
 def test_an_article_from_before_versions_keeps_its_first_text(desk: Desk) -> None:
     id = article(desk, "Refunds", content="One")
-    desk.store.write(lambda tx: tx.delete(articles.VERSION, article_id=id))
+    desk.store.write(lambda tx: tx.delete(team_articles.VERSION, article_id=id))
     desk.update("kb_article", id, content="Two")
     shown = article_history.compare_article(desk.context(), id, 2, is_with_now=False)
     assert shown.differing["content"] == ("One", "Two")
@@ -61,18 +61,18 @@ def test_articles_move_within_their_category(desk: Desk) -> None:
     free = article(desk, "Free")
     desk.update("kb_article", two, categories=f"+{other}")
     assert titles(desk) == {"Money": ["One", "Two", "Three"], "Time": ["Two"], "": ["Free"]}
-    articles.move_article(desk.context(), place, three, -2)
-    articles.move_article(desk.context(), place, one, 99)
+    team_articles.move_article(desk.context(), place, three, -2)
+    team_articles.move_article(desk.context(), place, one, 99)
     assert titles(desk)["Money"] == ["Three", "Two", "One"]
-    articles.move_category(desk.context(), other, -1)
+    team_articles.move_category(desk.context(), other, -1)
     assert list(titles(desk)) == ["Time", "Money", ""]
     with pytest.raises(NotFound):
-        articles.move_article(desk.context(), other, free, 1)
+        team_articles.move_article(desk.context(), other, free, 1)
 
 
 def test_articles_with_one_position_can_be_put_in_order(desk: Desk) -> None:
     ids = [article(desk, title, position=0) for title in ("One", "Two", "Three")]
-    articles.move_article(desk.context(), 0, ids[2], -1)
+    team_articles.move_article(desk.context(), 0, ids[2], -1)
     assert titles(desk)[""] == ["One", "Three", "Two"]
 
 
@@ -81,7 +81,7 @@ def test_categories_are_listed_with_those_below_them(desk: Desk) -> None:
     desk.create("kb_category", name="Money")
     desk.create("kb_category", name="Pumps", parent_id=top)
     desk.create("kb_category", name="Geräte", language="de", translation_of_id=top)
-    listed = articles.overview(desk.context(), "")
+    listed = team_articles.overview(desk.context(), "")
     assert [(each.name, each.trail) for each in listed] == [("Devices", ()), ("Pumps", ("Devices",)), ("Money", ())]
 
 
@@ -106,19 +106,19 @@ def test_a_deleted_article_comes_back_with_its_files_and_versions(desk: Desk, wo
     german = article(desk, "Erstattung", language="de", translation_of_id=id)
     attached = desk.record("kb_article", id, expand="attachments")["attachments"]
     assert [each["id"] for each in attached] == [picture]
-    assert articles.delete_article(ctx, id)
+    assert team_articles.delete_article(ctx, id)
     assert desk.row("kb_article", german)["translation_of_id"] == 0
-    articles.forget_deleted(desk.service, NOW)
+    team_articles.forget_deleted(desk.service, NOW)
     with pytest.raises(NotFound):
-        articles.restore_article(desk.context(workers["olga"]), id)
-    assert articles.restore_article(ctx, id) == "Refunds"
+        team_articles.restore_article(desk.context(workers["olga"]), id)
+    assert team_articles.restore_article(ctx, id) == "Refunds"
     shown = desk.record("kb_article", id, expand="attachments,categories")
     assert [each["id"] for each in shown["attachments"]] == [picture]
     assert (shown["slug"], shown["status"], list(shown["categories"])) == ("refunds", "published", [str(place)])
     assert desk.row("kb_article", german)["translation_of_id"] == id
     assert len(article_history.list_article_versions(ctx, id)) == 2
-    articles.delete_article(desk.context(), id)  # by the service, which cannot undo it
-    articles.forget_deleted(desk.service, NOW)
+    team_articles.delete_article(desk.context(), id)  # by the service, which cannot undo it
+    team_articles.forget_deleted(desk.service, NOW)
     assert desk.found("attachment", "name:a.png") == []
 
 
@@ -129,11 +129,11 @@ def test_a_file_is_removed_from_an_article_by_those_who_may_change_it(desk: Desk
     ]
     file = desk.create("attachment", name="a.txt", content="a", attach=[f"kb_article:{id}"])["id"]
     for name in (kept, file):
-        articles.detach_file(desk.context(workers["milo"]), id, name)
+        team_articles.detach_file(desk.context(workers["milo"]), id, name)
     assert desk.found("attachment", "") == [kept]
     with pytest.raises(NotFound):
-        articles.detach_file(desk.context(), id, kept)
+        team_articles.detach_file(desk.context(), id, kept)
     desk.update("role", 1, privs_mode="itemized", privs=["contexts.svc.contexts.kb_article.update"])
     desk.update("kb_article", other, status="published")
     with pytest.raises(Forbidden, match="publish"):
-        articles.detach_file(desk.context(workers["milo"]), other, kept)
+        team_articles.detach_file(desk.context(workers["milo"]), other, kept)

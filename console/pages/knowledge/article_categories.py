@@ -11,11 +11,11 @@ from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import lookup
 from console.pages.knowledge.article_list import CATEGORIES, MOST_STEPS
-from server.help_center import articles
+from server.help_center import team_articles
 from server.records import records
 from server.translation import N_, _
 
-URI = articles.CATEGORY
+URI = team_articles.CATEGORY
 FORM = RecordForm(
     URI,
     (
@@ -38,7 +38,7 @@ FORM = RecordForm(
 @page("GET", CATEGORIES)
 def show_list(visit: Visit) -> PageResponse:
     """The categories, each level in its order."""
-    lines = articles.overview(visit.ctx, "")
+    lines = team_articles.overview(visit.ctx, "")
     levels = sorted((each for each in lines if each.id), key=lambda each: each.trail)
     return render(
         visit,
@@ -83,7 +83,7 @@ def move(visit: Visit) -> PageResponse:
     category = lookup.record(visit, URI, visit.id)
     one = -1 if visit.form.text("to", "") == "up" else 1
     by = visit.form.integer("by", one, -MOST_STEPS, MOST_STEPS)
-    articles.move_category(visit.ctx, visit.id, by)
+    team_articles.move_category(visit.ctx, visit.id, by)
     name = category["name"]
     text = _("{name} moved up.", name=name) if by < 0 else _("{name} moved down.", name=name)
     visit.flash(text, visit.path, by=str(-by))

@@ -11,7 +11,7 @@ from console.forms.record_form import OpenForm, RecordForm
 from console.forms.record_pages import RecordPages, declare_pages
 from console.help_center import colors
 from console.help_center.article_pages import LEAST_SECTIONS
-from console.help_center.languages import own_name
+from console.help_center.visitor_languages import own_name
 from console.help_center.visitor_page import STYLE
 from console.html.form import Form
 from console.html.templates import fragment
@@ -24,7 +24,7 @@ from console.pages.knowledge.article_list import BASE, STATUSES
 from console.tickets.frames import framed
 from server.digits import is_whole
 from server.errors import HelpdeskError
-from server.help_center import article_links, articles
+from server.help_center import article_links, team_articles
 from server.help_center.article_text import arrange
 from server.record_types.kb.article_content import MARKDOWN, format_number, to_html
 from server.record_types.shared import brands, paths
@@ -32,7 +32,7 @@ from server.records import records, sheet
 from server.records.records import SearchRequest
 from server.translation import N_, _, shown
 
-URI, PREVIEW = articles.URI, "/-/article-preview"
+URI, PREVIEW = team_articles.URI, "/-/article-preview"
 FORM_BYTES = 18 * 1024 * 1024  # the longest text, and what forms add to it
 MANY_CATEGORIES = 500
 FORMATS = (("2", N_("Markdown")), ("1", N_("HTML")), ("0", N_("Plain text")))
@@ -72,10 +72,10 @@ def _fill(visit: Visit, fields: OpenForm) -> OpenForm:
     if not fields.id:
         records.require(visit.ctx, URI, "create")
     found = records.search(
-        visit.ctx, articles.CATEGORY, SearchRequest("sort:position,id", MANY_CATEGORIES, expand=LABEL)
+        visit.ctx, team_articles.CATEGORY, SearchRequest("sort:position,id", MANY_CATEGORIES, expand=LABEL)
     )
     ticks = [(str(each["id"]), each["name"], each["language"]) for each in found["results"] if not _is_copy(each)]
-    languages = [(each, own_name(each)) for each in articles.languages(visit.ctx)]
+    languages = [(each, own_name(each)) for each in team_articles.languages(visit.ctx)]
     fields.change(
         replace(fields.control("categories"), ticks=ticks),
         replace(fields.control("language"), options=languages),
@@ -117,7 +117,7 @@ def _show(visit: Visit, fields: OpenForm) -> PageResponse:
     id, status = fields.id, str(fields.stored.get("status", ""))
     original = int(fields.stored.get("translation_of_id") or id)
     versions = _language_versions(visit, original) if id else {}
-    known = articles.languages(visit.ctx)
+    known = team_articles.languages(visit.ctx)
     has_brands = bool(records.search(visit.ctx, "brand", SearchRequest("", 1))["results"])
     if not has_brands:
         fields.change(replace(fields.control("brand_id"), kind="hidden"))
@@ -125,7 +125,7 @@ def _show(visit: Visit, fields: OpenForm) -> PageResponse:
         "article.html",
         state=status,
         statuses=STATUSES,
-        can_publish=articles.may_publish(visit.ctx),
+        can_publish=team_articles.may_publish(visit.ctx),
         can_delete=bool(id) and records.may(visit.ctx, URI, "delete", id),
         versions=versions,
         missing=[each for each in known if each not in versions and each != _own_language(versions, known)],
@@ -168,7 +168,7 @@ def _stored(visit: Visit, fields: OpenForm, record: dict[str, Any]) -> PageRespo
     """Attaches the uploaded files; shows the editor again with what was done."""
     ids = [int(each) for each in visit.form.text_list("file_id") if is_whole(each)]
     if ids:
-        articles.attach_files(visit.ctx, record["id"], ids)
+        team_articles.attach_files(visit.ctx, record["id"], ids)
     status = record["status"]
     if not fields.id or status != fields.stored["status"]:
         visit.flash(_(SAID[status], name=record["title"]))
@@ -183,7 +183,7 @@ def _instead(visit: Visit) -> PageResponse | None:
         return None
     article = records.retrieve(visit.ctx, URI, visit.record_id)
     may_change = records.may(visit.ctx, URI, "update", visit.record_id)
-    if may_change and (article["status"] != "published" or articles.may_publish(visit.ctx)):
+    if may_change and (article["status"] != "published" or team_articles.may_publish(visit.ctx)):
         return None
     return see(paths.record(URI, visit.record_id))
 
@@ -210,7 +210,7 @@ declare_pages(
 def delete(visit: Visit) -> PageResponse:
     """Deletes an article, with an undo. Raises NotFound, Forbidden."""
     title = records.retrieve(visit.ctx, URI, visit.id)["title"]
-    undo = f"{BASE}/{visit.id}/restore" if articles.delete_article(visit.ctx, visit.id) else ""
+    undo = f"{BASE}/{visit.id}/restore" if team_articles.delete_article(visit.ctx, visit.id) else ""
     visit.flash(_("{name} deleted.", name=title), undo)
     return see(BASE)
 
@@ -218,14 +218,14 @@ def delete(visit: Visit) -> PageResponse:
 @page("POST", f"{BASE}/{{id}}/restore")
 def restore(visit: Visit) -> PageResponse:
     """Restores an article that the worker has deleted. Raises NotFound, Forbidden."""
-    visit.flash(_("{name} restored.", name=articles.restore_article(visit.ctx, visit.id)))
+    visit.flash(_("{name} restored.", name=team_articles.restore_article(visit.ctx, visit.id)))
     return see(f"{BASE}/{visit.id}")
 
 
 @page("POST", f"{BASE}/{{id}}/detach")
 def detach(visit: Visit) -> PageResponse:
     """Removes a file from an article. Raises NotFound, Forbidden."""
-    name = articles.detach_file(visit.ctx, visit.id, visit.form.id("file", required=True))
+    name = team_articles.detach_file(visit.ctx, visit.id, visit.form.id("file", required=True))
     visit.flash(_("{name} removed.", name=name))
     return see(f"{BASE}/{visit.id}#files")
 

@@ -1,6 +1,6 @@
 """All help articles by category: their status, languages and order."""
 
-from console.help_center.languages import own_name
+from console.help_center.visitor_languages import own_name
 from console.html.form import Form, sentence
 from console.html.rendering import render
 from console.http.page_response import PageResponse, see
@@ -8,12 +8,12 @@ from console.http.routes import page
 from console.http.visit import Visit
 from server.digits import is_whole
 from server.errors import HelpdeskError, NotFound
-from server.help_center import articles
-from server.help_center.articles import CategoryLine
+from server.help_center import team_articles
+from server.help_center.team_articles import CategoryLine
 from server.records import records
 from server.translation import N_, _, shown
 
-URI, BASE = articles.URI, "/articles"
+URI, BASE = team_articles.URI, "/articles"
 CATEGORIES = f"{BASE}/categories"
 MANY = 50  # articles on a page; if there are more, each category shows its first, and has pages of its own
 LEAST = 2  # articles of a category on the page of all
@@ -30,10 +30,10 @@ FILTERS = ("q", "status", "language", "missing", "category")
 @page("GET", BASE)
 def show_list(visit: Visit) -> PageResponse:
     """The articles by category, or those of one category. Filters: words, status, language, missing translation."""
-    form, languages = Form.sent(visit.query, FILTERS), articles.languages(visit.ctx)
+    form, languages = Form.sent(visit.query, FILTERS), team_articles.languages(visit.ctx)
     sections: list[CategoryLine] = []
     try:
-        sections = articles.overview(visit.ctx, _query(form, languages), form.get("missing"))
+        sections = team_articles.overview(visit.ctx, _query(form, languages), form.get("missing"))
     except HelpdeskError as error:
         form.fail("q", sentence(error.message))
     is_filtered = any(form.text(name) for name in FILTERS[:-1])
@@ -62,9 +62,9 @@ def show_list(visit: Visit) -> PageResponse:
         languages=languages,
         name_of=own_name,
         can_create=records.may(visit.ctx, URI, "create"),
-        can_create_category=records.may(visit.ctx, articles.CATEGORY, "create"),
+        can_create_category=records.may(visit.ctx, team_articles.CATEGORY, "create"),
         can_change=records.may(visit.ctx, URI, "update"),
-        can_publish=articles.may_publish(visit.ctx),
+        can_publish=team_articles.may_publish(visit.ctx),
     )
 
 
@@ -88,7 +88,7 @@ def move(visit: Visit) -> PageResponse:
     by = visit.form.integer("by", one, -MOST_STEPS, MOST_STEPS)
     back = f"{BASE}#article-{category}-{visit.id}"
     try:
-        articles.move_article(visit.ctx, int(category), visit.id, by)
+        team_articles.move_article(visit.ctx, int(category), visit.id, by)
     except NotFound as error:
         visit.flash(sentence(error.message))
         return see(back)

@@ -8,7 +8,7 @@ from console.http.routes import page
 from console.http.visit import Visit
 from console.pages.knowledge.article_list import BASE, STATUSES
 from server.errors import HelpdeskError, NotFound
-from server.help_center import article_history, articles
+from server.help_center import article_history
 from server.record_types.kb.article_versions import MAX_VERSIONS
 from server.records import records
 from server.translation import N_, _
@@ -26,7 +26,7 @@ LABELS = {
 def show_history(visit: Visit, form: Form | None = None, number: int = 0) -> PageResponse:
     """The versions of an article. `version` shows one, compared with the one before or with now."""
     form = form or Form()
-    article = records.retrieve(visit.ctx, articles.URI, visit.id)
+    article = records.retrieve(visit.ctx, team_articles.URI, visit.id)
     versions = article_history.list_article_versions(visit.ctx, visit.id)
     number = number or visit.query.id("version", 0)
     against = "now" if visit.query.text("against", "before") == "now" else "before"
@@ -51,7 +51,7 @@ def show_history(visit: Visit, form: Form | None = None, number: int = 0) -> Pag
         against=against,
         statuses=STATUSES,
         most=MAX_VERSIONS,
-        can_change=records.may(visit.ctx, articles.URI, "update", visit.id),
+        can_change=records.may(visit.ctx, team_articles.URI, "update", visit.id),
     )
 
 

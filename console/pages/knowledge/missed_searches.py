@@ -2,7 +2,7 @@
 
 import datetime
 
-from console.help_center.languages import own_name
+from console.help_center.visitor_languages import own_name
 from console.html import ui
 from console.html.form import Form
 from console.html.rendering import render

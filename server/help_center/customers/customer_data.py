@@ -9,7 +9,7 @@ from server.access import lockout
 from server.access.service_actor import own_context
 from server.context import Service
 from server.errors import TooMany
-from server.help_center.customers import own_requests, public_conversation, request_acts
+from server.help_center.customers import customer_requests, public_conversation, request_acts
 from server.help_center.customers.customers import SignedInCustomer
 from server.mail.mail_bytes import OutgoingMail
 from server.mailroom.receiving import Receipt
@@ -74,7 +74,9 @@ def ask_for_erasure(service: Service, customer: SignedInCustomer, now: int) -> R
     return request_acts.receive(service, mail, now, {"group_id": group_id} if group_id else {})
 
 
-def _person(reading: RecordReader, customer: SignedInCustomer) -> tuple[dict[str, Any], list[own_requests.OwnRequest]]:
+def _person(
+    reading: RecordReader, customer: SignedInCustomer
+) -> tuple[dict[str, Any], list[customer_requests.OwnRequest]]:
     contact = reading.record("contact", customer.contact_id) if customer.contact_id else None
     org = reading.record("org", contact["org_id"]) if contact is not None and contact["org_id"] else None
     person: dict[str, Any] = {"emails": sorted(customer.emails.values()), "name": customer.name}
@@ -82,15 +84,15 @@ def _person(reading: RecordReader, customer: SignedInCustomer) -> tuple[dict[str
         person |= {name: contact[name] for name in CONTACT_FIELDS}
     if org is not None:
         person["organization"] = org["name"]
-    return person, own_requests.all_requests(reading.tx, customer)
+    return person, customer_requests.all_requests(reading.tx, customer)
 
 
-def _entry(service: Service, customer: SignedInCustomer, request: own_requests.OwnRequest) -> dict[str, Any]:
+def _entry(service: Service, customer: SignedInCustomer, request: customer_requests.OwnRequest) -> dict[str, Any]:
     messages = public_conversation.read(service, customer, request.id, has_look=False)
     return {
         "number": request.mask,
         "subject": request.subject,
-        "status": own_requests.STATE_NAMES[request.status_id],
+        "status": customer_requests.STATE_NAMES[request.status_id],
         "created": _moment(request.created),
         "updated": _moment(request.updated),
         "messages": [
@@ -107,7 +109,7 @@ def _entry(service: Service, customer: SignedInCustomer, request: own_requests.O
 
 def _deciding_group(reading: RecordReader, customer: SignedInCustomer) -> tuple[int, str]:
     """The group that decides, 0 for none, and the address that it writes from, "" for none."""
-    newest = own_requests.all_requests(reading.tx, customer)[:1]
+    newest = customer_requests.all_requests(reading.tx, customer)[:1]
     ids = [customer.brand.privacy_group_id, *(each.group_id for each in newest), *sorted(customer.group_ids)]
     group = next((each for id in ids if id and (each := reading.record("group", id)) is not None), None)
     address_id = (group["reply_address_id"] if group is not None else 0) or default_sender(reading.tx)

@@ -13,9 +13,9 @@ from server.context import Service
 from server.contexts import ADDRESS
 from server.dataclass import dataclass
 from server.errors import Conflict, Invalid, NotFound, Required, TooLarge
-from server.help_center.customers import customers, own_requests
+from server.help_center.customers import customer_requests, customers
+from server.help_center.customers.customer_requests import OwnRequest
 from server.help_center.customers.customers import SignedInCustomer
-from server.help_center.customers.own_requests import OwnRequest
 from server.mail import addresses
 from server.mail.mail_bytes import OutFile, OutgoingMail, compose
 from server.mailroom import receiving
@@ -122,7 +122,7 @@ def add_colleague(service: Service, customer: SignedInCustomer, mask: str, email
     ctx = own_context(service, now)
 
     def write(tx: Transaction) -> str:
-        request = own_requests.request_with(tx, customer, mask)
+        request = customer_requests.request_with(tx, customer, mask)
         if request is None or not request.is_own:
             raise NotFound(lazy_gettext("There is no such page."))
         writing = as_customer(RecordWriter(ctx, tx), customer)
@@ -185,7 +185,7 @@ def _require_files(files: Sequence[SentFile]) -> None:
 
 
 def _own_request(service: Service, customer: SignedInCustomer, mask: str) -> OwnRequest:
-    request = own_requests.find_request(service, customer, mask)
+    request = customer_requests.find_request(service, customer, mask)
     if request is None or not request.is_own:
         raise NotFound(lazy_gettext("There is no such page."))
     return request
@@ -217,7 +217,7 @@ def _set_status(service: Service, customer: SignedInCustomer, mask: str, status_
     ctx = own_context(service, now)
 
     def write(tx: Transaction) -> OwnRequest:
-        request = own_requests.request_with(tx, customer, mask)
+        request = customer_requests.request_with(tx, customer, mask)
         if request is None or not request.is_own:
             raise NotFound(lazy_gettext("There is no such page."))
         if (request.status_id == CLOSED) != (status_id == CLOSED):

@@ -8,8 +8,8 @@ from server.records import records
 from server.records.records import SearchRequest
 from server.tickets import ticket_statuses
 from server.tickets.types.ticket_parts import status
-from server.web.assistants.reading import TICKET
-from server.web.assistants.tools import ToolCall, ToolResult, like, tool
+from server.web.assistants.reading_tools import TICKET
+from server.web.assistants.tool_declarations import ToolCall, ToolResult, like, tool
 from server.web.rest import data as rest_data
 
 MAX_GROUPS = 200

@@ -4,8 +4,8 @@ from functools import cache, lru_cache
 
 from server.record_types.shared.assistant_scopes import NOTES, path_of
 from server.record_types.shared.scopes import MAX_KEPT, Scope, allowed
-from server.web.assistants import acts, lookups, reading  # noqa: F401  (they declare the tools)
-from server.web.assistants.tools import TOOLS, Tool
+from server.web.assistants import changing_tools, lookups, reading_tools  # noqa: F401  (they declare the tools)
+from server.web.assistants.tool_declarations import TOOLS, Tool
 
 ORDER = ("search", "read", "list", "draft", "add", "set", "send", "run")  # verbs with which the names begin
 

@@ -10,7 +10,7 @@ from server.record_types.shared.assistant_scopes import NOTES
 from server.records import records
 from server.records.records import SearchRequest
 from server.search.query_parser import parse
-from server.web.assistants.tools import ToolArgument, ToolCall, ToolResult, tool
+from server.web.assistants.tool_declarations import ToolArgument, ToolCall, ToolResult, tool
 
 ROWS, MAX_ROWS = 10, 25  # of one page
 MESSAGES, MAX_MESSAGES = 5, 20  # of one page

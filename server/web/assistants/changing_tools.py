@@ -16,8 +16,8 @@ from server.records import comments, records
 from server.store.transaction import Transaction
 from server.tickets import answered, reply_drafts, reply_start
 from server.tickets.outgoing_identity import UNKNOWN
-from server.web.assistants.reading import TICKET
-from server.web.assistants.tools import ToolArgument, ToolCall, ToolResult, like, tool
+from server.web.assistants.reading_tools import TICKET
+from server.web.assistants.tool_declarations import ToolArgument, ToolCall, ToolResult, like, tool
 from server.web.rest import tickets as rest_tickets
 
 REPLY = "POST tickets/reply"

@@ -4,7 +4,7 @@ import re
 from datetime import UTC, datetime
 
 from server import locales
-from server.help_center.library import Library, language_in
+from server.help_center.public_library import Library, language_in
 
 MAX_PREFERRED_CHARS = 400
 _PREFERRED = re.compile(r"\s*([A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*)\s*(?:;\s*q\s*=\s*([01](?:\.\d{0,3})?)\s*)?")
