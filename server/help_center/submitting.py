@@ -79,9 +79,16 @@ class WaitingForm:
 
 
 def submit(
-    ctx: Context, brand: BrandProfile, form: PublicForm, token: FormToken, values: CheckedForm, *,
-    network: str, language: str, confirms: bool,
-) -> str:  # fmt: skip
+    ctx: Context,
+    brand: BrandProfile,
+    form: PublicForm,
+    token: FormToken,
+    values: CheckedForm,
+    *,
+    network: str,
+    language: str,
+    confirms: bool,
+) -> str:
     """Accepts a checked form once; returns its outcome, the first one if it arrives again. network: of the visitor.
     confirms: whether to mail a link first. Raises TooMany above a limit."""
     accepting = _Accepting(ctx, form, token.nonce, keyed(ctx.service, network), keyed(ctx.service, values.email))
