@@ -19,6 +19,7 @@ from tests import databases
 from tests.cheap import cheap_hashes
 from tests.collecting import Collecting
 from tests.composed_anew import composed_anew
+from tests.console.browser import Browser
 from tests.in_memory import use_memory
 from tests.records.desk import Desk
 from tests.service import Api, Server, people
@@ -156,6 +157,14 @@ def nora(server: Server) -> Api:
 def api(nora: Api) -> Api:
     """The client of nora, the administrator; `api.as_("milo")` is the client of milo."""
     return nora
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """The browser for the tests of this process, which cannot run two."""
+    opened = Browser()
+    yield opened
+    opened.close()
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ def accent_css(color: str) -> str:
     """The style sheet of a brand. Text on the color is white or black, whichever can be read better.
 
     >>> accent_css("#ffee00").splitlines()[0]
-    ':root{--accent-light:#7b7300;--on-accent-light:#ffffff;--accent-dark:#ffee00;--on-accent-dark:#000000}'
+    ':root{--accent-light:#756d00;--on-accent-light:#ffffff;--accent-dark:#ffee00;--on-accent-dark:#000000}'
     """
     color = (color or DEFAULT).lower()
     light = _toward("#000000", color, (LIGHT, TINTED_LIGHT))

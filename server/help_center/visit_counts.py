@@ -98,10 +98,18 @@ def visit_counts(service: Service) -> VisitCounts:
     everywhere=True,
 )
 def write_counts(service: Service, now: int) -> None:
-    """Writes what was counted since the last call in one transaction, and deletes old searches."""
+    """Writes what was counted since the last call in one transaction."""
     views, misses = visit_counts(service).take()
-    if views or misses or service.store.read(lambda tx: _has_old(tx, now)):
-        service.store.write(lambda tx: _write(tx, views, misses, now))
+    if views or misses:
+        service.store.write(lambda tx: _write(tx, views, misses))
+
+
+@periodic(N_("old searches of the help center"), N_("Deletes old searches without results."), deletes=True)
+def forget_searches(service: Service, now: int) -> None:
+    """Deletes searches that are older than RETAINED_DAYS."""
+    if service.store.read(lambda tx: _has_old(tx, now)):
+        missed = MISSED_SEARCH.sql
+        service.store.write(lambda tx: tx.run(lambda: missed.delete().where(missed.day < slot(0)), (_oldest(now),)))
 
 
 def missed_searches(ctx: Context, since: int, brand_id: int | None = None) -> list[MissedSearch]:
@@ -135,13 +143,12 @@ def most_read(service: Service, ids: set[int], number: int) -> list[int]:
     return [id for (id,) in rows if id in ids][:number]
 
 
-def _write(tx: Transaction, views: Counter[int], misses: Counter[tuple[int, int, str, str]], now: int) -> None:
+def _write(tx: Transaction, views: Counter[int], misses: Counter[tuple[int, int, str, str]]) -> None:
     table: Any = table_named("kb_article")
     tx.run_many(
         lambda: table.update({table.c.views: table.c.views + slot(0)}).where(table.c.id == slot(1)),
         [(number, id) for id, number in views.items()],
     )
-    missed = MISSED_SEARCH.sql
     brand_ids = {each.id for each in brands.all_brands(tx)} if misses else set()
     for (brand_id, day, language, words), number in misses.items():
         if brand_id not in brand_ids:
@@ -152,7 +159,6 @@ def _write(tx: Transaction, views: Counter[int], misses: Counter[tuple[int, int,
             tx.put(MISSED_SEARCH, {**key, "count": row[MISSED_SEARCH.position["count"]] + number})
         elif len(tx.find(MISSED_SEARCH, brand_id=brand_id, day=day)) < MAX_MISSES_OF_DAY:
             tx.insert(MISSED_SEARCH, {**key, "count": number})
-    tx.run(lambda: missed.delete().where(missed.day < slot(0)), (_oldest(now),))
 
 
 def _has_old(tx: Transaction, now: int) -> bool:

@@ -13,7 +13,6 @@ from server.errors import Invalid, nearest
 from server.outgoing import event_names
 from server.record_types.registry import Registry
 from server.store.statements import in_list, slot
-from server.store.tables import Table
 from server.store.transaction import Transaction
 from server.translation import N_, Words
 
@@ -67,7 +66,7 @@ def require_known(text: str) -> list[str]:
 
 def newest_entry(registry: Registry, tx: Transaction) -> int:
     """The cursor after the newest entry that this transaction sees."""
-    table = _table(registry)
+    table = registry.type("activity_log").table
     if tx.store.is_shared:  # the last id of the sequence may belong to an open transaction
         sql: Any = table.sql
         last = tx.value(lambda: sql.select(peewee.fn.MAX(sql.id)))
@@ -78,7 +77,7 @@ def newest_entry(registry: Registry, tx: Transaction) -> int:
 
 def entries_after(registry: Registry, tx: Transaction, cursor: int, limit: int) -> tuple[list[LoggedEntry], int]:
     """Returns the entries after a cursor that are events of chats, at most `limit`, and the cursor after them."""
-    table, end = _table(registry), min(newest_entry(registry, tx), cursor + SCANNED_ROWS)
+    table, end = registry.type("activity_log").table, min(newest_entry(registry, tx), cursor + SCANNED_ROWS)
     if end <= cursor:
         return [], cursor
     sql: Any = table.sql
@@ -98,22 +97,18 @@ def entries_after(registry: Registry, tx: Transaction, cursor: int, limit: int) 
 
 def entry_of(registry: Registry, tx: Transaction, id: int) -> LoggedEntry | None:
     """An entry; None if it is gone."""
-    row = tx.get(_table(registry), id)
+    row = tx.get(registry.type("activity_log").table, id)
     return _entry(registry, row) if row is not None else None
 
 
 def first_entry_since(registry: Registry, tx: Transaction, at: int) -> int:
     """The cursor before the first entry of this Unix second or later."""
-    table: Any = _table(registry).sql
+    table: Any = registry.type("activity_log").table.sql
     rows = tx.rows(
         lambda: table.select(table.id).where(table.created >= slot(0)).order_by(table.created, table.id).limit(1),
         (at,),
     )
     return int(rows[0][0]) - 1 if rows else newest_entry(registry, tx)
-
-
-def _table(registry: Registry) -> Table:
-    return registry.type("activity_log").table
 
 
 def _entry(registry: Registry, row: Any) -> LoggedEntry | None:

@@ -98,13 +98,6 @@ def proven(desk: Desk, visitor: Visitor, at: int) -> None:
     ))  # fmt: skip
 
 
-@pytest.fixture(scope="session")
-def chromium() -> Iterator[Browser]:
-    opened = Browser()
-    yield opened
-    opened.close()
-
-
 @pytest.fixture
 def page(chromium: Browser, server: Server, signed_in: Visitor) -> Iterator[Page]:
     """A page in nora's session."""

@@ -54,7 +54,8 @@ def test_a_form_creates_and_changes_a_webhook(signed_in: Visitor, nora: Api) -> 
     changed = nora.record("outgoing_webhook", id).ok()
     assert (changed["name"], changed["events"], changed["query"]) == ("Renamed", "ticket.closed", "")
     assert signed_in.send(f"/automations/outgoing/{id}/rotate", {}, path).status_code == 422
-    nora.remove("outgoing_webhook", id).ok()
+    for uri, made in (("outgoing_webhook", id), ("saved_search", saved), ("group", group)):
+        nora.remove(uri, made).ok()
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from playwright.sync_api import expect
 
-from tests.console.browser import PHONE, WIDE, Browser, is_sideways, violations
+from tests.console.browser import PHONE, WIDE, is_sideways, violations
 from tests.service import Api, Server, people
 
 
@@ -20,13 +20,6 @@ class Trial:
     url: str
     api: Api
     site: str
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    browser = Browser()
-    yield browser
-    browser.close()
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.console.browser import PHONE, WIDE, Browser, is_sideways, violations
+from tests.console.browser import PHONE, WIDE, is_sideways, violations
 from tests.service import Server, people
 
 TEXT = """# Before you begin
@@ -26,13 +26,6 @@ open valve --slowly --and-then-wait-until-the-pressure-is-below-two-bar --before
 1. Turn.
 2. Wait.
 """
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    browser = Browser()
-    yield browser
-    browser.close()
 
 
 @pytest.fixture(scope="module")

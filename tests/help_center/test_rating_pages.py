@@ -197,13 +197,6 @@ def test_a_flood_is_slowed_down(customers: Customers) -> None:
     assert customers.rating(ticket)["comment"] == "Again & again"
 
 
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    browser = Browser()
-    yield browser
-    browser.close()
-
-
 @pytest.mark.parametrize("size", [PHONE, WIDE], ids=["phone", "desk"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_in_a_browser(customers: Customers, chromium: Browser, size: tuple[int, int], scheme: str) -> None:

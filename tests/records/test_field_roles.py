@@ -11,7 +11,10 @@ TYPES = registry.load()
     ("uri", "names"),
     [
         ("contact", ["first_name", "last_name", "title", "email_id", "gender", "username", "tags"]),
-        ("org", ["name", "email_id", "website", "tags", "phone", "street", "postal", "city", "province"]),
+        (
+            "org",
+            ["name", "email_id", "website", "tags", "shares_requests", "phone", "street", "postal", "city", "province"],
+        ),
         ("calendar_event", ["name", "calendar_id", "is_available", "date_start", "date_end"]),
         ("task", ["title", "status_id", "owner_id", "completed", "due", "reopen", "importance"]),
         ("html_template", ["name", "signature_id", "content", "owner"]),

@@ -154,13 +154,8 @@ def _forget_customer(writing: Writing, uri: str, id: int) -> None:
     """Erases who rated, and their words; the score remains in figures."""
     column = f"{uri}_id"
     writing.touch("rating", **{column: id})
-    rating = table_named("rating")
-    writing.tx.run(
-        lambda: rating.update({getattr(rating.c, column): slot(0), rating.c.comment: slot(1)}).where(
-            getattr(rating.c, column) == slot(2)
-        ),
-        (0, "", id),
-    )
+    _set(writing, column, id, "comment", "")
+    _set(writing, column, id, column, 0)
 
 
 @after_deletion("group", "worker")
@@ -168,8 +163,13 @@ def _forget_place(writing: Writing, uri: str, id: int) -> None:
     """Detaches a deleted group or worker."""
     column = f"{uri}_id"
     writing.touch("rating", **{column: id})
+    _set(writing, column, id, column, 0)
+
+
+def _set(writing: Writing, column: str, id: int, changed: str, value: object) -> None:
+    """Sets a column of the ratings that have this id in another one."""
     rating = table_named("rating")
     writing.tx.run(
-        lambda: rating.update({getattr(rating.c, column): slot(0)}).where(getattr(rating.c, column) == slot(1)),
-        (0, id),
+        lambda: rating.update({getattr(rating.c, changed): slot(0)}).where(getattr(rating.c, column) == slot(1)),
+        (value, id),
     )

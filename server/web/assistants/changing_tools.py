@@ -10,7 +10,7 @@ from server.automation import automation_service, macros
 from server.automation.macros import forms, listing, macro_result
 from server.automation.macros.running import MAX_SECONDS
 from server.context import Context
-from server.errors import HelpdeskError, Invalid, Required, ScriptError
+from server.errors import Invalid, Required, ScriptError
 from server.outbox.delivery import Delivery
 from server.records import comments, records
 from server.store.transaction import Transaction
@@ -220,7 +220,7 @@ def _fields(call: ToolCall) -> dict[str, Any]:
     return fields
 
 
-class _RolledBackError(HelpdeskError):
+class _RolledBack(Exception):
     """Ends the transaction of a dry run."""
 
     def __init__(self, result: ToolResult) -> None:
@@ -236,11 +236,11 @@ def _unless_dry(call: ToolCall, work: Callable[[Context], ToolResult], text: str
     ctx = replace(call.ctx, is_dry=True, is_quiet=True)
 
     def write(tx: Transaction) -> NoReturn:
-        raise _RolledBackError(work(ctx))
+        raise _RolledBack(work(ctx))
 
     try:
         ctx.service.store.write(write)
-    except _RolledBackError as end:
+    except _RolledBack as end:
         data = {name: value for name, value in end.result.data.items() if name != "note_id"}
         return ToolResult(text or f"{DRY}{end.result.text}", data | {"dry_run": True})
     raise AssertionError("a dry run always ends with its result")

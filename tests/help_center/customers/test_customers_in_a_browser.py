@@ -10,17 +10,10 @@ from pathlib import Path
 import pytest
 
 from tests.api.post import transport
-from tests.console.browser import PHONE, WIDE, Browser, is_sideways, violations
+from tests.console.browser import PHONE, WIDE, is_sideways, violations
 from tests.help_center.customers.conftest import mail
 from tests.service import Api, Server, people
 from tests.smtp_server import SmtpServer
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    browser = Browser()
-    yield browser
-    browser.close()
 
 
 @pytest.fixture(scope="module")
