@@ -264,10 +264,12 @@ def test_every_scan_that_removes_is_known_to_wait(desk: Post) -> None:
 
     assert server.app
     kept = {
-        "assistant calls", "automation timers", "backups", "client secrets that expire", "drafts that are due", "gauges", "hourly counts",
+        "assistant calls", "automation timers", "backups", "client secrets that expire", "drafts that are due",
+        "gauges", "hourly counts",
         "listener for mail that failed", "mail servers to look at", "mailboxes to look at",
         "names of deleted statuses", "notes", "records due to open", "reminders due", "report emails", "rules",
-        "service targets", "spam lessons", "tickets to assign", "times of older replies", "values of last runs", "visits of the help center",
+        "service targets", "spam lessons", "tickets to assign", "times of older replies", "values of last runs",
+        "visits of the help center",
         "what hung on deleted records", "words of older records",
     }  # fmt: skip
     assert set(scheduler.scans()) - scheduler._deleting - kept == set()

@@ -80,7 +80,7 @@ def test_searches_without_results_are_counted_without_persons(desk):
     assert [(each.words, each.count, each.day) for each in missed] == [("blue pump", 2, NOW - NOW % 86400)]
     counts.missed(brand, "en", "blue pump", NOW)
     assert visit_counts.missed_searches(desk.context(), NOW, brand)[0].count == 3
-    visit_counts.write_counts(desk.service, NOW + 366 * 86400 + 1)
+    visit_counts.forget_searches(desk.service, NOW + 366 * 86400 + 1)
     assert visit_counts.missed_searches(desk.context(), 0, brand) == []
 
 

@@ -9,7 +9,7 @@ import json
 from typing import Any
 
 from server.dataclass import dataclass
-from server.errors import HelpdeskError
+from server.errors import HelpdeskError, Malformed
 from server.settings import VERSION
 from server.web.endpoint_call import Response
 from server.web.json_text import loads
@@ -26,7 +26,7 @@ SERVER = {"name": "helpdesk", "title": "Helpdesk", "version": VERSION}
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str)
 
 
-class ProtocolError(HelpdeskError):
+class ProtocolError(Malformed):
     """A request that is not of the protocol. code: of JSON-RPC. status: of HTTP."""
 
     def __init__(self, code: int, message: str, status: int = 400, data: dict[str, Any] | None = None) -> None:
