@@ -187,6 +187,7 @@ function sending(prove) {
     state.textContent = button.dataset.waiting;
     await prove();
     while (uploading) await new Promise((resolve) => form.addEventListener("uploaded", resolve, { once: true }));
+    await new Promise((resolve) => setTimeout(resolve)); // a form cannot be sent while its submit event is handled
     isReady = true;
     form.requestSubmit(button);
   });

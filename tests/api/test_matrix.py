@@ -26,7 +26,8 @@ def custom_types(nora: Api) -> None:
 
 
 def test_every_type_is_in_the_matrix() -> None:
-    assert {row.uri for row in ROWS} == {*REGISTRY.uris(), *MATRIX_TYPES}
+    without_row = {"rating"}  # customers cause them: tests/desk/test_ratings.py
+    assert {row.uri for row in ROWS} == {*REGISTRY.uris(), *MATRIX_TYPES} - without_row
 
 
 @pytest.mark.parametrize("row", ROWS, ids=str)

@@ -86,7 +86,7 @@ def looked(world: World) -> dict[str, requests.Response]:
 def test_hostile_texts_reach_the_source_of_pages(world: World) -> None:
     """Otherwise the tests below would test nothing."""
     assert len(world.taken) > 90, world.refused
-    assert len(world.refused) < len(world.taken) / 3, world.refused
+    assert len(world.refused) < len(world.taken) / 2, world.refused
 
 
 def test_pages_escape_hostile_texts(world: World, looked: dict[str, requests.Response]) -> None:

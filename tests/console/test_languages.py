@@ -46,6 +46,8 @@ ALLOWED = re.compile(
     "Answer requests at once|None$|Yes$|No, I will look|(Mail|Backups): |For the dashboard|Nightly export|"
     "Mara Lindqvist, |status:open group:|"
     "Company account$|login\\.$|The host login\\.example cannot|"
+    "(Deutsch|English|Discord|Matrix|Mattermost|Microsoft Teams|Rocket\\.Chat)$|"
+    "New ticket from Ann Lee$|KTE-20418-312 |The pump in hall 2|"  # of a webhook in English
     "(Amazon Web Services|Authentik|Google|HTTP Basic|Keycloak|Microsoft|Microsoft Graph|Okta)$"
 )
 MAX_SHOWN = 20

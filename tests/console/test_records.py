@@ -61,6 +61,7 @@ def one_of_each(nora: Api, desk: Desk, mailed: dict[str, Any]) -> dict[str, int]
     """A record of every type, built-in and custom."""
     for uri, values in ITS_OWN:
         desk.own(uri, **values)
+    desk.own("rating", ticket_id=mailed["id"], score="good", asked_at=1, rated_at=2)
     uris = [each["alias"] for each in nora.get("/rest/contexts/list.json").ok()["results"]]
     found = {uri: made(nora, uri) for uri in uris}
     found |= {"message": mailed["message"], "ticket": mailed["id"]}

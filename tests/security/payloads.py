@@ -29,7 +29,8 @@ FORBIDDEN = (
     "iframe", "object", "embed", "base", "frame", "applet", "style", "math", "template", "img", "video", "audio",
 )  # fmt: skip
 OWN_FRAMES = re.compile(
-    r"(?:/messages/[0-9]+/(?:body|quotation)|/drafts/[0-9]+/preview|/-/snippets/preview(?:/[0-9]+)?)?\Z"
+    r"(?:/messages/[0-9]+/(?:body|quotation)|/drafts/[0-9]+/preview|/-/snippets/preview(?:/[0-9]+)?"
+    r"|/-/article-preview(?:/[0-9]+)?)?\Z"
 )  # mail is shown in a frame
 FRAME_RIGHTS = "allow-same-origin allow-popups allow-popups-to-escape-sandbox"
 OWN_IMAGES = ("/avatars/", "/files/")  # which pages of records show

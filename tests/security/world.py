@@ -52,6 +52,7 @@ NAMED = {
     "/-/query/{type}": "/-/query/ticket",
     "/records/{type}/set": "/records/worker/set?ids=1&field=first_name",
     "/records/{type}/set/undo": "/records/worker/set/undo",
+    "/articles/in/{name}/{id}/move": "/articles/in/1/1/move",
     "/api/{name}": "/api/records_ticket_search", "/api/{name}/write": "/api/records_ticket_delete/write",
 }  # fmt: skip
 # Parameters without which a page is empty.
@@ -124,6 +125,7 @@ class World:
         self.several = self._addressed()
         target_alerts.watch(self.desk.service, clock.now())  # work that the scheduler would do some time later
         self._forms()
+        self.visitor.get(f"/admin/help-center/contact-forms/{self.ids['contact_form']}")  # which creates a key, once
         self.visitor.get("/")  # where existing records tick off the list of first steps, once
         self.visitor.get(f"/notifications/{self.ids['notification']}")  # which counts as read from now on
 

@@ -39,7 +39,7 @@ from server.tickets import letter
 from server.tickets.types.draft import TOKEN_CHARS
 from server.translation import N_, _, lazy_gettext, speaking
 
-KIND = "customer.sign_in"  # of the job, and of the link
+KIND = "customer_sign_in"  # of the job, and of the link
 PATH = "/sign-in/link/"  # below the address of a help center
 BROWSER_BYTES, LINK_BYTES = 32, 24
 BROWSER_CHARS = 43  # of BROWSER_BYTES in base64
