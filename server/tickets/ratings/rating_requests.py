@@ -218,12 +218,10 @@ def _mail(ctx: Context, request: RatingRequest, reference_key: bytes) -> tuple[M
     links = rating_links.late_addresses(request.address)
     catalog = catalogs.languages(ctx.service).catalog_for(request.language)
     with speaking(catalog):
-        ways = f"[{_('Good, I am satisfied')}]({links[GOOD]})\n\n[{_('Bad, I am not satisfied')}]({links[BAD]})"
-        after = _(
-            "The page that opens asks you to confirm, and takes a comment. The links work for {count} days.",
-            count=rating_links.RATE_SECONDS // DAY_SECONDS,
-        )
-    content = f"{request.text.strip()}\n\n{ways}\n\n{after}"
+        labels = {GOOD: _("Good, I am satisfied"), BAD: _("Bad, I am not satisfied")}
+        after = _("The page that opens asks you to confirm, and takes a comment. The links work for 30 days.")
+    content = _with_ways(request, [f"[{label}]({links[score]})" for score, label in labels.items()], after)
+    plain = _with_ways(request, [f"{label}:\n{links[score]}" for score, label in labels.items()], after)
     body = body_of(content, MARKDOWN, request.signature, None)
     sender, group, ticket = request.sender, request.group, request.ticket
     mail = MailSpec(
@@ -240,13 +238,17 @@ def _mail(ctx: Context, request: RatingRequest, reference_key: bytes) -> tuple[M
         is_markdown=True,
         template_id=sender.template["id"] if sender.template else 0,
         records={"worker": 0, "group": group["id"], "bucket": ticket["bucket_id"], "ticket": ticket["id"]},
-        text=body.text,
+        text=body_of(plain, MARKDOWN, request.signature, None).text,
         html=body.html or "",
         reply_to=group["reply_to"],
         list_headers=group["list_headers"],
         language=catalog.language,
     )
     return mail, content
+
+
+def _with_ways(request: RatingRequest, ways: list[str], after: str) -> str:
+    return "\n\n".join([request.text.strip(), *ways, after])
 
 
 def _queue(writing: RecordWriter, request: RatingRequest, mail: MailSpec, content: str) -> tuple[int, str] | None:
