@@ -219,7 +219,10 @@ def _mail(ctx: Context, request: RatingRequest, reference_key: bytes) -> tuple[M
     catalog = catalogs.languages(ctx.service).catalog_for(request.language)
     with speaking(catalog):
         labels = {GOOD: _("Good, I am satisfied"), BAD: _("Bad, I am not satisfied")}
-        after = _("The page that opens asks you to confirm, and takes a comment. The links work for 30 days.")
+        after = _(
+            "The page that opens asks you to confirm, and takes a comment. The links work for {count} days.",
+            count=rating_links.RATE_SECONDS // DAY_SECONDS,
+        )
     content = _with_ways(request, [f"[{label}]({links[score]})" for score, label in labels.items()], after)
     plain = _with_ways(request, [f"{label}:\n{links[score]}" for score, label in labels.items()], after)
     body = body_of(content, MARKDOWN, request.signature, None)
