@@ -411,18 +411,13 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
             "automation.log_search.MAX_COUNTED", "",
             "log entries that the log page counts by level and by run, the newest ones",
         ),
-        ("record_types.kb.article_versions.MAX_VERSIONS", "", "versions of an article; the oldest are deleted first"),
         (
-            "record_types.kb.article_versions.MAX_VERSION_CHARS", "characters",
-            "earlier versions of an article, together; the oldest are deleted first",
+            "record_types.shared.record_versions.MAX_VERSIONS", "",
+            "versions of one automation or article, including the current one; the oldest are deleted",
         ),
         (
-            "automation.versions.MAX_VERSIONS", "",
-            "versions of one automation, including the current one; the oldest are deleted",
-        ),
-        (
-            "automation.versions.MAX_VERSION_CHARS", "characters",
-            "all versions of one automation together, except the newest two; the oldest are deleted",
+            "record_types.shared.record_versions.MAX_VERSION_CHARS", "characters",
+            "all versions of one automation or article together, except the newest two; the oldest are deleted",
         ),
         ("automation.rules.rule_building.MAX_RULES", "", "rules"),
         ("rules.rule_form.MAX_TITLE_CHARS", "characters", "name of a rule"),

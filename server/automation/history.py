@@ -3,15 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-import peewee
-
-from server.automation.versions import FORM, MAX_VERSIONS, TEXTS, VERSION
+from server.automation.versions import FORM, TEXTS, VERSION
 from server.context import Context
 from server.dataclass import dataclass
 from server.errors import Conflict, KataSyntax, NotFound
 from server.kata import parse
+from server.record_types.shared.record_versions import MAX_VERSIONS, list_rows, newest_number
 from server.records import records
-from server.store.statements import slot
 from server.store.transaction import Transaction
 
 DOING = "look at what automations were before"  # completes the message of AdminOnly
@@ -39,19 +37,8 @@ def list_versions(ctx: Context, id: int) -> list[Version]:
 
     Raises AdminOnly."""
     ctx.require_admin(DOING)
-    table: Any = VERSION.sql
-    rows = ctx.service.store.read(
-        lambda tx: tx.rows(
-            lambda: (
-                table.select(*(getattr(table, name) for name in _WITHOUT_TEXTS))
-                .where(table.automation_id == slot(0))
-                .order_by(table.number.desc())
-                .limit(MAX_VERSIONS)
-            ),
-            (id,),
-        )
-    )
-    return [_version(row) for row in rows]
+    rows = ctx.service.store.read(lambda tx: list_rows(VERSION, _WITHOUT_TEXTS, tx, id))
+    return [Version(**values) for values in rows]
 
 
 def texts(ctx: Context, id: int, number: int) -> dict[str, str]:
@@ -115,32 +102,15 @@ def restore(ctx: Context, id: int, number: int) -> int:
 
     Raises AdminOnly, NotFound, Invalid if the script is no longer valid, Conflict if its name is in use."""
     fields = texts(ctx, id, number)
-    before = ctx.service.store.read(lambda tx: newest(tx, id))
+    before = ctx.service.store.read(lambda tx: newest_number(VERSION, tx, id))
     records.update(ctx, URI, id, fields)
     return before
-
-
-def newest(tx: Transaction, id: int) -> int:
-    """Returns the number of the newest version, 0 if none is stored."""
-    table: Any = VERSION.sql
-    return int(
-        tx.value(
-            lambda: table.select(peewee.fn.MAX(table.number)).where(table.automation_id == slot(0)),
-            (id,),
-        )
-        or 0
-    )
-
-
-def _version(row: tuple[Any, ...]) -> Version:
-    values = dict(zip(_WITHOUT_TEXTS, row, strict=True))
-    return Version(**(values | {"changed": tuple(values["changed"].split())}))
 
 
 def number(ctx: Context, id: int) -> int:
     """Returns the number of the current version, 0 for an automation that is not created yet. Raises AdminOnly."""
     ctx.require_admin(DOING)
-    return ctx.service.store.read(lambda tx: newest(tx, id))
+    return ctx.service.store.read(lambda tx: newest_number(VERSION, tx, id))
 
 
 def save(ctx: Context, id: int, based_on: str, fields: dict[str, str]) -> None:

@@ -6,10 +6,10 @@ from typing import Any
 from server.context import Context
 from server.dataclass import dataclass
 from server.errors import NotFound
-from server.record_types.kb.article_versions import MAX_VERSIONS, NOTED, TEXTS, VERSION, newest_number
+from server.record_types.kb.article_versions import NOTED, TEXTS, VERSION
+from server.record_types.shared.record_versions import MAX_VERSIONS, list_rows, newest_number
 from server.records import records
 from server.records.reading import RecordReader
-from server.store.statements import slot
 from server.store.transaction import Transaction
 from server.translation import lazy_gettext
 
@@ -46,24 +46,9 @@ def list_article_versions(ctx: Context, id: int) -> list[ArticleVersion]:
 
     def read(tx: Transaction) -> list[ArticleVersion]:
         RecordReader(ctx, tx).retrieve(URI, id)
-        table: Any = VERSION.sql
-        rows = tx.rows(
-            lambda: (
-                table.select(*(getattr(table, name) for name in _WITHOUT_TEXTS))
-                .where(table.article_id == slot(0))
-                .order_by(table.number.desc())
-                .limit(MAX_VERSIONS)
-            ),
-            (id,),
-        )
-        return [_version(row) for row in rows]
+        return [ArticleVersion(**values) for values in list_rows(VERSION, _WITHOUT_TEXTS, tx, id)]
 
     return records.reading(ctx, read)
-
-
-def _version(row: tuple[Any, ...]) -> ArticleVersion:
-    values = dict(zip(_WITHOUT_TEXTS, row, strict=True))
-    return ArticleVersion(**values | {"changed": tuple(values["changed"].split())})
 
 
 def compare_article(ctx: Context, id: int, number: int, *, is_with_now: bool) -> ArticleComparison:
@@ -84,7 +69,7 @@ def restore_version(ctx: Context, id: int, number: int) -> int:
     """Restores the texts of a version as an ordinary change; returns the number of the version that was current before.
     Raises NotFound, Forbidden."""
     texts = _texts(ctx, id, number)
-    before = records.reading(ctx, lambda tx: newest_number(tx, id))
+    before = records.reading(ctx, lambda tx: newest_number(VERSION, tx, id))
     records.update(ctx, URI, id, {name: texts[name] for name in TEXTS})
     return before
 

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from server.automation import automation_service, examples, history, log_search, overview
-from server.automation import versions as keeping
 from server.automation.engine import RunResult
 from server.automation.versions import VERSION
 from server.errors import AdminOnly, Conflict, NotFound, TooLarge
+from server.record_types.shared import record_versions as keeping
 from server.records import usage_flush
 from tests.records.desk import NOW, Desk
 

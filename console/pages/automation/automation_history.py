@@ -9,8 +9,8 @@ from console.http.visit import Visit
 from console.lists import lookup
 from console.pages.automation.automations import BASE, LABELS, URI
 from server.automation import history, uses
-from server.automation.versions import MAX_VERSIONS
 from server.errors import HelpdeskError, NotFound
+from server.record_types.shared.record_versions import MAX_VERSIONS
 from server.translation import _
 
 # Where the console shows records that may use an automation.

@@ -9,7 +9,7 @@ from console.http.visit import Visit
 from console.pages.knowledge.article_list import BASE, STATUSES
 from server.errors import HelpdeskError, NotFound
 from server.help_center import article_history, team_articles
-from server.record_types.kb.article_versions import MAX_VERSIONS
+from server.record_types.shared.record_versions import MAX_VERSIONS
 from server.records import records
 from server.translation import N_, _
 
