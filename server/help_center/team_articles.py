@@ -278,11 +278,7 @@ def restore_article(ctx: Context, id: int) -> str:
         writing = RecordWriter(ctx, tx)
         article = writing.registry.type(URI)
         stored = undoable_deletions.take(ctx, tx, URI, id)
-        sent = {
-            name: value
-            for name, value in stored.items()
-            if (name.startswith("custom_") and value) or (name in article.fields and name != "id")
-        }
+        sent = undoable_deletions.fields_of(article, stored)
         if sent["translation_of_id"] and writing.record(URI, sent["translation_of_id"]) is None:
             sent["translation_of_id"] = 0
         writing.create_sent(article, sent, id)

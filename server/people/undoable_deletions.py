@@ -7,6 +7,7 @@ from typing import Any
 from server.context import Context
 from server.errors import NotFound
 from server.jobs.expiry import expire
+from server.record_types.record_type import RecordType
 from server.store.statements import slot
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
@@ -48,6 +49,15 @@ def take(ctx: Context, tx: Transaction, uri: str, id: int) -> dict[str, Any]:
     tx.delete(UNDOABLE_DELETION, **key)
     record: dict[str, Any] = json.loads(row[UNDOABLE_DELETION.position["record"]])
     return record
+
+
+def fields_of(record_type: RecordType, stored: dict[str, Any]) -> dict[str, Any]:
+    """Returns the fields with which a stored record is created again, without blank custom fields."""
+    return {
+        name: value
+        for name, value in stored.items()
+        if (name.startswith("custom_") and value) or (name in record_type.fields and name != "id")
+    }
 
 
 def holds(tx: Transaction, uri: str, id: int) -> bool:

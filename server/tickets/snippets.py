@@ -131,12 +131,7 @@ def restore(ctx: Context, id: int) -> str:
         writing = RecordWriter(ctx, tx)
         snippet = writing.registry.type(URI)
         stored = undoable_deletions.take(ctx, tx, URI, id)
-        sent = {
-            name: value
-            for name, value in stored.items()
-            if (name.startswith("custom_") and value) or (name in snippet.fields and name != "id")
-        }
-        writing.create_sent(snippet, sent, id)
+        writing.create_sent(snippet, undoable_deletions.fields_of(snippet, stored), id)
         return str(stored["title"])
 
     return ctx.service.store.write(write)
