@@ -16,7 +16,7 @@ from server.people import undoable_deletions
 from server.people.undoable_deletions import UNDOABLE_DELETION
 from server.record_types.kb.article_files import ARTICLE, attach_own
 from server.record_types.kb.article_versions import VERSION
-from server.record_types.kb.categories import PLACED
+from server.record_types.kb.categories import PLACED, Tree
 from server.record_types.shared import brands
 from server.record_types.shared.relation_tables import ATTACHED
 from server.records import records
@@ -138,7 +138,7 @@ def _by_category(tx: Transaction, articles: list[ArticleLine]) -> list[CategoryL
             table.c.id, table.c.name, table.c.parent_id, table.c.language, table.c.translation_of_id
         ).order_by(table.c.position, table.c.id)
     )
-    names = {id: (name, parent) for id, name, parent, *_more in rows}
+    names, tree = {id: (name, parent) for id, name, parent, *_more in rows}, Tree(tx)
     articles_by_category: dict[int, set[int]] = {}
     for article_id, category_id in tx.rows(lambda: placed.select(placed.article_id, placed.category_id)):
         articles_by_category.setdefault(category_id, set()).add(article_id)
@@ -149,7 +149,7 @@ def _by_category(tx: Transaction, articles: list[ArticleLine]) -> list[CategoryL
             id,
             names[id][0],
             names[id][1],
-            _trail(names, names[id][1]),
+            tuple(each.name for each in tree.trail(names[id][1])),
             languages_by_id[id],
             [each for each in articles if each.id in articles_by_category.get(id, ())],
         )
@@ -173,16 +173,6 @@ def _depth_first(pairs: list[tuple[int, int]]) -> list[int]:
         ordered.append(id)
         waiting += reversed(below.get(id, []))
     return ordered
-
-
-def _trail(names: dict[int, tuple[str, int]], id: int) -> tuple[str, ...]:
-    trail: list[str] = []
-    passed: set[int] = set()
-    while id in names and id not in passed:
-        passed.add(id)
-        trail.insert(0, names[id][0])
-        id = names[id][1]
-    return tuple(trail)
 
 
 # -- order -------------------------------------------------------------------------------------------------------------
@@ -235,9 +225,8 @@ def _originals(tx: Transaction) -> list[ArticleLine]:
 
 def _move(writing: RecordWriter, uri: str, positions: Iterable[tuple[int, int]], id: int, by: int) -> None:
     """Moves a record of a list. The records share out their positions, so that others keep their places."""
-    rows = list(positions)
-    places = [position for _id, position in rows]
-    ids = [each for each, _position in rows]
+    stored = dict(positions)
+    places, ids = list(stored.values()), list(stored)
     if id not in ids:
         raise NotFound(_("This is no longer in the list. Load the page again."), type=uri, id=id)
     at = ids.index(id)
@@ -245,7 +234,7 @@ def _move(writing: RecordWriter, uri: str, positions: Iterable[tuple[int, int]],
     least = 0
     for each, place in zip(ids, places, strict=True):
         least = max(least, place)
-        if dict(rows)[each] != least:
+        if stored[each] != least:
             writing.update_sent(writing.registry.type(uri), each, {"position": str(least)})
         least += 1
 
