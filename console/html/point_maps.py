@@ -18,7 +18,7 @@ MAX_NAMED = 14  # points that are labelled
 NAME_HEIGHT, NAME_CHAR_WIDTH, NAME_GAP, MAX_NAME_CHARS = 13, 6, 8, 18  # units and characters of a label
 RADIUS = 5  # of a point
 POLE, DATE_LINE = 90.0, 180.0  # degrees
-MAX_OUTLINE_CHARS = 24_000  # of the lines of a map; a larger one is drawn in less detail
+MAX_OUTLINE_CHARS = 24_000  # SVG path of an outline; a longer one is drawn in less detail
 FINEST = 0.4  # units between two places of an outline
 OUTSIDE = 50  # units around the map in which outlines are exact
 

@@ -35,8 +35,8 @@ def numbered_slug(slug: str, number: int) -> str:
 
 
 def _without_accents(text: str) -> str:
-    """Returns a text without the accents of Latin, Greek and Cyrillic letters. Marks of other scripts are letters of
-    their own."""
+    """Returns a text without the accents of Latin, Greek and Cyrillic letters; such marks of other scripts are
+    letters."""
     letters: list[str] = []
     for letter in unicodedata.normalize("NFC", text):
         parts = unicodedata.normalize("NFKD", letter)

@@ -165,7 +165,7 @@ def _status(visit: Visit, fields: OpenForm, form: Form) -> dict[str, Any]:
 
 
 def _stored(visit: Visit, fields: OpenForm, record: dict[str, Any]) -> PageResponse:
-    """Attaches the uploaded files; shows the editor again with what was done."""
+    """Attaches the uploaded files, and shows the editor with a message."""
     ids = [int(each) for each in visit.form.text_list("file_id") if is_whole(each)]
     if ids:
         team_articles.attach_files(visit.ctx, record["id"], ids)

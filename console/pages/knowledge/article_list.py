@@ -15,7 +15,7 @@ from server.translation import N_, _, shown
 
 URI, BASE = team_articles.URI, "/articles"
 CATEGORIES = f"{BASE}/categories"
-MANY = 50  # articles on a page; if there are more, each category shows its first, and has pages of its own
+MANY = 50  # articles on a page; beyond that, each category shows its first ones and has its own pages
 LEAST = 2  # articles of a category on the page of all
 MOST_STEPS = 1000  # places that an article is moved at once
 # {status: kind of badge and word}
@@ -29,7 +29,7 @@ FILTERS = ("q", "status", "language", "missing", "category")
 
 @page("GET", BASE)
 def show_list(visit: Visit) -> PageResponse:
-    """The articles by category, or those of one category. Filters: words, status, language, missing translation."""
+    """Lists the articles by category, or those of one; filters them by words, status, language, missing translation."""
     form, languages = Form.sent(visit.query, FILTERS), team_articles.languages(visit.ctx)
     sections: list[CategoryLine] = []
     try:
@@ -79,7 +79,7 @@ def _query(form: Form, languages: list[str]) -> str:
 
 @page("POST", f"{BASE}/in/{{name}}/{{id}}/move")
 def move(visit: Visit) -> PageResponse:
-    """Moves an article up or down in a category, 0 for those of none: by one, or by as many as it was dragged."""
+    """Moves an article within a category, or among those without one (0), by one place or as far as it was dragged."""
     category = visit.arguments["name"]
     if not is_whole(category):
         raise NotFound(_("This category does not exist."))

@@ -9,7 +9,7 @@ from server.errors import BadDataQuery
 from server.translation import _
 
 MAX_FILE_BYTES = 4 * 1024 * 1024  # a map of the world by its states has about one MiB
-MAX_DEPTH = 8  # of collections in collections
+MAX_DEPTH = 8  # levels of nested collections
 LINES = {"LineString": 1, "MultiLineString": 2, "Polygon": 2, "MultiPolygon": 3}  # levels of lists around a place
 POINTS = {"Point": 0, "MultiPoint": 1}
 

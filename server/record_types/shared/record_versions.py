@@ -1,5 +1,6 @@
-"""Versions of records: the texts of each save with author and time, up to a limit. The newest version equals the
-record. Each type that stores versions has a table of its own."""
+"""Stores and lists versions of records: the texts of each save with author and time, up to a limit.
+
+The newest version equals the record. Each type has a table of its own."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
