@@ -73,8 +73,8 @@ MACROS = {
     "fields": "token hidden summary field time_field zone_field area editor choice chooser ticks tick control_field "
     "field_grid start_from",
     "buttons": "button undo order_buttons marks asks draft copy passkey",
-    "texts": "badge state when last_used short_time hint due breakable code_parts copied avatar snippet secret diff "
-    "version_head version_changes",
+    "texts": "badge state when last_used short_time hint due breakable code_parts copied avatar snippet secret "
+    "version_head version_changes diff",
     "lists": "empty pager tabs findings",
     "charts": "bars columns rows pie points map tiles",
     "records": "fact files delivery folded hidden_address",
