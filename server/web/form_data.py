@@ -8,6 +8,7 @@ reads the tree."""
 import re
 from binascii import a2b_qp
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import unquote_to_bytes
 
@@ -134,6 +135,7 @@ def path_of(name: str) -> Path:
     return Path(name, stripped[:opened].translate(_UNDERSCORED), tuple(keys))
 
 
+@lru_cache(maxsize=1024)  # 4 microseconds for each field of a form
 def _path_of_bytes(raw: bytes) -> Path:
     if len(raw) > MAX_NAME_CHARS * 12:  # four bytes, each written as %XX
         raise _long_name()
