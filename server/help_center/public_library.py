@@ -9,7 +9,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import peewee
@@ -206,7 +206,12 @@ def plain_texts(service: Service, articles: list[PublicArticle]) -> dict[int, st
     if not ids:
         return {}
     rows = service.store.read(lambda tx: tx.rows(_beginnings, (json.dumps(ids),)))
-    return {id: " ".join(text_of_html(_CUT_TAG.sub("", html)).split()) for id, html in rows}
+    return {id: _plain_beginning(html) for id, html in rows}
+
+
+@lru_cache(maxsize=4096)  # 75 microseconds for each of 15 results of a search
+def _plain_beginning(html: str) -> str:
+    return " ".join(text_of_html(_CUT_TAG.sub("", html)).split())
 
 
 def _beginnings() -> Any:
