@@ -3,6 +3,7 @@
 Sender and recipients are chosen in outbox, delivery is in transports/; Bcc is unknown here. The header is written here
 and not by `email`, whose folding encodes long ids and the commas between recipients."""
 
+import binascii
 import re
 import secrets
 from collections.abc import Iterable, Sequence
@@ -29,6 +30,12 @@ MAX_FILE_NAME_CHARACTERS = 200
 MAX_FILES_BYTES = 25 * 1024 * 1024
 
 _POLICY = policy.SMTP.clone(cte_type="7bit")
+_LAST_BLANK = late_pattern(rb"(?m)^([^\r\n]{74,75})(=20|=09)(?=\r\n)")  # binascii does not count it into the line
+_TEXT_HEAD = (
+    b'Content-Type: text/plain; charset="utf-8"\r\n'
+    b"Content-Transfer-Encoding: quoted-printable\r\n"
+    b"MIME-Version: 1.0\r\n\r\n"
+)
 _FORBIDDEN = late_pattern(r"[\r\n\0]")
 _CONTROL = late_pattern(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 _ID = late_pattern(rf"[!-;=?-~]{{1,{MAX_ID_CHARACTERS}}}")
@@ -95,6 +102,8 @@ def compose(mail: OutgoingMail) -> bytes:
             limit=MAX_FILES_BYTES,
         )
     head = "".join(f"{name}: {value}\r\n" for name, value in _headers(mail))
+    if mail.html is None and not mail.files:  # 0.5 ms less than by the package, a quarter of a contact form
+        return head.encode("utf-8") + _TEXT_HEAD + _quoted_printable(_clean_text(mail.text))
     return head.encode("utf-8") + _body(mail).as_bytes(policy=_POLICY)
 
 
@@ -224,6 +233,13 @@ def _body(mail: OutgoingMail) -> EmailMessage:
         if mail.html is None or not file.content_id:
             message.add_attachment(file.content, *file.mime_type.split("/"), filename=file.name)
     return message
+
+
+def _quoted_printable(text: str) -> bytes:
+    """The text with CRLF line ends, and one at its end (RFC 2045, section 6.7)."""
+    lines = text if text.endswith("\n") else f"{text}\n"
+    encoded_lines = binascii.b2a_qp(lines.encode("utf-8").replace(b"\n", b"\r\n"), istext=True)
+    return _LAST_BLANK.sub(rb"\1=\r\n\2", encoded_lines)
 
 
 def _add_inline(message: EmailMessage, files: Iterable[OutFile]) -> None:
