@@ -25,7 +25,7 @@ OWNERS = 8
 TIERS = ("Gold", "Silver", "Bronze")  # a picklist on tickets; the other custom field is a text
 REFUND_WORD, REFUND_EVERY = "refund", 20  # in one message of each twentieth ticket
 PHRASES_A_MESSAGE = MESSAGE_BYTES // BYTES_A_WORD // PHRASE_WORDS
-SHAPE = 5  # increased when the data changes, so that older copies are not reused
+SHAPE = 6  # increased when the data changes, so that older copies are not reused
 OPEN_EVERY, WAITING_EVERY = (
     5,
     7,
