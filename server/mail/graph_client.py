@@ -12,7 +12,6 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from server import outbound
-from server.digits import whole_in
 from server.errors import HelpdeskError, Invalid, Unavailable
 from server.mail import dialogue
 from server.mail.inboxes import GRAPH_HOST
@@ -215,7 +214,7 @@ class GraphClient:
         if recording is not None and (code or text):
             recording.heard(f"{code} {text}")
         answer = _printable(f"{code} {text}".strip() or response.reason or str(status))
-        wait = _wait(response.headers.get("retry-after", "")) if status in BUSY else 0
+        wait = _wait(response.headers) if status in BUSY else 0
         values = {"host": self.host, "user": self.user, "permission": permission, "answer": answer, "status": status}
         message = N_("{host} responded with {status}: {answer}")
         if status == UNAUTHORIZED:
@@ -261,11 +260,11 @@ def _printable(text: str) -> str:
     return "".join(char if char.isprintable() else " " for char in text)[:MAX_ANSWER_CHARACTERS]
 
 
-def _wait(text: str) -> int:
-    """Seconds of a Retry-After header (RFC 9110, section 10.2.3); Graph sends no dates.
+def _wait(headers: Mapping[str, str]) -> int:
+    """Seconds to wait after a refusal.
 
-    >>> _wait("120"), _wait("86400"), _wait(""), _wait("0")
-    (120, 3600, 60, 1)
+    >>> [_wait({"retry-after": text}) for text in ("120", "86400", "", "0")]
+    [120, 3600, 60, 1]
     """
-    seconds = whole_in(text.strip(), 0, 10**9)
+    seconds = outbound.retry_after(headers)
     return DEFAULT_WAIT_SECONDS if seconds is None else max(1, min(seconds, MAX_WAIT_SECONDS))

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field, replace
 
 from server.dataclass import dataclass
+from server.digits import whole_in
 from server.errors import Invalid, Unavailable
 from server.outbound import unpack, urls
 from server.outbound.allowlist import Allowlist, allowed
@@ -20,6 +21,7 @@ from server.settings import VERSION, Settings, defaults_by_name
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 MAX_SECONDS = 60  # maximum timeout that a request may set
 MAX_REDIRECTS = 3
+MAX_RETRY_SECONDS = 10**9  # more is not a time to wait; callers have limits of their own
 MAX_HEADERS = 100  # per request
 MAX_HEADER_BYTES = 16 * 1024  # all headers together, per request
 REDIRECTS = frozenset((301, 302, 303, 307, 308))
@@ -96,6 +98,16 @@ def may_pass(status: int) -> bool:
     (True, False)
     """
     return status == 429 or status >= 500
+
+
+def retry_after(headers: Mapping[str, str]) -> int | None:
+    """Returns the seconds that a response asks to wait (Retry-After of RFC 9110, 10.2.3); None if it names none. Dates
+    are not read. headers: by lower-case name.
+
+    >>> retry_after({"retry-after": "120"}), retry_after({"retry-after": "9" * 5000}), retry_after({})
+    (120, None, None)
+    """
+    return whole_in(headers.get("retry-after", "").strip(), 0, MAX_RETRY_SECONDS)
 
 
 @dataclass(frozen=True)

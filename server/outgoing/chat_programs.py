@@ -15,6 +15,7 @@ from urllib.parse import quote, unquote
 from server.dataclass import dataclass
 from server.errors import Invalid
 from server.outbound.allowlist import Allowlist, is_public
+from server.outbound.client import retry_after
 from server.outbound.urls import HttpUrl, parsed
 from server.outgoing import chat_text
 from server.outgoing.chat_notice import ChatNotice
@@ -143,8 +144,7 @@ def _wait(headers: Mapping[str, str], answer: Mapping[str, Any]) -> int:
         value = answer.get(name)
         if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1e9:
             return math.ceil(value / unit)
-    asked = headers.get("retry-after", "")
-    return int(asked) if asked.isdecimal() and len(asked) < 9 else 0
+    return retry_after(headers) or 0
 
 
 # -- messages ----------------------------------------------------------------------------------------------------------
