@@ -310,7 +310,7 @@ def _created(visit: Visit, fields: OpenForm, worker: dict[str, Any]) -> PageResp
         groups.join(visit.ctx, worker["id"], chosen)
     else:
         sentence += " " + _("They are not in any group yet, so they cannot answer tickets.")
-    if provider_sign_in.providers_of_page(visit.service)[1]:  # nobody needs a password
+    if provider_sign_in.providers_of_page(visit.service)[1]:  # passwords are off
         note = _("They sign in with a provider.")
         visit.flash(f"{sentence} {note}")
         return see(_path(worker["id"]))

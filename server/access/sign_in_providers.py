@@ -16,10 +16,10 @@ from server.store.statements import slot
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
 
-FLOW_SECONDS = 600  # that a person may spend at the provider
+FLOW_SECONDS = 600  # time to sign in at the provider
 LINK_SECONDS = 900  # lifetime of a sign-in link from the command line
 MAX_LINK_CHARS = 200
-ONLY = "sign_in_only_by_provider"  # the row of META: passwords sign nobody in
+ONLY = "sign_in_only_by_provider"  # row of META: "1" if passwords are off
 
 SIGN_IN_PROVIDER = Table(
     "sign_in_provider",
@@ -216,7 +216,7 @@ def rules_text(rules: tuple[ClaimRule, ...]) -> str:
 
 
 def is_only_way(tx: Transaction) -> bool:
-    """Whether passwords sign nobody in."""
+    """Whether passwords are off, so that workers sign in by a provider only."""
     row = tx.first(META, name=ONLY)
     return row is not None and row[1] == "1"
 

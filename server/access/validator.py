@@ -314,7 +314,7 @@ class Validator(RequestValidator):
     ) -> bool:
         """Allows client credentials for apps whose service worker can sign in (RFC 6749, 4.4), and device codes for
         apps that enable them."""
-        self._resource(request)  # before anything is used up
+        self._resource(request)  # a wrong resource must not use up the code or the refresh token
         if grant_type == DEVICE_GRANT:
             return bool(client.is_device_flow)
         if grant_type != "client_credentials":

@@ -21,7 +21,7 @@ from server.settings import VERSION, Settings, defaults_by_name
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 MAX_SECONDS = 60  # maximum timeout that a request may set
 MAX_REDIRECTS = 3
-MAX_RETRY_SECONDS = 10**9  # more is not a time to wait; callers have limits of their own
+MAX_RETRY_SECONDS = 10**9  # longer ones are ignored
 MAX_HEADERS = 100  # per request
 MAX_HEADER_BYTES = 16 * 1024  # all headers together, per request
 REDIRECTS = frozenset((301, 302, 303, 307, 308))

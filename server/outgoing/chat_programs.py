@@ -22,7 +22,7 @@ from server.outgoing.chat_notice import ChatNotice
 from server.translation import N_, Words, _
 
 GENERIC = "generic"
-MAX_NTFY_BYTES = 4096  # of a message of ntfy; a longer one becomes a file there
+MAX_NTFY_BYTES = 4096  # ntfy turns a longer message into a file
 MAX_DISCORD_TITLE = 256  # characters of the title of an embed
 _URGENT_COLOR, _COLOR = 0xC0392B, 0x2D6CDF
 ANYWHERE: tuple[str, ...] = ()

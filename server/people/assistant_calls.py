@@ -29,7 +29,7 @@ POINT = "assistant.called"
 
 @dataclass(frozen=True, slots=True)
 class AssistantCall:
-    """A call. at: Unix seconds. about: what the tool was called with, in short. outcome: "" for success."""
+    """A call. at: Unix seconds. about: the main argument of the tool. outcome: the error, "" for success."""
 
     worker_id: int
     app_id: int

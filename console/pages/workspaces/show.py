@@ -104,7 +104,7 @@ def show_text(visit: Visit) -> PageResponse:
 
 
 def _filters(visit: Visit, tab_params: object) -> tuple[TabFilters | None, str]:
-    """The filters of a tab, or None and what is wrong with them."""
+    """Returns the filters of a tab, or None and the error in them."""
     try:
         return TabFilters(visit, tab_params), ""
     except HelpdeskError as error:
