@@ -161,8 +161,8 @@ def pie(
     has_more: bool = False,
     format_value: Callable[[Any], str] = str,
 ) -> Markup:
-    """A pie chart with a legend. parts: (name, value, path of a link or ""), the largest first. What has no colour of
-    its own becomes one slice, which leads to the table. id: of the table. has_more: whether parts were left out."""
+    """A pie chart with a legend. parts: (name, value, path of a link or ""), the largest first. Parts beyond the
+    colours become one slice, which leads to the table. id: of the table. has_more: whether parts were left out."""
     total = sum(value for _name, value, _path in parts)
     rest = parts[COLORS - 1 :] if len(parts) > COLORS else ()
     chosen = [*parts[: len(parts) - len(rest)]]

@@ -27,7 +27,7 @@ Place = tuple[float, float]  # longitude and latitude
 
 @dataclass(frozen=True)
 class MapPoint:
-    """A place. series: its number, for the colour. path: of what it stands for, "" for none."""
+    """A place. series: its number, for the colour. path: of its record, "" for none."""
 
     name: str
     latitude: float

@@ -184,7 +184,7 @@ def turn_off_second_factor(visit: Visit) -> PageResponse:
 
 @page("POST", f"{BASE}/{{id}}/disable", "proven admin")
 def disable(visit: Visit) -> PageResponse:
-    """Disables a worker; their tickets may be assigned to somebody else."""
+    """Disables a worker; their tickets may be assigned to another one."""
     form, was_disabled = Form.sent(visit.form, ("tickets", "to_id")), lookup.record(visit, URI, visit.id)["is_disabled"]
     try:
         chosen_id = lookup.chosen_id(visit, URI, form.text("to_id"), "to_id")

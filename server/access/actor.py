@@ -74,7 +74,7 @@ def command_line() -> Actor:
 
 
 def lent(author: Actor) -> Actor:
-    """Returns the service on behalf of somebody who may do this one act, whatever their other rights."""
+    """Returns the service as the actor, on behalf of an author who lacks rights for this one act."""
     return replace(system(author.timezone or "UTC"), acts_for=author.author)
 
 

@@ -53,7 +53,7 @@ SKEW_SECONDS = 120  # tolerated difference of clocks
 DOCUMENT_SECONDS = 3600  # how long metadata and keys are used without being read again
 STALE_SECONDS = 86400  # how long they are used while the provider cannot be reached
 KEY_REFRESH_SECONDS = 60  # seconds that MAX_KEY_REFRESHES applies to
-MAX_KEY_REFRESHES = 5  # limited because anybody can send tokens with unknown keys
+MAX_KEY_REFRESHES = 5  # keys are read anew because of unknown ones, which any token can name
 CALL_SECONDS = 10.0  # a person waits for each request to a provider
 MAX_DOCUMENT_BYTES = 256 * 1024  # response of a provider
 MAX_TOKEN_CHARS = 32 * 1024  # ID token or logout token
@@ -279,8 +279,8 @@ def code_of(service: Service, client: Client, response: Mapping[str, str], now: 
 
 
 def denial(client: Client, code: str) -> str:
-    """Returns a sentence for an error of an authorization response. The description in the response is not shown:
-    anybody can write one."""
+    """Returns a sentence for an error of an authorization response. The description in the response is not shown,
+    since it is not authenticated."""
     plain = "".join(char for char in code[:60] if char.isascii() and (char.isalnum() or char in "_-"))
     return lazy_gettext(DENIALS.get(code, OTHER_DENIAL), provider=client.label, code=plain or "-")
 

@@ -160,7 +160,7 @@ class LinkedAccount:
 @dataclass(frozen=True, slots=True)
 class StartedSignIn:
     """A sign-in whose browser is at the provider. purpose: `sign in`, `link`, `confirm` or `trial`. next: the page
-    after it. worker_id: who started it, 0 if nobody was signed in."""
+    after it. worker_id: of the worker who started it, 0 for a visitor."""
 
     provider_id: int
     nonce: str
@@ -172,7 +172,7 @@ class StartedSignIn:
 
 @dataclass(frozen=True, slots=True)
 class ProviderSession:
-    """The session at a provider behind a session of the console. sid: "" if the provider names none."""
+    """The session at a provider from which a session of the console began. sid: "" if the provider sends none."""
 
     provider_id: int
     subject: str
@@ -318,7 +318,7 @@ def add_session(tx: Transaction, session_text: str, session: ProviderSession) ->
 
 
 def session_of(tx: Transaction, session_id: int) -> ProviderSession | None:
-    """Returns the session at a provider behind a session, None if it began by a password."""
+    """Returns the session at a provider from which a session began, None for one that began with a password."""
     row = tx.first(PROVIDER_SESSION, session_id=session_id)
     return None if row is None else ProviderSession(*row[1:])
 

@@ -6,7 +6,7 @@ import random
 WAITS = (5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400)
 REST = (5, 15, 60, 300, 900)  # seconds after 1, 2, ... consecutive failures; the last one thereafter
 GIVEN_UP_SECONDS = 3 * 86_400  # time of failures until the webhook is disabled
-MAX_RETRY_AFTER_SECONDS = 86_400  # longer ones are cut to this
+LONGEST_SECONDS = 86_400  # a longer Retry-After is cut to this
 JITTER = 0.2
 
 
@@ -25,7 +25,7 @@ def rest(failures: int, retry_after: int = 0) -> int:
 
 
 def _at_least(retry_after: int, seconds: int) -> int:
-    return max(_about(seconds), min(retry_after, MAX_RETRY_AFTER_SECONDS))
+    return max(_about(seconds), min(retry_after, LONGEST_SECONDS))
 
 
 def _about(seconds: int) -> int:

@@ -167,7 +167,7 @@ def remove_sender(visit: Visit) -> PageResponse:
 
 @page("POST", f"{BASE}/default", "admin")
 def set_default(visit: Visit) -> PageResponse:
-    """Sets the transport of senders without one of their own."""
+    """Sets the default transport, for senders without one."""
     was = mail_setup.defaults(visit.ctx)[1]
     mail_setup.set_default_transport(visit.ctx, visit.form.id("transport", 0))
     visit.flash(

@@ -31,7 +31,7 @@ _EITHER = re.compile(r"\bOR\b")
 
 
 class Drawing:
-    """What the widgets of a page share. seconds: the time for all of them; None: as long as each query may take.
+    """The state that the widgets of a page share. seconds: the time for all of them, None for the limit of each query.
     values: of the filters of their tab, for their data queries and searches."""
 
     def __init__(self, seconds: float | None, values: Mapping[str, Any] | None = None) -> None:
