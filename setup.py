@@ -91,6 +91,7 @@ setup(
             "types-oauthlib>=4.0,<5",
             "requests-oauthlib>=2.0,<3",
             "Authlib>=1.9,<2",
+            "mcp>=2.3,<3",  # the official client of the Model Context Protocol, for the tools for assistants
             "standardwebhooks>=1.1,<2",  # verifies what outgoing webhooks sign, as a receiver does
             "playwright>=1.55,<2",  # drives the Chromium that is installed; it brings none
         ],

@@ -81,7 +81,7 @@ class StepForm:
         elif verb in ("up", "down") and place < len(values):
             target = min(max(place + (1 if verb == "down" else -1), 0), len(values) - 1)
             values.insert(target, values.pop(place))
-        elif verb == "move" and max(place, target) < len(values):  # by dragging
+        elif verb == "move" and max(place, target) < len(values):  # steps can be dragged
             values.insert(target, values.pop(place))
         if self.is_pressed:
             self.focused = {"add": len(values) - 1, "remove": min(place, len(values) - 1)}.get(verb, target)

@@ -16,12 +16,12 @@ SLOT = 10  # width of one place on the axis, such as a day
 MARKS = 4  # steps between the labels below the plot
 GAP = 2  # width of the gap between places
 COLUMNS, STACKED, LINES, AREA = "columns", "stacked", "lines", "area"  # how numbers over an axis are drawn
-COLORS = 6  # of series; further ones would look like the first
+COLORS = 6  # distinct colours of series
 MAX_DOTTED = 31  # places of a line that has a dot at each
 MIN_LABELED = 6  # percent of a slice that has room for its name
-MIN_PERCENT = 8  # of a slice that has room for its share
+MIN_PERCENT = 8  # percent of a slice with room for its share
 PIE_WIDTH, PIE_HEIGHT, PIE_RADIUS, HOLE_RADIUS = 320, 190, 72, 40  # units of the viewBox
-LABEL_GAP, LABEL_HEIGHT = 8, 14  # from a slice to its name, and from one name to the next
+LABEL_GAP, LABEL_HEIGHT = 8, 14  # units between slice and name, and between names
 MAX_LABEL_CHARS = 12
 DAY = N_("Day")
 
@@ -161,8 +161,8 @@ def pie(
     has_more: bool = False,
     format_value: Callable[[Any], str] = str,
 ) -> Markup:
-    """A pie chart with a legend. parts: (name, value, path of a link or ""), the largest first. What has no colour of
-    its own becomes one slice, which leads to the table. id: of the table. has_more: whether parts were left out."""
+    """A pie chart with a legend. parts: (name, value, path of a link or ""), the largest first. Parts beyond the
+    colours become one slice, which leads to the table. id: of the table. has_more: whether parts were left out."""
     total = sum(value for _name, value, _path in parts)
     rest = parts[COLORS - 1 :] if len(parts) > COLORS else ()
     chosen = [*parts[: len(parts) - len(rest)]]

@@ -24,7 +24,7 @@ from server import late_files, translation
 
 TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
 COMPILER = 3  # raise it when the options or extensions change, so that cached templates are compiled again
-COMPILED = TEMPLATES / "__pycache__"  # as Python caches modules; part of the executable, see compile_all
+COMPILED = TEMPLATES / "__pycache__"  # like the cache of Python modules; part of the executable, see compile_all
 _BLANKS = re.compile(r"[ \t\r\n]+")
 _PLACEHOLDER = re.compile(r"%\((\w+)\)s")
 

@@ -1,5 +1,5 @@
-"""Carries out each form that creates something once, however often it arrives: after a double click, Back and send, or
-a retry of the browser. Later arrivals get the page that the first one led to."""
+"""Carries out a form that creates something only once, even if it arrives again: after a double click, Back and send,
+or a retry of the browser. Repeated forms get the page that the first one led to."""
 
 import hashlib
 import threading
@@ -55,10 +55,10 @@ _PAGES: StoreLocal[_Pages] = StoreLocal()
 def carry_out(
     visit: Visit, show: Callable[[Visit], PageResponse], *, draft: str = "", is_writing: bool = False
 ) -> PageResponse:
-    """Carry a form out unless it was accepted before; then respond as the first time.
+    """Carries a form out unless it was accepted before; then responds as the first time.
 
-    draft: the draft and revision that the form sends, "" for none. is_writing: the form holds a text that somebody
-    wrote, so that a second, different one is asked about before it leaves."""
+    draft: the draft and revision that the form sends, "" for none. is_writing: whether the form holds a written
+    text; a second, different one needs a confirmation."""
     form_id = visit.form_id
     if not form_id:
         return show(visit)

@@ -10,13 +10,13 @@ from console.html import ui
 from server.dataclass import dataclass
 
 WIDTH, HEIGHT = 400, 220  # units of the viewBox
-MARGIN = 0.12  # of the extent of the points, on each side
+MARGIN = 0.12  # on each side, as a fraction of the extent of the points
 MIN_DEGREES = 4.0  # on each side of a single point
 STEPS = (1, 2, 5, 10, 15, 30, 45)  # degrees from one line to the next
 MAX_LINES = 7  # in one direction
 MAX_NAMED = 14  # points that are labelled
 NAME_HEIGHT, NAME_CHAR_WIDTH, NAME_GAP, MAX_NAME_CHARS = 13, 6, 8, 18  # units and characters of a label
-RADIUS = 5  # of a point
+RADIUS = 5  # units of the viewBox
 POLE, DATE_LINE = 90.0, 180.0  # degrees
 MAX_OUTLINE_CHARS = 24_000  # SVG path of an outline; a longer one is drawn in less detail
 FINEST = 0.4  # units between two places of an outline
@@ -27,7 +27,7 @@ Place = tuple[float, float]  # longitude and latitude
 
 @dataclass(frozen=True)
 class MapPoint:
-    """A place. series: its number, for the colour. path: of what it stands for, "" for none."""
+    """A place. series: its number, for the colour. path: of its record, "" for none."""
 
     name: str
     latitude: float

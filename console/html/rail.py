@@ -17,7 +17,7 @@ INBOX, GROUPS, SAVED, CUSTOMERS, TEAM = N_("Inbox"), N_("Groups"), N_("Saved"), 
 PAGES = N_("Pages")
 MANAGE = N_("Manage")
 FOLDED = (GROUPS, SAVED, PAGES)  # long sections
-MAX_SHOWN = 5  # entries of a long section, before those behind a summary
+MAX_SHOWN = 5  # entries of a long section; a summary has the others
 DRAFTS = "drafts"  # the name of the number of drafts
 
 
@@ -154,8 +154,8 @@ def settings_group(visit: Visit) -> Words:
 
 
 def _current_place(path: str, custom: Sequence[NavigationItem] = (), led: Sequence[NavigationItem] = ()) -> str:
-    """The path of the entry that a page belongs to; that of the settings for what is behind them, unless the rail has
-    it as well. led: these pages."""
+    """Returns the path of the entry that a page belongs to. Pages of the settings belong to the entry of the settings,
+    except those that the rail has. led: pages of the settings that the rail has."""
     place = navigation.place_of(path, custom)
     if place is None:
         return ""

@@ -15,7 +15,7 @@ from server.people.sign_in import NewSession
 from server.translation import N_, Words, _, shown
 from server.web.params import Upload
 
-# Fields that the page adds to the form. Other forms of ours have none that begin with an underscore, but the token.
+# Fields that the page adds to the form. In other forms, only the token begins with an underscore.
 EMAIL, PROOF, PASSKEY = "_email", "_proof", "_passkey"
 REFUSED = (NotAuthenticated, TooMany, Forbidden)
 OLDER = N_("This form is older than your session.")
@@ -146,7 +146,7 @@ def _passkey_origin(visit: Visit, asks: str) -> str:
 
 
 def _sent(visit: Visit) -> list[tuple[str, str | Upload]]:
-    """The submitted fields without those of these pages."""
+    """Returns the submitted fields, without those that the page added."""
     return [(name, value) for name, value in visit.form.fields() if name not in (FORM_TOKEN, EMAIL, PROOF, PASSKEY)]
 
 

@@ -133,7 +133,7 @@ def logo() -> Markup:
 
 
 def name(text: str) -> Markup:
-    """A name in its own writing direction, whatever the text around it."""
+    """Returns a name in its own writing direction, isolated from the text around it."""
     return Markup(f'<bdi dir="auto">{escape(text)}</bdi>') if text else Markup()
 
 
@@ -186,7 +186,7 @@ def tick_mark(is_so: bool) -> str:
 
 
 def form_token(visit: Visit) -> str:
-    """The token of a form. Sets a visit cookie if nobody is signed in."""
+    """Returns the token of a form. Sets a visit cookie for visitors who are not signed in."""
     visit.require_secret()
     return visit.form_token
 
@@ -194,8 +194,9 @@ def form_token(visit: Visit) -> str:
 def control(
     form: Form, name: str, hint: str, given: Mapping[str, Any], described: str | None = None, **attributes: Any
 ) -> Markup:
-    """The attributes of a form control: those of its macro, overridden by `given` from the template. None and False are
-    left out. described: the kind of note that describes a mistake, by default `error` if the field has one."""
+    """Returns the attributes of a form control, without None and False. attributes: of its macro. given: of the
+    template; they override the others. described: the kind of note that describes a mistake, by default `error` if
+    there is one."""
     error = form.errors.get(name)
     id = given.get("id", name)
     notes = ["error" if error else "", "help" if hint else ""] if described is None else [described, hint and "help"]
@@ -222,7 +223,7 @@ def filled(**values: object) -> Form:
 
 
 def draft_stored_at(visit: Visit, key: str) -> int:
-    """The time when a draft was stored, in Unix seconds; 0 if there is none to restore."""
+    """Returns when a draft was stored, in Unix seconds; 0 without a draft to restore."""
     draft = form_drafts.load(visit.ctx, key) if visit.session is not None and not visit.is_post else None
     return draft.updated_at if draft else 0
 

@@ -6,7 +6,7 @@ Under https their names begin with __Host-, so that no other host of the domain 
 from urllib.parse import quote, unquote
 
 SESSION, VISIT, TOAST, DEVICE, SIGN_IN = "sid", "visit", "toast", "device", "signin"
-PANES = "panes"  # "ticket" for a ticket without the list beside it; set by scripts, like RAIL
+PANES = "panes"  # "ticket" hides the list beside a ticket; set by scripts, like RAIL
 RAIL = "rail"  # which groups of the rail are closed, with dots between; scripts set it, so it has one name everywhere
 
 

@@ -419,7 +419,7 @@ def led_by(actor: Actor) -> list[NavigationItem]:
 
 
 def settings_of(actor: Actor) -> dict[str, list[NavigationItem]]:
-    """The pages behind the settings that a worker may open, by group; those that others belong to."""
+    """Returns {group: pages of the settings} that a worker may open. Pages that belong to another page are left out."""
     groups: dict[str, list[NavigationItem]] = {}
     for each in open_to(actor):
         if each.about:

@@ -52,7 +52,7 @@ FORM_ID_CHARS = 16  # the random id of a form follows the tag
 class Visit:
     """A request of a page.
 
-    session: None if nobody is signed in. secret: the value of the session or visit cookie, "" for none yet.
+    session: None for a visitor who is not signed in. secret: the value of the session or visit cookie, "" for none yet.
 
     cookies: the Set-Cookie headers of the response. was_ours: whether the form had the token of the session that this
     request began with. message: the message for the next page, with the form that undoes the act. has_created: whether
@@ -123,7 +123,7 @@ class Visit:
 
     @property
     def record_id(self) -> int:
-        """The id in the path, 0 for a path without one, as that of a new record."""
+        """The id in the path, 0 for a path without one, such as the path of a new record."""
         return self.id if "id" in self.arguments else 0
 
     @cached_property
@@ -139,7 +139,7 @@ class Visit:
 
     @property
     def who(self) -> Session:
-        """The session. Raises NotFound if nobody is signed in."""
+        """The session. Raises NotFound for a visitor who is not signed in."""
         if self.session is None:
             raise NotFound(_("you are not signed in"))
         return self.session

@@ -131,7 +131,7 @@ def save_password(visit: Visit) -> PageResponse:
 
 @page("POST", "/account/sessions/{id}/end")
 def end_session(visit: Visit) -> PageResponse:
-    """Signs out a device. Raises NotFound for a session of somebody else."""
+    """Signs out a device. Raises NotFound unless the session is the worker's own."""
     session_id = visit.id
     if not sign_in.end_sessions(visit.ctx, session_id):
         raise NotFound(_("That session no longer exists."))
@@ -152,7 +152,7 @@ def end_sessions(visit: Visit) -> PageResponse:
 
 @page("POST", "/account/devices/{id}/forget")
 def forget_device(visit: Visit) -> PageResponse:
-    """Forgets a known device; its session goes on. Raises NotFound for a device of somebody else."""
+    """Forgets a known device; its session goes on. Raises NotFound unless the device is the worker's own."""
     sign_in.forget_device(visit.ctx, visit.id)
     visit.flash(_("Device forgotten."))
     return see("/account#devices")

@@ -1,5 +1,5 @@
-"""Settings › Developers › Assistants: the switch of the tools at /mcp, the address to paste, what the scopes allow, and
-the apps that use them."""
+"""Settings › Developers › Assistants: the switch and the address of the tools at /mcp, the tools of each scope, and the
+apps that use them."""
 
 from console.html.rendering import render
 from console.http.page_response import PageResponse, see

@@ -24,7 +24,7 @@ from server.records import custom_fields, records
 from server.translation import N_, _
 
 URI, BASE = "contact_form", CONTACT
-BLANK_ROWS = 3  # for further fields
+BLANK_ROWS = 3  # rows in which further fields can be chosen
 ROWS = "field_rows"  # a field of the form: the number of rows for custom fields that it has
 LIST = declare(
     Worklist(

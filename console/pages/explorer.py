@@ -38,7 +38,7 @@ METHODS = {"get": "ok", "post": "info", "put": "warn", "patch": "warn", "delete"
 
 @page("GET", BASE)
 def show(visit: Visit) -> PageResponse:
-    """All operations by tag, those of one tag, or the results of a search."""
+    """Lists all operations by tag, the operations of one tag, or the results of a search."""
     operations = flat_operations.of_service(visit.service)
     tag, q = visit.query.text("tag", ""), visit.query.text("q", "").strip()
     sections = flat_operations.sections(visit.service)

@@ -255,7 +255,7 @@ def show_rosters(visit: Visit, form: Form | None = None) -> PageResponse:
         found, wrong = {"results": [], "total": 0, "page": 1}, error.message
     members = groups.members(visit.ctx, [each["id"] for each in listed])
     chosen = roster_cells.overlaid(members, visit.form.tree.get("part")) if form else members
-    # A group that somebody may not change is not named, whatever the address says.
+    # Shows no name of a group that the worker may not change, even if the address has its id.
     chosen_group = str(only) if only in members else "" if only else filters.text("group")
     shown = {
         str(group["id"]): {str(each["id"]): members[group["id"]].get(each["id"], REMOVE) for each in found["results"]}

@@ -127,7 +127,7 @@ def withdraw(visit: Visit) -> PageResponse:
 
 @page("GET", "/join/{code}", "anyone")
 def show_joining(visit: Visit, form: Form | None = None) -> PageResponse:
-    """The form behind the link of an invitation. Raises NotFound with the reason if the link does not work."""
+    """The form of an invitation, opened by its link. Raises NotFound with the reason if the link does not work."""
     code = visit.arguments["code"]
     invitation = invitations.of_link(visit.service, code, visit.now)
     empty = Form.from_values({"timezone": "UTC"})

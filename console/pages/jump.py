@@ -67,7 +67,7 @@ PEOPLE = (("contact", N_("Contact")), ("address", N_("Address")), ("org", N_("Or
 
 @dataclass(frozen=True)
 class JumpTarget:
-    """A place to go to. kind: what it is, in a word or two."""
+    """A destination. kind: in a word or two."""
 
     label: str
     kind: str

@@ -21,7 +21,7 @@ REFUSED = (NotAuthenticated, TooMany, Forbidden)
 
 @page("GET", "/login", "anyone")
 def show_login(visit: Visit) -> PageResponse:
-    """The sign-in form, or a redirect if somebody is signed in."""
+    """The sign-in form, or a redirect for a worker who is signed in."""
     if visit.session is not None:
         return see(_code_path(visit) if visit.session.waits_for_code else visit.next)
     return login_page(visit, next_form(visit))
@@ -29,7 +29,7 @@ def show_login(visit: Visit) -> PageResponse:
 
 @page("POST", "/login", "anyone", hashes=True)
 def log_in(visit: Visit) -> PageResponse:
-    """Starts a session with a new id, whatever the browser had before."""
+    """Starts a session, always with a new id."""
     form = Form.sent(visit.form, ("email", "next", "keep"))
     form.values["next"] = visit.next
     try:
@@ -118,7 +118,7 @@ def forgotten(visit: Visit) -> PageResponse:
 
 @page("GET", "/reset/{code}", "anyone")
 def show_reset(visit: Visit, form: Form | None = None) -> PageResponse:
-    """The form behind a link. Raises NotFound if the link no longer works."""
+    """The form of a link. Raises NotFound if the link no longer works."""
     code = visit.arguments["code"]
     password_change.worker_of_link(visit.service, code, visit.now)
     return render(visit, "reset.html", form=form or Form(), code=code)

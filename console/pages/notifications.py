@@ -49,9 +49,9 @@ def show(visit: Visit) -> PageResponse:
 
 @page("GET", f"{BASE}/unread")
 def show_unread(visit: Visit) -> PageResponse:
-    """{html, newest}: the bell as it would be if the page was loaded again, and the newest that is unread, as {id,
-    text, age in seconds}, null for none. For who asks for a stream, {count} each time that another number is unread.
-    `since`, or what a stream was told before: the number that the page shows."""
+    """Responds with {html, newest}: the current bell, and the newest unread notification as {id, text, age in seconds},
+    null for none; or streams {count} whenever the number of unread ones changes. since: the number that the page
+    shows; a stream that continues sends it as the id of its last event."""
     count, headers = unread.count(visit.ctx), visit.request.headers
     if not wants_events(headers.get("Accept", "")):
         news = {"html": ui.bell(visit, count), "newest": unread.newest(visit.ctx) if count else None}

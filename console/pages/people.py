@@ -184,7 +184,7 @@ def turn_off_second_factor(visit: Visit) -> PageResponse:
 
 @page("POST", f"{BASE}/{{id}}/disable", "proven admin")
 def disable(visit: Visit) -> PageResponse:
-    """Disables a worker; their tickets may be assigned to somebody else."""
+    """Disables a worker; their tickets may be assigned to another one."""
     form, was_disabled = Form.sent(visit.form, ("tickets", "to_id")), lookup.record(visit, URI, visit.id)["is_disabled"]
     try:
         chosen_id = lookup.chosen_id(visit, URI, form.text("to_id"), "to_id")
@@ -310,7 +310,7 @@ def _created(visit: Visit, fields: OpenForm, worker: dict[str, Any]) -> PageResp
         groups.join(visit.ctx, worker["id"], chosen)
     else:
         sentence += " " + _("They are not in any group yet, so they cannot answer tickets.")
-    if provider_sign_in.providers_of_page(visit.service)[1]:  # nobody needs a password
+    if provider_sign_in.providers_of_page(visit.service)[1]:  # passwords are off
         note = _("They sign in with a provider.")
         visit.flash(f"{sentence} {note}")
         return see(_path(worker["id"]))

@@ -155,8 +155,8 @@ def signed_out(visit: Visit) -> PageResponse:
 
 @page("GET", "/sign-in/link/{code}", "anyone")
 def show_link(visit: Visit, form: Form | None = None) -> PageResponse:
-    """The button behind a link from the command line: programs that look at links must not use it up. Raises
-    NotFound."""
+    """The page of a sign-in link from the command line. Only its button uses the link up, since mail programs
+    follow links. Raises NotFound."""
     code = visit.arguments["code"]
     provider_sign_in.require_link(visit.service, code, visit.now)
     return render(visit, "sign_in_link.html", form=form or Form(), code=code)
@@ -191,7 +191,7 @@ def link(visit: Visit) -> PageResponse:
 
 @page("POST", "/account/sign-in/{id}/unlink", "proven worker")
 def unlink(visit: Visit) -> PageResponse:
-    """Removes a linked account. Raises NotFound for one of somebody else."""
+    """Removes a linked account. Raises NotFound unless it is the worker's own."""
     try:
         provider = provider_sign_in.unlink_own(visit.ctx, visit.id)
         visit.flash(_("You can no longer sign in with {provider}.", provider=provider.label))

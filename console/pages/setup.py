@@ -1,5 +1,5 @@
-"""Setting up: behind the one-use link the first administrator is made; then a few steps, which can be left and taken up
-again at /setup.
+"""Setting up: the one-use link creates the first administrator; a few steps follow, which can be interrupted and
+continued at /setup.
 
 The code in the address is the secret that allows it; it works once and is not logged."""
 

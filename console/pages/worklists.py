@@ -209,8 +209,8 @@ def follow(visit: Visit) -> PageResponse:
 
 @page("GET", NEWS)
 def show_news(visit: Visit) -> PageResponse:
-    """What a list of tickets does not show yet: {new: how many it finds that were changed since, total: of all it
-    finds, here: {ticket: who is there}, of those with these ids}. Raises BadQuery."""
+    """Responds with the changes of a list of tickets: {new: number of tickets that changed since it was shown, total:
+    number of all, here: {ticket id: workers who are on it}, for these ids}. Raises BadQuery."""
     query, since = visit.query.text("q", ""), visit.query.integer("since", 0, 0, 2**40)
     new = records.count(visit.ctx, inbox.URI, f'{query} updated:"{since} to now"')
     ids = [each for each in visit.query.text("ids", "").split(",") if id_in(each)][:MAX_SELECTED]
@@ -271,7 +271,7 @@ def _selected(visit: Visit, listing: Worklist) -> tuple[list[Key], int]:
     ids = list(dict.fromkeys(sent))
     if not ids:
         raise Invalid(_("Select at least one record."), field="ids")
-    most = MAX_MATCHING if confirmation.ANSWER in visit.form else MAX_SELECTED  # after the question, all that it named
+    most = MAX_MATCHING if confirmation.ANSWER in visit.form else MAX_SELECTED  # a confirmed act may have more
     if len(ids) > most:
         raise Invalid(_("Select at most {count} records.", count=most), field="ids")
     return ids, 0

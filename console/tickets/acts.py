@@ -45,7 +45,7 @@ PROPERTIES: dict[str, tuple[Words, tuple[str, ...]]] = {
     "importance": (N_("Importance"), ("importance",)),
     "subject": (N_("Subject"), ("subject",)),
 }
-UNSENT = {"status_name_id": "0"}  # of forms that were opened before an upgrade
+UNSENT = {"status_name_id": "0"}  # default for forms that were opened before an upgrade
 COLUMNS = {"spam_training", "tag_names", *(column for _label, columns in PROPERTIES.values() for column in columns)}
 DID = {"open": "open", "closed": "close", "deleted": "delete"}  # {status: the act that sets it}
 
@@ -104,7 +104,7 @@ def _fields(visit: Visit, name: str) -> dict[str, Any]:
             raise Invalid(_("Choose open, waiting, closed or deleted."), field="status")
         reopen = reply_form.ahead(visit, "reopen_at", visit.form.text("reopen_at", ""))
         fields = {"status": value, "reopen_at": reopen if value in ("waiting", "closed") else ""}
-        is_snoozed = "reopen_at" in visit.form  # from a form that does not show names, which then stay
+        is_snoozed = "reopen_at" in visit.form  # that form has no names, so they stay
         return fields if is_snoozed else {**fields, "status_name_id": "0"}
     if name == "owner" and value == NEXT:
         return {"owner_id": "0", assignment.FIELD: assignment.GROUP}

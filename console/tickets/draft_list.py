@@ -21,7 +21,7 @@ from server.tickets import reply_drafts
 from server.translation import N_, N_ngettext, _
 
 URI, PATH = "draft", navigation.DRAFTS.path
-Deliveries = dict[int, Delivery]  # of email that waits to be sent, by draft
+Deliveries = dict[int, Delivery]  # {draft: its waiting email}
 
 
 def _load(visit: Visit, rows: list[dict[str, Any]]) -> Deliveries:

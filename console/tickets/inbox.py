@@ -42,7 +42,7 @@ STATUS_BADGES = {
     "closed": ("muted", N_("closed")),
     "deleted": ("err", N_("deleted")),
 }
-RATING_BADGES = {  # by the score, "" before the customer has rated
+RATING_BADGES = {  # {score: badge}; the score is "" until the customer has rated
     "good": ("ok", N_pgettext("rating", "good")),
     "bad": ("err", N_pgettext("rating", "bad")),
     "": ("muted", N_pgettext("rating", "asked")),

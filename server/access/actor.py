@@ -23,7 +23,8 @@ class Actor:
     own_only: whether only their own records are accessible, as for a restricted app.
 
     privileges: privilege ids, with "*" for all that a role can grant. reads_groups: the groups whose tickets are
-    readable, None for all."""
+    readable, None for all. rated_groups: the groups whose ratings are readable as far as their tickets are, None for
+    all."""
 
     context: str
     id: int
@@ -40,6 +41,7 @@ class Actor:
     reads_roles: frozenset[int] = frozenset()
     acts_for: "Actor | None" = None
     own_only: bool = False
+    rated_groups: frozenset[int] | None = frozenset()
 
     @property
     def worker_id(self) -> int:
@@ -54,13 +56,7 @@ class Actor:
     @property
     def reading(self) -> tuple[Hashable, ...]:
         """Returns everything about the actor that decides what may be read."""
-        ratings = self.reads_ratings or self.manages  # see Rules._rating
-        return self.worker_id, self.is_admin, self.reads_groups, self.reads_roles, self.own_only, ratings
-
-    @property
-    def reads_ratings(self) -> bool:
-        """Returns whether a role grants the ratings of all readable tickets."""
-        return self.may(READ_RATINGS)
+        return self.worker_id, self.is_admin, self.reads_groups, self.reads_roles, self.own_only, self.rated_groups
 
     def may(self, privilege: str) -> bool:
         """Returns whether a role grants this privilege; administrators have all."""
@@ -78,7 +74,7 @@ def command_line() -> Actor:
 
 
 def lent(author: Actor) -> Actor:
-    """Returns the service on behalf of somebody who may do this one act, whatever their other rights."""
+    """Returns the service as the actor, on behalf of an author who lacks rights for this one act."""
     return replace(system(author.timezone or "UTC"), acts_for=author.author)
 
 
@@ -128,6 +124,8 @@ def _read(tx: Transaction, id: int) -> Actor | None:
     is_admin, _, timezone, first, last, language, address_id = row
     rosters = _rosters(tx, id)
     roles = _roles(tx, id)
+    privileges = _privileges(tx, roles.get("member", frozenset()))
+    manages = frozenset(group for group, manager in rosters.items() if manager)
     return Actor(
         WORKER,
         id,
@@ -136,12 +134,13 @@ def _read(tx: Transaction, id: int) -> Actor | None:
         f"{first} {last}".strip(),
         language,
         address_id,
-        _privileges(tx, roles.get("member", frozenset())),
+        privileges,
         frozenset(rosters),
-        frozenset(group for group, manager in rosters.items() if manager),
+        manages,
         None if is_admin else _readable_groups(tx, frozenset(rosters)),
         roles.get("member", frozenset()),
         roles.get("reader", frozenset()),
+        rated_groups=None if is_admin or privileges & {"*", READ_RATINGS} else manages,
     )
 
 

@@ -44,13 +44,13 @@ def address(client: str) -> str:
         return f"address:{client[:50]}"
     if isinstance(parsed, ipaddress.IPv4Address):
         return f"address:{parsed}"
-    if parsed.ipv4_mapped:  # from a dual-stack socket
+    if parsed.ipv4_mapped:  # IPv4 clients of a dual-stack socket
         return f"address:{parsed.ipv4_mapped}"
     return f"address:{ipaddress.ip_network((int(parsed), 64), strict=False)}"
 
 
 def device(kind: str, device_id: int) -> str:
-    """Returns the key of a known device of an account, with a count of its own."""
+    """Returns the key of a known device of an account, whose attempts are counted separately."""
     return f"device:{kind}:{device_id}"
 
 

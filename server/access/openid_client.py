@@ -52,9 +52,9 @@ ALGORITHMS = {
 SKEW_SECONDS = 120  # tolerated difference of clocks
 DOCUMENT_SECONDS = 3600  # how long metadata and keys are used without being read again
 STALE_SECONDS = 86400  # how long they are used while the provider cannot be reached
-KEY_REFRESH_SECONDS = 60  # a window, in which keys are read anew because of unknown ones
-MAX_KEY_REFRESHES = 5  # in a window: anybody can send tokens that name unknown keys
-CALL_SECONDS = 10.0  # for one request to a provider, while a person waits
+KEY_REFRESH_SECONDS = 60  # seconds that MAX_KEY_REFRESHES applies to
+MAX_KEY_REFRESHES = 5  # keys are read anew because of unknown ones, which any token can name
+CALL_SECONDS = 10.0  # a person waits for each request to a provider
 MAX_DOCUMENT_BYTES = 256 * 1024  # response of a provider
 MAX_TOKEN_CHARS = 32 * 1024  # ID token or logout token
 MAX_KEYS = 100  # published keys that are read
@@ -99,7 +99,7 @@ class Client:
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """What a provider publishes about itself (OpenID Connect Discovery 1.0, section 3)."""
+    """The published metadata of a provider (OpenID Connect Discovery 1.0, section 3)."""
 
     issuer: str
     authorization_endpoint: str
@@ -279,8 +279,8 @@ def code_of(service: Service, client: Client, response: Mapping[str, str], now: 
 
 
 def denial(client: Client, code: str) -> str:
-    """Returns a sentence for an error of an authorization response. The description in the response is not shown:
-    anybody can write one."""
+    """Returns a sentence for an error of an authorization response. The description in the response is not shown,
+    since it is not authenticated."""
     plain = "".join(char for char in code[:60] if char.isascii() and (char.isalnum() or char in "_-"))
     return lazy_gettext(DENIALS.get(code, OTHER_DENIAL), provider=client.label, code=plain or "-")
 

@@ -148,9 +148,10 @@ class Rules:
         """Ratings of readable tickets: of the worker's own ones, of groups that the worker manages, and of all with the
         privilege."""
         ticket = self._follows(PARENTS["ticket"], record_type.column("ticket_id"), depth)
-        if self.actor.reads_ratings:
+        groups = self.actor.rated_groups
+        if groups is None:
             return ticket
-        managed = one_of(record_type.column("group_id"), sorted(self.actor.manages))
+        managed = one_of(record_type.column("group_id"), sorted(groups))
         return all_of([ticket, any_of([self._worker(record_type, depth), managed])])
 
     def _worker_or_ticket(self, record_type: RecordType, depth: int) -> Condition:

@@ -16,7 +16,7 @@ def own_context(
 ) -> Context:
     """Returns a context of the service itself.
 
-    now: Unix seconds, by default those of the clock. zone: the name of a known zone."""
+    now: Unix seconds, by default of the clock. zone: the name of a known zone."""
     at = clock.now() if now is None else now
     return Context(service, system(zone), at, times.zone(zone), request_id, depth, is_by_machine=is_by_machine)
 

@@ -149,7 +149,7 @@ def renew(tx: Transaction, session: Session, now: int, *, is_stepped_up: bool = 
 
 
 def end(tx: Transaction, session_id: int, worker_id: int) -> bool:
-    """Ends one session of a worker; returns False if there is none."""
+    """Ends one session of a worker; returns False if it does not exist."""
     return bool(tx.delete(SESSION, id=session_id, worker_id=worker_id))
 
 

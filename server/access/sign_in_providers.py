@@ -16,10 +16,10 @@ from server.store.statements import slot
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
 
-FLOW_SECONDS = 600  # that a person may spend at the provider
+FLOW_SECONDS = 600  # time to sign in at the provider
 LINK_SECONDS = 900  # lifetime of a sign-in link from the command line
 MAX_LINK_CHARS = 200
-ONLY = "sign_in_only_by_provider"  # the row of META: passwords sign nobody in
+ONLY = "sign_in_only_by_provider"  # row of META: "1" if passwords are off
 
 SIGN_IN_PROVIDER = Table(
     "sign_in_provider",
@@ -160,7 +160,7 @@ class LinkedAccount:
 @dataclass(frozen=True, slots=True)
 class StartedSignIn:
     """A sign-in whose browser is at the provider. purpose: `sign in`, `link`, `confirm` or `trial`. next: the page
-    after it. worker_id: who started it, 0 if nobody was signed in."""
+    after it. worker_id: of the worker who started it, 0 for a visitor."""
 
     provider_id: int
     nonce: str
@@ -172,7 +172,7 @@ class StartedSignIn:
 
 @dataclass(frozen=True, slots=True)
 class ProviderSession:
-    """The session at a provider behind a session of the console. sid: "" if the provider names none."""
+    """The session at a provider from which a session of the console began. sid: "" if the provider sends none."""
 
     provider_id: int
     subject: str
@@ -216,7 +216,7 @@ def rules_text(rules: tuple[ClaimRule, ...]) -> str:
 
 
 def is_only_way(tx: Transaction) -> bool:
-    """Whether passwords sign nobody in."""
+    """Whether passwords are off, so that workers sign in by a provider only."""
     row = tx.first(META, name=ONLY)
     return row is not None and row[1] == "1"
 
@@ -318,7 +318,7 @@ def add_session(tx: Transaction, session_text: str, session: ProviderSession) ->
 
 
 def session_of(tx: Transaction, session_id: int) -> ProviderSession | None:
-    """Returns the session at a provider behind a session, None if it began by a password."""
+    """Returns the session at a provider from which a session began, None for one that began with a password."""
     row = tx.first(PROVIDER_SESSION, session_id=session_id)
     return None if row is None else ProviderSession(*row[1:])
 

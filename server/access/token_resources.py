@@ -33,8 +33,8 @@ def address_of(name: str, base_url: str) -> str:
 def is_accepted(at: str, bound: str, *, is_login: bool) -> bool:
     """Returns whether a resource accepts a token. bound: the resource of the token, "" for none.
 
-    Tokens without a resource are for the REST API. Assistants may also use those that somebody created by hand, but no
-    login that did not name them.
+    Tokens without a resource are for the REST API; the tools for assistants accept them too if a person created them,
+    but not if an app got them by a login.
 
     >>> is_accepted(REST, "", is_login=True), is_accepted(MCP, "", is_login=True), is_accepted(MCP, "", is_login=False)
     (True, False, True)

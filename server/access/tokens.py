@@ -46,8 +46,8 @@ TOKEN = Table(
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """The rights of a valid token: the actor, the app and the scopes. resource: the one that it is bound to, a name of
-    token_resources.py, "" for none. is_login: whether it comes from a login, and nobody created it by hand."""
+    """The rights of a valid token: the actor, the app and the scopes. resource: name of the resource that it is bound
+    to (see token_resources.py), "" for none. is_login: whether an app got it by a login; others are created by hand."""
 
     token_id: int
     app_id: int

@@ -260,7 +260,7 @@ class Validator(RequestValidator):
         """Runs before oauthlib's checks, which accept every response type with `code` in it. Raises errors for the
         callback."""
         mode, challenge, method = request.response_mode, request.code_challenge, request.code_challenge_method
-        request.response_mode = "query"  # for responses and errors
+        request.response_mode = "query"  # the mode of responses and errors
         if request.response_type not in (None, "code"):
             raise UnsupportedResponseTypeError("The only supported response_type is code.", request=request)
         if mode not in (None, "query"):
@@ -314,7 +314,7 @@ class Validator(RequestValidator):
     ) -> bool:
         """Allows client credentials for apps whose service worker can sign in (RFC 6749, 4.4), and device codes for
         apps that enable them."""
-        self._resource(request)  # before anything is used up
+        self._resource(request)  # a wrong resource must not use up the code or the refresh token
         if grant_type == DEVICE_GRANT:
             return bool(client.is_device_flow)
         if grant_type != "client_credentials":
@@ -349,8 +349,8 @@ class Validator(RequestValidator):
     def confirm_redirect_uri(
         self, client_id: str, code: str, redirect_uri: str, client: Any, request: Request, *args: Any, **more: Any
     ) -> bool:
-        """Raises InvalidGrantError if the callback differs from that of the login, or is missing although the login
-        named one."""
+        """Raises InvalidGrantError if the callback is not the one of the login, or is missing although the login named
+        one."""
         assert self.code is not None
         is_missing = self.code.is_callback_sent and request.using_default_redirect_uri
         if is_missing or redirect_uri != self.code.callback:
@@ -460,7 +460,7 @@ class Validator(RequestValidator):
     # -- new tokens
 
     def text(self, kind: str) -> str:
-        """Returns the text of the next token; a retry gets that of the first time."""
+        """Returns the text of the next token; a retry gets the same text."""
         if self.renewal is None:
             return tokens.new_text(kind)
         return self.renewal.access_token if kind == "access" else self.renewal.refresh_token

@@ -4,7 +4,7 @@ In a dry run, what a command writes is rolled back before it becomes visible."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 from server import times
 from server.automation.command import CommandCall, CommandFailed
@@ -12,18 +12,9 @@ from server.automation.input_values import holds_bytes
 from server.automation.run_dictionary import plain
 from server.context import Context
 from server.errors import Invalid
-from server.store.transaction import Transaction
 from server.template.values import pairs, printed
 
 Result = TypeVar("Result")
-
-
-class _DryRunResult(Exception):
-    """Carries the result of a write out of the transaction that it rolls back."""
-
-    def __init__(self, result: Any) -> None:
-        super().__init__("undone")
-        self.result = result
 
 
 def service_of(call: CommandCall, bytes_in: tuple[str, ...] = ()) -> Context:
@@ -49,18 +40,7 @@ def changed(call: CommandCall, ctx: Context, work: Callable[[Context], Result]) 
     With `disable_events`, the change publishes no events."""
     if call.inputs.get("disable_events"):
         ctx = replace(ctx, is_quiet=True)
-    if not call.run.host.dry:
-        return work(ctx)
-
-    def write(tx: Transaction) -> NoReturn:
-        raise _DryRunResult(work(ctx))
-
-    try:
-        ctx.service.store.write(write)
-    except _DryRunResult as undone:
-        result: Result = undone.result
-        return result
-    raise AssertionError("a dry run cannot have written")
+    return ctx.service.store.rehearse(lambda tx: work(ctx)) if call.run.host.dry else work(ctx)
 
 
 def instant(call: CommandCall, ctx: Context, name: str, otherwise: int) -> int:

@@ -159,7 +159,7 @@ def _renewed(ctx: Context, reference: str, old: _SigningAccount, seconds: float)
                 if not error.is_final or not account.values.get("refresh_token"):
                     raise
                 message, used = error.message, account.values["refresh_token"]
-                own = own_context(ctx.service, ctx.now)  # or the caller, who may be an administrator, is not notified
+                own = own_context(ctx.service, ctx.now)  # the service: authors are not notified
                 ctx.service.store.write(lambda tx: _record_end(RecordWriter(own, tx), id, message, used))
                 raise _grant_ended(account.name, message) from error
             _keep_surely(ctx, id, fetched, account.values.get("refresh_token", ""))

@@ -82,10 +82,6 @@ class CsvResult:
             self.mistakes.append(RowMistake(row, name, each.message.removeprefix(f"{name}: ")))
 
 
-class _TrialEnd(Exception):
-    """Ends the transaction of a trial, which is rolled back."""
-
-
 class _RowRefused(Exception):
     """Ends the transaction of an import at a refused row."""
 
@@ -318,11 +314,9 @@ class _Rows:
 
 
 def _try(writing: _Rows, rows: Sequence[SentRow], result: CsvResult, expand: str) -> None:
-    """Writes a portion of rows and undoes it. If a row is refused, repeats it with a savepoint for each row, which is
-    slower."""
-    tried: list[CsvResult] = []  # the last run: the writer may repeat the transaction
+    """Rehearses a portion of rows. If a row is refused, repeats it with a savepoint for each row, which is slower."""
 
-    def write(tx: Transaction, *, has_parts: bool) -> None:
+    def write(tx: Transaction, *, has_parts: bool) -> CsvResult:
         one = CsvResult()
         for row in rows:
             try:
@@ -335,17 +329,14 @@ def _try(writing: _Rows, rows: Sequence[SentRow], result: CsvResult, expand: str
             _count(one, is_new)
             if len(result.shown) + len(one.shown) < SHOWN:
                 one.shown.append(records.shown(writing.ctx, tx, writing.type, id, expand))
-        tried.append(one)
-        raise _TrialEnd
+        return one
 
-    for has_parts in (False, True):
-        try:
-            writing.ctx.service.store.write(partial(write, has_parts=has_parts))
-        except _RowRefused:
-            continue
-        except _TrialEnd:
-            break
-    _join(result, tried[-1])
+    store = writing.ctx.service.store
+    try:
+        rehearsed = store.rehearse(partial(write, has_parts=False))
+    except _RowRefused:
+        rehearsed = store.rehearse(partial(write, has_parts=True))
+    _join(result, rehearsed)
 
 
 def _tried(tx: Transaction, writing: _Rows, row: SentRow) -> tuple[int, bool]:

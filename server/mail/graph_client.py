@@ -12,7 +12,6 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from server import outbound
-from server.digits import whole_in
 from server.errors import HelpdeskError, Invalid, Unavailable
 from server.mail import dialogue
 from server.mail.inboxes import GRAPH_HOST
@@ -22,13 +21,13 @@ from server.outbound.urls import HttpUrl
 from server.translation import N_, lazy_gettext
 
 READ_WRITE, SEND = "Mail.ReadWrite", "Mail.Send"  # permissions
-MAX_JSON_BYTES = 4 * 1024 * 1024  # of a response with data
+MAX_JSON_BYTES = 4 * 1024 * 1024  # bytes of a response with data
 MAX_ERROR_BYTES = 64 * 1024  # read of a response that reports an error
 MAX_LINK_CHARS = 8_192
 MAX_ID_CHARS = 1_024
 MAX_WAIT_SECONDS = 3_600  # longest wait that the server may ask for
-DEFAULT_WAIT_SECONDS = 60  # after a refusal that does not name a time
-TRANSFER_SECONDS = 300.0  # for a whole email or a part of a file, however slow the line
+DEFAULT_WAIT_SECONDS = 60  # wait after a refusal without Retry-After
+TRANSFER_SECONDS = 300.0  # timeout of a whole email or a part of a file, on slow lines
 
 UNAUTHORIZED, FORBIDDEN, MISSING, GONE, TOO_LARGE = 401, 403, 404, 410, 413
 BUSY = frozenset((429, 503, 509))  # "throttled"; the first two may name a time
@@ -49,8 +48,8 @@ _NOT_SYNCED = frozenset(("resyncrequired", "syncstatenotfound", "syncstateinvali
 
 
 class GraphFailed(Unavailable):
-    """A request failed. The message is safe to show. status: of the response, 0 if there is none. code, text: the
-    reason in it. wait_seconds: how long the server asks to wait, 0 if it does not."""
+    """A request failed. The message is safe to show. status: of the response, 0 without one. code, text: the error in
+    the response. wait_seconds: time until the server accepts requests again, 0 if unknown."""
 
     def __init__(self, message: str, status: int = 0, code: str = "", text: str = "", wait_seconds: int = 0) -> None:
         super().__init__(message)
@@ -143,7 +142,7 @@ class GraphClient:
         most: int = MAX_JSON_BYTES,
     ) -> OutboundResponse:
         """Sends a request; returns the response if it reports success. is_long: it may take TRANSFER_SECONDS. most:
-        bytes of the response. Raises GraphFailed, with what the caller lacks if that is `permission`."""
+        bytes of the response. permission: named in the error if the server denies access. Raises GraphFailed."""
         sign = Signer(self._signer.sign, self._renewed if self._signer.renewed is not None else None)
         request = OutboundRequest(url, method, tuple(headers.items()), body, follow=False, is_cut=is_cut, sign=sign)
         response = self._exchange(request, is_long, most)
@@ -153,7 +152,7 @@ class GraphClient:
 
     def put(self, upload: HttpUrl, method: str, headers: Mapping[str, str], body: bytes = b"") -> OutboundResponse:
         """Sends a request of an upload session, whose address contains its authorization: the token is not sent.
-        Returns any response. Raises GraphFailed if there is none."""
+        Returns the response, with any status. Raises GraphFailed if the server does not respond."""
         request = OutboundRequest(upload, method, tuple(headers.items()), body, follow=False)
         return self._exchange(request, True, MAX_JSON_BYTES, is_secret=True)
 
@@ -215,7 +214,7 @@ class GraphClient:
         if recording is not None and (code or text):
             recording.heard(f"{code} {text}")
         answer = _printable(f"{code} {text}".strip() or response.reason or str(status))
-        wait = _wait(response.headers.get("retry-after", "")) if status in BUSY else 0
+        wait = _wait(response.headers) if status in BUSY else 0
         values = {"host": self.host, "user": self.user, "permission": permission, "answer": answer, "status": status}
         message = N_("{host} responded with {status}: {answer}")
         if status == UNAUTHORIZED:
@@ -261,11 +260,11 @@ def _printable(text: str) -> str:
     return "".join(char if char.isprintable() else " " for char in text)[:MAX_ANSWER_CHARACTERS]
 
 
-def _wait(text: str) -> int:
-    """Seconds of a Retry-After header (RFC 9110, section 10.2.3); Graph sends no dates.
+def _wait(headers: Mapping[str, str]) -> int:
+    """Seconds to wait after a refusal.
 
-    >>> _wait("120"), _wait("86400"), _wait(""), _wait("0")
-    (120, 3600, 60, 1)
+    >>> [_wait({"retry-after": text}) for text in ("120", "86400", "", "0")]
+    [120, 3600, 60, 1]
     """
-    seconds = whole_in(text.strip(), 0, 10**9)
+    seconds = outbound.retry_after(headers)
     return DEFAULT_WAIT_SECONDS if seconds is None else max(1, min(seconds, MAX_WAIT_SECONDS))

@@ -25,9 +25,9 @@ from server.outbound.oauth_providers import GOOGLE, MICROSOFT
 from server.translation import N_, Words, _
 
 Result = TypeVar("Result")
-SECONDS = 12.0  # for everything together
-FIRST_SECONDS = 6.0  # for lookups, before the usual names are tried
-TRY_SECONDS = 4.0  # for each of them
+SECONDS = 12.0  # for the whole search
+FIRST_SECONDS = 6.0  # for lookups; then the usual names are tried
+TRY_SECONDS = 4.0  # for each usual name
 LOOKUPS = 12  # at once
 WELL_KNOWN = "https://{domain}/.well-known/autoconfig/mail/config-v1.1.xml"
 AUTOCONFIG = "https://autoconfig.{domain}/mail/config-v1.1.xml"
@@ -100,8 +100,8 @@ def domain_of(email: str) -> str:
 
 
 def find_servers(email: str, where: Sources) -> MailServers:
-    """Returns the servers of an address, from the best source that has any. Takes at most SECONDS. Raises Invalid for
-    what is not an address."""
+    """Returns the servers of an address, from the best source that has any. Takes at most SECONDS. Raises
+    Invalid unless it is an address."""
     domain, email = domain_of(email), email.strip()
     if domain in DOMAINS:
         return _of_provider(DOMAINS[domain], email, N_("the domain itself"))
@@ -174,7 +174,7 @@ def _database(domain: str, email: str, where: Sources) -> MailServers | None:
 
 
 def _database_of_exchange(names: Sequence[str], domain: str, email: str, where: Sources) -> MailServers | None:
-    """The entry of the domain that receives the mail, such as that of a hosting company."""
+    """Returns the entry for the domain of the mail exchanger, which often belongs to a hosting company."""
     hosts = {".".join(name.split(".")[-2:]) for name in names[:2]} - {domain, ""}
     return next((found for host in sorted(hosts) if (found := _database(host, email, where)) is not None), None)
 

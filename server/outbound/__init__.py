@@ -20,6 +20,7 @@ from server.outbound.client import (
     limits,
     may_pass,
     request,
+    retry_after,
     send,
 )
 
@@ -32,5 +33,6 @@ __all__ = [
     "limits",
     "may_pass",
     "request",
+    "retry_after",
     "send",
 ]

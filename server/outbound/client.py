@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field, replace
 
 from server.dataclass import dataclass
+from server.digits import whole_in
 from server.errors import Invalid, Unavailable
 from server.outbound import unpack, urls
 from server.outbound.allowlist import Allowlist, allowed
@@ -20,6 +21,7 @@ from server.settings import VERSION, Settings, defaults_by_name
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 MAX_SECONDS = 60  # maximum timeout that a request may set
 MAX_REDIRECTS = 3
+LONGEST_RETRY_SECONDS = 10**9  # a longer Retry-After is ignored
 MAX_HEADERS = 100  # per request
 MAX_HEADER_BYTES = 16 * 1024  # all headers together, per request
 REDIRECTS = frozenset((301, 302, 303, 307, 308))
@@ -98,6 +100,16 @@ def may_pass(status: int) -> bool:
     return status == 429 or status >= 500
 
 
+def retry_after(headers: Mapping[str, str]) -> int | None:
+    """Returns the seconds that a response asks to wait (Retry-After of RFC 9110, 10.2.3); None if it names none. Dates
+    are not read. headers: by lower-case name.
+
+    >>> retry_after({"retry-after": "120"}), retry_after({"retry-after": "9" * 5000}), retry_after({})
+    (120, None, None)
+    """
+    return whole_in(headers.get("retry-after", "").strip(), 0, LONGEST_RETRY_SECONDS)
+
+
 @dataclass(frozen=True)
 class RequestLimits:
     """The limits of requests in the settings. seconds: of a request with its redirects. max_bytes: of an unpacked
@@ -151,7 +163,7 @@ def send(outgoing: OutboundRequest, bounds: RequestLimits, resolve: Resolver = s
     for _ in range(MAX_REDIRECTS + 1):
         response = _signed_exchange(here, bounds, deadline, resolve)
         if response.status == 401 and isinstance(here.sign, Signer) and here.sign.renewed is not None:
-            here = replace(here, sign=here.sign.renewed(deadline.left()).sign)  # without its `renewed`: only once
+            here = replace(here, sign=here.sign.renewed(deadline.left()).sign)  # is renewed only once
             response = _signed_exchange(here, bounds, deadline, resolve)
         location = response.headers.get("location")
         if not outgoing.follow or response.status not in REDIRECTS or location is None:
@@ -180,7 +192,7 @@ def _signed_exchange(
     outgoing: OutboundRequest, bounds: RequestLimits, deadline: Deadline, resolve: Resolver
 ) -> OutboundResponse:
     signed = outgoing.sign(outgoing) if outgoing.sign is not None else outgoing
-    return replace(_exchange(signed, bounds, deadline, resolve), url=outgoing.url)  # without parameters of the signer
+    return replace(_exchange(signed, bounds, deadline, resolve), url=outgoing.url)  # omits parameters of the signer
 
 
 def _exchange(

@@ -33,7 +33,7 @@ class TokenRejected(Unavailable):
 
     @property
     def is_final(self) -> bool:
-        """Whether no further attempt can succeed: the grant has expired or was revoked, or somebody has to sign in
+        """Whether no further attempt can succeed: the grant has expired or was revoked, or a person must sign in
         again."""
         return self.error in ENDED
 

@@ -14,7 +14,7 @@ from server.outbound import urls
 from server.outbound.client import OutboundRequest, RequestLimits, request, send
 from server.outbound.urls import HttpUrl
 
-MAX_METADATA_BYTES = 256 * 1024  # bytes of a document; those of large providers have 10 KiB
+MAX_METADATA_BYTES = 256 * 1024  # documents of large providers have 10 KiB
 OPENID, OAUTH = "/.well-known/openid-configuration", "/.well-known/oauth-authorization-server"
 
 

@@ -94,7 +94,7 @@ PROVIDERS: dict[str, OAuthProvider] = {
 
 
 def with_defaults(values: Mapping[str, str]) -> dict[str, str]:
-    """Returns the params of a connected service, completed by those of its provider. Raises Invalid for a tenant that
+    """Returns the params of a connected service, with the defaults of its provider. Raises Invalid for a tenant that
     does not fit into an address."""
     tenant = values.get("tenant") or COMMON
     if not _TENANT.match(tenant):
@@ -111,7 +111,7 @@ def provider_of(values: Mapping[str, str]) -> OAuthProvider:
 
 
 def scopes_for(values: Mapping[str, str], purpose: Purpose) -> tuple[str, ...]:
-    """Returns the scopes to request: those of the provider for this purpose, otherwise those of the service."""
+    """Returns the scopes to request: the provider's for this purpose, or else the ones of the service."""
     return provider_of(values).scopes.get(purpose) or tuple(values.get("scope", "").split())
 
 

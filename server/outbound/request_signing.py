@@ -116,7 +116,7 @@ def check_params(kind: str, service: Mapping[str, object], account: Mapping[str,
 
 
 def service_params(kind: str, service: Mapping[str, object]) -> dict[str, str]:
-    """Returns the map of a service with values as texts, completed by those of its provider. kind: one of KINDS.
+    """Returns the map of a service with values as texts, and with the defaults of its provider. kind: one of KINDS.
 
     Raises Invalid for an unknown key."""
     params = _read("service", service, ("base_url", *KINDS[kind].service))

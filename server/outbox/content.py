@@ -98,7 +98,7 @@ class Placeholders:
         self._plain = dict(plain or {})
         self._own = own
         self._shown = shown
-        self._request_url = ""  # an address of ours, which `shown` would make unusable
+        self._request_url = ""  # is not passed through `shown`, which would make the address unusable
 
     def fill(self, template: str, body_html: str | None = None, *, is_markdown: bool = False) -> str:
         """Returns the text of a template. body_html: for HTML templates, where every other value is escaped.

@@ -77,7 +77,7 @@ def hold_transport(writing: RecordWriter, transport_id: int, draft_id: int, erro
     if hold is not None and hold.stops(draft_id, now):
         return
     fails, since = (hold.fails + 1, hold.since) if hold is not None else (1, now)
-    # A server that names a time is available again after it, however often it was not before.
+    # The time that a server names replaces the growing wait.
     retry_at = now + (wait_seconds or _wait(writing.ctx.service.settings, fails))
     _put(tx, TransportHold(transport_id, fails, min(since, now), retry_at, 0, error))
 

@@ -34,7 +34,7 @@ _OF_POINT = {
     "ticket.target.due": DUE,
     "ticket.target.missed": LATE,
     "ticket.status.closed": CLOSED,
-    "ticket.rated": RATED,  # of any score, which the log does not name; chat_notice.py drops good ones
+    "ticket.rated": RATED,  # the log does not name the score; chat_notice.py drops good ratings
 }
 SCANNED_ROWS = 10_000  # ids that one page scans
 

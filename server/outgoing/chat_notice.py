@@ -1,5 +1,5 @@
-"""What a message to a chat program says: who did what on which ticket. It never has notes, and words of customers only
-if the webhook has them switched on."""
+"""The content of messages to chat programs: who did what on which ticket. Notes are left out, and so are the words of
+customers, unless the webhook includes them."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ MAX_HEADLINE_CHARS = 150
 MAX_TITLE_CHARS = 200
 MAX_FACT_CHARS = 100
 MAX_TEXT_CHARS = 500
-MAX_READ_CHARS = 5_000  # of a message, most of which may be a quotation
+MAX_READ_CHARS = 5_000  # read from a message, most of which may be a quotation
 OLD_SECONDS = 86_400  # tickets and messages older than this when they arrive were imported
 TEST = "test"
 
@@ -172,8 +172,8 @@ def _is_spam(ticket: dict[str, Any]) -> bool:
 
 
 def _name_of(message: dict[str, Any]) -> str:
-    """The author: a worker, or the name in the email; the address of a worker who wrote as a customer, since anybody
-    can write under that name."""
+    """Returns the name of the author: of the worker, or as in the email. Mail from the address of a worker shows the
+    address, since any sender can use the name."""
     if message["is_outgoing"]:
         return str(message.get("worker__label") or "")
     if message.get("sender_worker_id"):

@@ -15,13 +15,14 @@ from urllib.parse import quote, unquote
 from server.dataclass import dataclass
 from server.errors import Invalid
 from server.outbound.allowlist import Allowlist, is_public
+from server.outbound.client import retry_after
 from server.outbound.urls import HttpUrl, parsed
 from server.outgoing import chat_text
 from server.outgoing.chat_notice import ChatNotice
 from server.translation import N_, Words, _
 
 GENERIC = "generic"
-MAX_NTFY_BYTES = 4096  # of a message of ntfy; a longer one becomes a file there
+MAX_NTFY_BYTES = 4096  # ntfy turns a longer message into a file
 MAX_DISCORD_TITLE = 256  # characters of the title of an embed
 _URGENT_COLOR, _COLOR = 0xC0392B, 0x2D6CDF
 ANYWHERE: tuple[str, ...] = ()
@@ -143,8 +144,7 @@ def _wait(headers: Mapping[str, str], answer: Mapping[str, Any]) -> int:
         value = answer.get(name)
         if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1e9:
             return math.ceil(value / unit)
-    asked = headers.get("retry-after", "")
-    return int(asked) if asked.isdecimal() and len(asked) < 9 else 0
+    return retry_after(headers) or 0
 
 
 # -- messages ----------------------------------------------------------------------------------------------------------

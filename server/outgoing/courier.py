@@ -54,9 +54,9 @@ LOG = log.get("outgoing")
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """The result of an attempt. status: 0 without a response. asked: seconds of Retry-After. pause: seconds that a chat
-    program asks all messages to wait. is_unwanted: the record does not match the search of the webhook. is_gone: the
-    receiver never accepts a delivery again. cpu_seconds: of processor time that it took."""
+    """The result of an attempt. status: 0 without a response. retry_after: seconds until the receiver accepts this
+    delivery, pause_seconds: until it accepts any, both 0 if it does not say. is_unwanted: the record does not match the
+    search of the webhook. is_gone: the receiver accepts no further delivery. cpu_seconds: processor time."""
 
     delivery: OutgoingDelivery
     at: int
@@ -64,8 +64,8 @@ class Attempt:
     ms: int = 0
     error: str = ""
     response: str = ""
-    asked: int = 0
-    pause: int = 0
+    retry_after: int = 0
+    pause_seconds: int = 0
     is_unwanted: bool = False
     is_gone: bool = False
     cpu_seconds: float = 0.0
@@ -388,11 +388,10 @@ def attempted(service: Service, receiver: Receiver, each: OutgoingDelivery) -> A
         place = deliveries.place_of(receiver.url)
         verdict = program.verdict(response.status, response.headers, text, place)
         wrong, wait = verdict.error[: deliveries.MAX_ERROR_CHARS], verdict.wait
-        return Attempt(each, at, response.status, ms, wrong, text, asked=wait, pause=wait, is_gone=verdict.is_gone)
+        return Attempt(each, at, response.status, ms, wrong, text, wait, wait, is_gone=verdict.is_gone)
     wrong = "" if 200 <= response.status < 300 else f"{deliveries.place_of(receiver.url)} answered {response.status}"
-    asked_seconds = response.headers.get("retry-after", "")
-    asked = int(asked_seconds) if asked_seconds.isdecimal() else 0
-    return Attempt(each, at, response.status, ms, wrong, text, asked, is_gone=response.status == 410)
+    wait = client.retry_after(response.headers) or 0
+    return Attempt(each, at, response.status, ms, wrong, text, wait, is_gone=response.status == 410)
 
 
 def tried(ctx: Context, webhook_id: int) -> dict[str, Any]:
@@ -447,13 +446,13 @@ def _store_attempt(tx: Transaction, each: Attempt) -> OutgoingDelivery | None:
     if row is None:
         return None
     replays = row[DELIVERY.position["replays"]]
-    if replays != each.delivery.replays:  # replayed by somebody during this attempt
+    if replays != each.delivery.replays:  # somebody has replayed it during this attempt
         tx.update(DELIVERY, id, _values_of(each))
         return replace(each.delivery, attempts=0, due_at=each.at, replays=replays)
     if each.is_unwanted:
         tx.delete(DELIVERY, id=id)
         return None
-    wait = None if each.is_heard else retry_schedule.wait(attempts, each.asked)
+    wait = None if each.is_heard else retry_schedule.wait(attempts, each.retry_after)
     values = _values_of(each) | {"attempts": attempts, "due_at": each.at + (wait or 0)}
     values["state"] = SENT if each.is_heard else FAILED if wait is None or each.is_gone else WAITING
     tx.update(DELIVERY, id, values)
@@ -472,7 +471,7 @@ def _state_after(state: ReceiverState, each: Attempt) -> ReceiverState:
     return replace(
         state,
         failures=failures,
-        resume_at=each.at + retry_schedule.rest(failures, each.pause),
+        resume_at=each.at + retry_schedule.rest(failures, each.pause_seconds),
         failing_since=state.failing_since or each.at,
         error=each.error,
     )

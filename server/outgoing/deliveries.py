@@ -29,7 +29,7 @@ KEPT_DAYS = 14
 MAX_KEPT = 100_000  # finished deliveries of each state; the oldest are removed first
 MAX_RESPONSE_CHARS = 4096  # stored of a response
 MAX_ERROR_CHARS = 500
-METHODS = {"matrix": "PUT"}  # by program; POST for all others
+METHODS = {"matrix": "PUT"}  # {program: method}; POST for all others
 BATCH = 1000  # removed in one transaction
 DAY_SECONDS = 86_400
 

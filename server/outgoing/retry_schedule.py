@@ -6,21 +6,26 @@ import random
 WAITS = (5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400)
 REST = (5, 15, 60, 300, 900)  # seconds after 1, 2, ... consecutive failures; the last one thereafter
 GIVEN_UP_SECONDS = 3 * 86_400  # time of failures until the webhook is disabled
-MOST_ASKED_SECONDS = 86_400  # the longest Retry-After that is honored
+LONGEST_SECONDS = 86_400  # a longer Retry-After is cut to this
 JITTER = 0.2
 
 
-def wait(attempts: int, asked: int = 0) -> int | None:
-    """Returns the seconds until the next attempt, None after the last. attempts: failed ones so far. asked: the
-    Retry-After of the receiver."""
+def wait(attempts: int, retry_after: int = 0) -> int | None:
+    """Returns the seconds until the next attempt, None after the last. attempts: number of failed ones. retry_after:
+    the least seconds, by the response."""
     if attempts > len(WAITS):
         return None
-    return max(_about(WAITS[attempts - 1]), min(asked, MOST_ASKED_SECONDS))
+    return _at_least(retry_after, WAITS[attempts - 1])
 
 
-def rest(failures: int, asked: int = 0) -> int:
-    """Returns the seconds to pause a receiver after consecutive failures. asked: at least so many."""
-    return max(_about(REST[min(failures, len(REST)) - 1]), min(asked, MOST_ASKED_SECONDS))
+def rest(failures: int, retry_after: int = 0) -> int:
+    """Returns the seconds to pause a receiver after consecutive failures. retry_after: the least seconds, by the
+    response."""
+    return _at_least(retry_after, REST[min(failures, len(REST)) - 1])
+
+
+def _at_least(retry_after: int, seconds: int) -> int:
+    return max(_about(seconds), min(retry_after, LONGEST_SECONDS))
 
 
 def _about(seconds: int) -> int:

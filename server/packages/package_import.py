@@ -11,7 +11,6 @@ from server.packages.baselines import CREATE, MODES, POLICIES, REFUSE, UPDATE
 from server.packages.package_document import Tree
 from server.packages.preparing import ImportPlan, StaleIds
 from server.packages.record_creation import ImportResult, make
-from server.store.transaction import Transaction
 
 GENERATED = (
     "client_id",
@@ -20,14 +19,6 @@ GENERATED = (
     "url",
 )  # keys of results that differ between an import and its dry run
 ATTEMPTS = 3  # at preparing an import while other writes use its ids; the last attempt reserves them
-
-
-class _DryRunEnd(Exception):
-    """Ends the transaction of a dry run, which is rolled back."""
-
-    def __init__(self, imported: ImportResult) -> None:
-        super().__init__()
-        self.imported = imported
 
 
 def import_package(
@@ -79,20 +70,12 @@ def _require_known(value: str, options: Sequence[str], name: str) -> None:
 
 
 def _run(prepared: ImportPlan, dry_run: bool) -> ImportResult:
+    store = prepared.ctx.service.store
     if not dry_run:
-        return prepared.ctx.service.store.write(lambda tx: make(prepared, tx))
-    try:
-        prepared.ctx.service.store.write(lambda tx: _rehearse(prepared, tx))
-    except _DryRunEnd as rehearsed:
-        return rehearsed.imported
-    raise AssertionError("a dry run always ends with its result")
-
-
-def _rehearse(prepared: ImportPlan, tx: Transaction) -> None:
-    """Runs the import, then rolls it back by raising its result."""
-    imported = make(prepared, tx)
+        return store.write(lambda tx: make(prepared, tx))
+    imported = store.rehearse(lambda tx: make(prepared, tx))
     for of_type in imported.records.values():
         for each in of_type.values():
             for name in GENERATED:
                 each.pop(name, None)
-    raise _DryRunEnd(imported)
+    return imported

@@ -28,7 +28,7 @@ PLACEHOLDERS = (
     "record_url",
     "ticket_url",
 )
-RATING_FIELDS = ("rating_subject", "rating_text")  # of the request for a rating, with the same placeholders
+RATING_FIELDS = ("rating_subject", "rating_text")  # texts of requests for ratings have the same placeholders
 FIELDS = ("ack_enabled", "ack_subject", "ack_text", "ack_hours", "ack_calendar_id")
 
 

@@ -26,9 +26,9 @@ MAX_DOCUMENT_BYTES = 16 * 1024
 FETCH_SECONDS = 5.0
 MAX_ADDRESSES = 20  # callback addresses of a document
 MAX_CLIENT_NAME_CHARS = 60
-CACHE_SECONDS, MAX_CACHE_SECONDS = 3600, 86_400  # without a header of the response, and at most
+CACHE_SECONDS, MAX_CACHE_SECONDS = 3600, 86_400  # by default, and at most
 LEAST_CACHE_SECONDS = 300
-MAX_FETCHES = 10  # of one worker in a minute
+MAX_FETCHES = 10  # fetches for one worker in a minute
 _AGE = re.compile(r"(?:^|[,\s])max-age=([0-9]{1,9})(?:$|[,\s])", re.IGNORECASE)
 _fetches: dict[tuple[int, int], int] = {}  # {(worker, minute): documents}
 
@@ -99,7 +99,7 @@ def read(client_id: str, content: dict[str, Any], cache_control: str = "") -> Cl
 
 
 def _save(ctx: Context, tx: Transaction, client_id: str, document: ClientDocument) -> None:
-    """Creates the app, or changes it to what the document says now."""
+    """Creates the app of a document, or updates it."""
     writing = RecordWriter(replace(ctx, actor=lent(ctx.actor), limit=None), tx)
     app = writing.registry.type("oauth_app")
     row = tx.first(app.table, client_id=client_id)

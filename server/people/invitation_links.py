@@ -119,7 +119,7 @@ def get(tx: Transaction, id: int) -> Invitation | None:
 
 
 def of_code(tx: Transaction, code: str) -> Invitation | None:
-    """Returns the invitation of a link, whatever its state; None for an unknown or replaced link."""
+    """Returns the invitation of a link, in any state; None for an unknown or replaced link."""
     row = tx.first(INVITATION, hash=digest(code)) if code and len(code) <= MAX_CODE_CHARS else None
     return of_row(row) if row is not None else None
 

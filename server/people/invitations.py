@@ -29,7 +29,7 @@ from server.translation import N_, _
 DOING = "invite workers"  # an action that requires an administrator
 MAX_INVITED = 100  # addresses in one call
 MAX_LISTED_TEXT = 40_000  # characters of a pasted list of addresses
-MAX_REMARK_CHARS = 1000  # of the personal line in the mail
+MAX_REMARK_CHARS = 1000  # length of the personal line in the email
 MAX_LISTED = 250  # invitations on one page
 SUBJECT = N_("Your invitation to the helpdesk")
 TEXT = N_("""\

@@ -75,7 +75,7 @@ class Arrival:
 @dataclass(frozen=True, slots=True)
 class Resolution:
     """The worker of an account. worker_id: 0 if there is none. way: `linked`, `email`, `new`, or "" for a refusal.
-    refusal: why nobody is signed in, as a sentence."""
+    refusal: the reason as a sentence."""
 
     worker_id: int
     way: str
@@ -208,7 +208,7 @@ def _used(tx: Transaction, provider_id: int, worker_id: int, now: int) -> None:
 def resolved(
     reading: RecordReader, provider: SignInProvider, claims: Mapping[str, Any], person: ClaimedPerson
 ) -> Resolution:
-    """Returns the worker of an account, or why nobody is signed in. Changes nothing."""
+    """Finds the worker of an account, or the reason to refuse the sign-in. Changes nothing."""
     tx, label = reading.tx, provider.label
     link = sign_in_providers.linked(tx, provider.id, str(claims["sub"]))
     if link is not None:
@@ -224,7 +224,7 @@ def resolved(
     if not person.is_verified:
         return Resolution(0, "", lazy_gettext(UNVERIFIED, email=person.email, provider=label))
     if known_id and any(each.provider_id == provider.id for each in sign_in_providers.of_worker(tx, known_id)):
-        # Addresses are given to other people; the account behind this one is not the one that was linked.
+        # Another account is linked already: the address may have passed to somebody else.
         return Resolution(0, "", lazy_gettext(OTHER_ACCOUNT, email=person.email, provider=label))
     if known_id and actor.worker(tx, known_id) is None:
         return Resolution(0, "", lazy_gettext(DISABLED))
@@ -261,7 +261,7 @@ def _create(writing: RecordWriter, provider: SignInProvider, person: ClaimedPers
 
 
 def _defaults(tx: Transaction) -> tuple[str, str]:
-    """Returns language and time zone of the first administrator, as those of the desk."""
+    """Returns language and time zone of the first administrator, the defaults for new workers."""
     worker = table_named("worker")
     row = tx.row(
         lambda: (

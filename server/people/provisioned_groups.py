@@ -144,7 +144,7 @@ def _member_ids(members: list[dict[str, Any]]) -> set[int]:
 
 
 def _named(tx: Transaction, name: str) -> set[int]:
-    """The groups with a name, whatever its case."""
+    """Returns the groups with a name, without regard to case."""
     table = table_named("group").alias("its")
     rows = tx.rows(lambda: table.select(table.c.id, table.c.name))
     return {id for id, each in rows if each.casefold() == name.casefold()}

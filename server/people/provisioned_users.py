@@ -39,9 +39,9 @@ WORKER = "worker"
 SCHEMA = "urn:ietf:params:scim:schemas:core:2.0:User"
 MAX_EMAILS = 10
 MAX_TEXT_CHARS = 255  # userName, externalId, displayName
-MAX_KIND_CHARS = 40  # of an address
+MAX_KIND_CHARS = 40  # length of the kind of an address
 MAX_SCANNED = 5000  # users that a filter without an index compares
-LANGUAGE, ZONE = "en_US", "UTC"  # of a new worker, unless the provider says otherwise
+LANGUAGE, ZONE = "en_US", "UTC"  # defaults for new workers
 PHONES = {"work": "phone", "mobile": "mobile"}  # {type of a phone number: field of a worker}
 # Attributes with which a lookup begins: the others are compared one by one.
 USER_NAME, EXTERNAL_ID, EMAIL, ID = "userName", "externalId", "emails.value", "id"

@@ -23,12 +23,12 @@ from server.translation import N_, lazy_gettext
 
 DOING = "decide how workers sign in"  # an action that requires an administrator
 MAX_PROVIDERS = 20
-MAX_RULES = 100  # of a provider
+MAX_RULES = 100  # rules of one provider
 MAX_DOMAINS = 50
 MAX_LABEL_CHARS = 60
 MAX_CLIENT_CHARS = 512
 MAX_SECRET_CHARS = 2048
-MAX_TRIAL_CHARS = 64 * 1024  # of the stored claims of a trial sign-in
+MAX_TRIAL_CHARS = 64 * 1024  # length of the stored claims of a trial sign-in
 FLAGS = ("links_by_email", "trusts_email", "checks_second_factor", "ends_at_provider")
 # What the person at the provider is proved by: a change needs another trial sign-in.
 _PROOF = ("client_id", "client_secret", "scopes")

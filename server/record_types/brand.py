@@ -16,7 +16,7 @@ from server.record_types.traits import Avatars, Comments, CustomFields, Links, S
 from server.translation import N_, about_field, lazy_gettext
 
 CHANNEL = "brands"
-HOST_CHARS = 253  # of a name in DNS
+HOST_CHARS = 253  # longest name in DNS
 MAX_LANGUAGES, MAX_LINKS, MAX_LINK_CHARS, MAX_GROUPS = 20, 12, 2000, 200
 DEFAULT_LANGUAGE = "en"
 _LABEL = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 
 from server import log
 from server.errors import Unavailable
@@ -58,6 +58,14 @@ class PendingRead:
 class NotOnWriter(Exception):
     """Slow work was begun inside a write, where it would block all other writes. A request that runs on the writer is
     repeated on a thread; anywhere else this is a bug."""
+
+
+class _Rehearsed(Exception):
+    """Carries the result of a write out of its transaction, which is rolled back."""
+
+    def __init__(self, result: Any) -> None:
+        super().__init__()
+        self.result = result
 
 
 class OfThread(threading.local):
@@ -345,6 +353,19 @@ class Store(ABC):
             return result
 
         return self._writer.call(with_more)
+
+    def rehearse(self, work: Callable[[Transaction], Result]) -> Result:
+        """Runs `work` as a write, rolls it back, and returns its result. Inside a write, only `work` is undone."""
+
+        def write(tx: Transaction) -> NoReturn:
+            raise _Rehearsed(work(tx))
+
+        try:
+            self.write(write)
+        except _Rehearsed as end:
+            result: Result = end.result
+            return result
+        raise AssertionError("a rehearsal ends with its result")
 
     @property
     def is_writing(self) -> bool:

@@ -106,7 +106,7 @@ class Connections(HTTPServer):
         self._new.pop(stream, None)
 
     def _handle_connection(self, connection: socket.socket, address: Any) -> None:
-        """As in the framework, with our own streams."""
+        """Creates a ListeningStream, where the framework creates an IOStream."""
         try:
             stream = ListeningStream(
                 connection, max_buffer_size=self.max_buffer_size, read_chunk_size=self.read_chunk_size

@@ -17,6 +17,7 @@ from server.web.streams import Streams
 from server.web.thread_results import ThreadResults
 
 HASHING_THREADS = passwords.AT_ONCE + passwords.WAITING + 8  # more than can wait: the others are refused at once
+NO_HOSTS: frozenset[str] = frozenset()
 MEMORY_SECONDS = 2.0  # delay before memory goes back to the system: more large bodies may follow
 
 
@@ -43,8 +44,8 @@ class Front:
         self.logs_requests = settings.request_log
         self.errors_as_200 = rest_errors_as_200
         self.webhook_host = settings.webhook_host
-        self._with_hosts = [site for site in sites.values() if site.has_hosts]
-        self._hosts = ("", frozenset[str](), known_hosts(service))
+        self._host_site = next((site for site in sites.values() if site.has_hosts), None)
+        self._hosts = ("", NO_HOSTS, known_hosts(service))
         self.proxies = networks(settings.trusted_proxies)
         self.is_stopping = False
         self.is_leaving = False  # requests are served, but clients should use other processes from now on
@@ -57,11 +58,16 @@ class Front:
     def hosts(self) -> frozenset[str]:
         """The current host names of the service."""
         base_url, own, names = self._hosts
-        own_now = frozenset().union(*(site.own_hosts for site in self._with_hosts))
-        if base_url != self.service.base_url or own != own_now:
+        own_now = self._own_hosts
+        if base_url is not self.service.base_url or own is not own_now:
             names = known_hosts(self.service) | own_now
             self._hosts = (self.service.base_url, own_now, names)
         return names
+
+    @property
+    def _own_hosts(self) -> frozenset[str]:
+        """The host names at which only one site responds."""
+        return self._host_site.own_hosts if self._host_site is not None else NO_HOSTS
 
     @property
     def closes(self) -> bool:
@@ -77,11 +83,12 @@ class Front:
 
     def site_of(self, path: str, host: str) -> tuple[str, Site | None]:
         """Returns the site of a path at a host, and the beginning of its paths."""
-        name = host_name(host)
-        for site in self._with_hosts:
-            if name in site.own_hosts:
-                return "", site
-        is_apart = self.webhook_host != "" and name == self.webhook_host
+        own, is_apart = self._own_hosts, False
+        if own or self.webhook_host:
+            name = host_name(host)
+            if name in own:
+                return "", self._host_site
+            is_apart = self.webhook_host != "" and name == self.webhook_host
         for prefix, site in self._by_start.get(_first_part(path), self.sites):
             if path.startswith(prefix) and (site.is_apart or not is_apart):
                 return prefix, site

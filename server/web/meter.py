@@ -59,6 +59,6 @@ class Meter:
         tally.seconds += seconds
 
     def stalled(self, seconds: float) -> None:
-        """Records that the event loop was blocked for so long."""
+        """Records a time in which the event loop was blocked."""
         self.stalls += 1
         self.stalled_seconds += seconds

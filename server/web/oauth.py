@@ -136,7 +136,7 @@ class OAuthSite(Site):
 
     @property
     def _version(self) -> tuple[str, bool]:
-        """What the metadata depends on."""
+        """The settings that the metadata depends on."""
         return self.service.base_url, self.service.settings.mcp
 
     def limit(self, request: Request) -> int:

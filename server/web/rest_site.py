@@ -307,7 +307,7 @@ def _offered(target: RestTarget, grant: Grant, path: str) -> Endpoint:
     if not target.endpoints:
         raise NotFound(f"there is no endpoint {path[:200]}; paths end in .json")
     each = target.endpoint
-    if each is None:  # before the scopes, which only support five methods
+    if each is None:  # checked before the scopes, which support only five methods
         allow = target.allow
         raise NotOffered(f"{target.method} is not allowed at {path[:200]}; use {allow}", allow=allow)
     if not each.asks_inner:

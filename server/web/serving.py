@@ -83,7 +83,7 @@ class ServedRequest(HTTP1Connection):
         super().__init__(served.stream, False, served.params, served.context)
         self._served = served
         self.peer = served.peer
-        self.head_chars = sys.maxsize  # until the head has been read
+        self.head_chars = sys.maxsize  # unknown until the head has been read
 
     def _parse_headers(self, data: bytes) -> tuple[str, HTTPHeaders]:
         text = data.decode("latin1").lstrip("\r\n")

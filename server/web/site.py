@@ -159,7 +159,7 @@ class Site(ABC):
         return None
 
     def failed(self, request: Request, error: HelpdeskError) -> Response | None:
-        """Returns the response to an error of a request; by default that of failure()."""
+        """Returns the response to an error of a request; by default, failure()."""
         return self.failure(error)
 
 

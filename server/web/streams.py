@@ -31,11 +31,11 @@ MEDIA_TYPE, LAST_ID = "text/event-stream", "Last-Event-ID"
 LOG_CHANNEL = "log"  # notified after each log line
 RETRY_MS = 3000  # delay before clients reconnect
 BEAT_SECONDS = 20  # interval of the rounds for all streams: proxies close silent connections, and logins end
-PAUSE_SECONDS = 0.05  # before a round, to collect more news
-REST, LONGEST_REST = 9, 2.0  # pause after a round: times its duration, up to so many seconds
+PAUSE_SECONDS = 0.05  # pause before a round, in which more news arrive
+REST, LONGEST_REST = 9, 2.0  # pause after a round: times its duration, at most this many seconds
 SLICE = 50  # streams to write before requests get their turn
 MAX_PENDING_BYTES = 256 * 1024  # unread by a client; above it the stream is cut
-RETRY_SECONDS, STOPPING_SECONDS = 10, 1  # until a refused client tries again
+RETRY_SECONDS, STOPPING_SECONDS = 10, 1  # Retry-After of a refused stream, and during a stop
 HEARTBEAT = b":\n\n"
 
 

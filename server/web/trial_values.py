@@ -1,4 +1,4 @@
-"""Values for trying an automation: those of its last run, of a webhook's delivery, or of a ticket, and samples."""
+"""Values for trying an automation, from its last run, a webhook's delivery, a ticket or samples."""
 
 from contextlib import suppress
 from typing import Any

@@ -84,7 +84,7 @@ def script_of(texts: Mapping[str, str], saved: Mapping[str, Any] | None) -> Scri
 
 
 def typed_inputs(script: str) -> list[InputDeclaration]:
-    """Returns the inputs of a script that can have a text of their own."""
+    """Returns the inputs of a script that accept a text."""
     return [each for each in inputs.of_script(script) if "[" not in each.name and "]" not in each.name]
 
 

@@ -186,7 +186,7 @@ def measure(desk: Desk, server: Server, asked: argparse.Namespace) -> list[repor
             for scenario in chosen:
                 results.append(rounds_of(scenario, requests[scenario.name], desk, bare, server, clients, asked))
                 print(report.line(results[-1]), flush=True)
-    print(*report.hold_lines(desk.tickets, report.of_all(results)), sep="\n", flush=True)
+    print(*report.same_lines(results), *report.hold_lines(desk.tickets, report.of_all(results)), sep="\n", flush=True)
     return results
 
 

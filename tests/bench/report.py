@@ -11,6 +11,7 @@ CLIENTS_JUDGED = 16  # number of clients for which ratios are judged
 MOST_SLOWER_PERCENT = 15
 MOST_MEMORY_MIB = (130, 200)  # up to MANY tickets and above
 MOST_START_MS = (1200, 1500)
+MOST_TIMES = 1.3  # processor time of a call by an assistant, in that of the REST requests for the same
 MOST_LOOP_MS, MOST_WRITER_MS = 50, 250  # milliseconds of processor time for which all others wait
 
 
@@ -118,6 +119,21 @@ def growth(results: list[Result]) -> list[str]:
         if small and large:
             slower = (1 - large / small) * 100
             lines.append(f"  {name:<10} {slower:>6.1f} %  {_verdict(slower <= MOST_SLOWER_PERCENT)}")
+    return lines
+
+
+def same_lines(results: list[Result]) -> list[str]:
+    """Compares the processor time of scenarios with those that do the same by REST."""
+    by_name = {(each.scenario.name, each.tickets, each.clients): each for each in results if each.rounds}
+    lines = []
+    for (_, tickets, clients), each in by_name.items():
+        other = by_name.get((each.scenario.same_as, tickets, clients))
+        if other is not None:
+            times = each.ours("server_us") / max(other.ours("server_us"), 1e-9)
+            lines.append(
+                f"{tickets:>8} {clients:>7}  {each.scenario.title:<30} {times:.2f} times the processor time of "
+                f"{other.scenario.name}, at most {MOST_TIMES:.2f}: {_verdict(times <= MOST_TIMES)}"
+            )
     return lines
 
 

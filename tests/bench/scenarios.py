@@ -75,7 +75,8 @@ class Desk:
 class Scenario:
     """Goals: `ratio` to the bare handler at 16 clients; `most_ms`, the median response time of one client;
     `most_p99_ms`, the 99th percentile at 16 clients; each up to MANY tickets and above. None: not judged.
-    waiting: the number of webhooks that wait for another program in the meantime."""
+    waiting: the number of webhooks that wait for another program in the meantime. same_as: the scenario whose requests
+    do the same by REST, with whose processor time this one is compared."""
 
     name: str
     title: str
@@ -84,6 +85,7 @@ class Scenario:
     most_ms: Goal = None
     most_p99_ms: Goal = None
     waiting: int = 0
+    same_as: str = ""
 
 
 def goal_at(goal: Goal, tickets: int) -> float | None:
@@ -265,6 +267,21 @@ def _reads(number: int) -> list[dict[str, Any]]:
     ]
 
 
+def assistant_note(desk: Desk) -> list[str]:
+    return [desk.tool("add_note", ticket_id=number, text=f"Called back {COUNTER}") for number in _noted(desk)]
+
+
+def note_for_assistant(desk: Desk) -> list[str]:
+    """The REST requests for what add_note does."""
+    path = "/rest/tickets/{}/comment.json"
+    return [desk.post(path.format(number), comment=f"Called back {COUNTER}") for number in _noted(desk)]
+
+
+def _noted(desk: Desk) -> range:
+    """The tickets that get notes."""
+    return range(1, min(TICKETS_READ, desk.tickets) + 1)
+
+
 def me(desk: Desk) -> list[str]:
     return [desk.get("/rest/workers/me.json")]
 
@@ -323,9 +340,11 @@ SCENARIOS = (
     Scenario("months", "months by status, data query", months, most_ms=(20, 60)),
     Scenario("deep", "deep filter, org and messages", deep, most_ms=(15, 60)),
     Scenario("rest-search", "REST request below the next line", search_for_assistant),
-    Scenario("mcp-search", "search_tickets by an assistant", assistant_search),
+    Scenario("mcp-search", "search_tickets by an assistant", assistant_search, same_as="rest-search"),
     Scenario("rest-ticket", "REST requests below the next line", read_for_assistant),
-    Scenario("mcp-ticket", "read_ticket by an assistant", assistant_read),
+    Scenario("mcp-ticket", "read_ticket by an assistant", assistant_read, same_as="rest-ticket"),
+    Scenario("rest-note", "REST request below the next line", note_for_assistant),
+    Scenario("mcp-note", "add_note by an assistant", assistant_note, same_as="rest-note"),
     Scenario("webhook", "webhook, example responder", respond, (0.30, 0.30)),
     Scenario("repeat", "webhook, repeat 10,000 times", repeat, most_ms=(150, None)),
     Scenario("article", "help center, an article", article, (0.40, 0.40), most_ms=(30, 30)),

@@ -29,13 +29,6 @@ ID = "https://app.example/assistant.json"
 DOCUMENT = {"client_id": ID, "client_name": "Helper", "redirect_uris": ["https://app.example/back"]}
 
 
-@pytest.fixture(scope="module")
-def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
-    server = Server(tmp_path_factory.mktemp("signing") / "data", env={"HELPDESK_MCP": "yes"})
-    yield server.set_up()
-    assert server.stop() == 0
-
-
 @pytest.fixture
 def with_tools(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """Turns the tools on for the desk in this process."""

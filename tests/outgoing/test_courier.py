@@ -219,6 +219,15 @@ def test_a_receiver_may_say_when_to_come_again(post: Post) -> None:
     assert not post.run_rounds()
 
 
+def test_a_time_to_come_again_that_is_none_is_ignored(post: Post) -> None:
+    post.hook()
+    post.peer.answers["/hook"] = answer(status=503, retry_after="9" * 5000)
+    post.task()
+    post.run_rounds()
+    [row] = post.rows()
+    assert (row["status"], row["due_at"]) == (503, NOW + retry_schedule.WAITS[0]) and "503" in row["error"]
+
+
 def test_after_three_days_it_is_disabled_and_administrators_are_notified(post: Post) -> None:
     nora = post.desk.create(
         "worker", first_name="Nora", email="nora@kite.example", is_superuser=1, language="en_US", timezone="UTC"

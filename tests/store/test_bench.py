@@ -16,7 +16,7 @@ from tests.bench import runs
 from tests.bench.data import RARE_WORD, samples
 from tests.bench.load import Measured
 from tests.bench.loading import load_tickets
-from tests.bench.report import Result
+from tests.bench.report import Result, same_lines
 from tests.bench.scenarios import SCENARIOS
 from tests.bench.watched import Hold, Holds, longer
 
@@ -65,6 +65,19 @@ def _found(tx: Any, text: Any, word: str) -> list[int]:
     table = text.sql
     rows = tx.rows(lambda: table.select(table.rowid).where(match(text, slot(0))).order_by(table.rowid), (f'"{word}"',))
     return [row[0] for row in rows]
+
+
+def test_calls_by_assistants_are_compared_with_those_by_rest() -> None:
+    by_name = {each.name: each for each in SCENARIOS}
+    assert all(each.same_as in by_name for each in SCENARIOS if each.same_as)
+    costs = {"rest-note": 100.0, "mcp-note": 131.0, "rest-search": 100.0, "mcp-search": 90.0, "read": 1.0}
+    results = [
+        Result(by_name[name], 1000, 16, [(Measured(), Measured(server_us=microseconds))] * 3)
+        for name, microseconds in costs.items()
+    ]
+    lines = same_lines(results)
+    assert ["1.31 times" in lines[0], "0.90 times" in lines[1]] == [True, True] and len(lines) == 2
+    assert lines[0].endswith("MISSED") and lines[1].endswith("ok")
 
 
 def result(ratios: list[float], failed: str = "") -> Result:

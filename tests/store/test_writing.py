@@ -106,7 +106,7 @@ def test_a_callback_that_raises_does_not_stop_the_writer(store: Store) -> None:
 
 
 def test_a_write_inside_a_write_is_a_part_of_it(store: Store) -> None:
-    def outer(tx: Transaction) -> list[str]:
+    def outer(tx: Transaction) -> list[int]:
         tx.insert(PUMP, {"name": "outer"})
         store.write(lambda inner: inner.insert(PUMP, {"name": "inner"}))
         return names(store)
@@ -198,3 +198,21 @@ def test_a_closing_store_finishes_what_waits_and_takes_nothing_more(store: Store
     with pytest.raises(Unavailable):
         names(store)
     assert names(opened()) == ["0", "1", "2", "3", "4"]
+
+
+def test_a_rehearsal_returns_its_result_and_writes_nothing(store: Store) -> None:
+    assert store.rehearse(lambda tx: tx.insert(PUMP, {"name": "rehearsed"})) == 1
+    assert names(store) == []
+
+    def outer(tx: Transaction) -> list[int]:
+        tx.insert(PUMP, {"name": "outer"})
+        return store.rehearse(lambda part: [part.insert(PUMP, {"name": "inner"}), len(part.find(PUMP))])
+
+    assert store.write(outer)[1] == 2
+    assert names(store) == ["outer"], "only the rehearsal is undone"
+    with pytest.raises(Conflict):
+        store.rehearse(_refuse)
+
+
+def _refuse(tx: Transaction) -> None:
+    raise Conflict("the pump is taken")

@@ -8,10 +8,13 @@ import jsonschema_rs
 import pytest
 import requests
 
+from server.context import Service
+from server.errors import Unavailable
 from server.people import assistant_calls
 from server.people.assistant_calls import AssistantCall
 from server.record_types.registry import load
 from server.record_types.shared import assistant_scopes
+from server.store.transaction import Transaction
 from server.web import reach
 from tests.records.desk import NOW, Desk
 from tests.service import Api, Server, people
@@ -379,6 +382,27 @@ def test_reads_and_refusals_are_logged_by_the_next_scan(desk: Desk) -> None:
         "Milo used send_reply through the app 99: ticket 2 (refused)",
     ]
     assert {each["created"] for each in desk.log("assistant.called")} == {NOW}
+
+
+def test_many_calls_are_logged_in_several_transactions(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(assistant_calls, "BATCH", 2)
+    write = assistant_calls._write_batch
+    sizes: list[int] = []
+
+    def write_batch(service: Service, calls: list[AssistantCall], tx: Transaction) -> None:
+        sizes.append(len(calls))
+        write(service, calls, tx)
+        if len(sizes) == 2:
+            raise Unavailable("the disk is away")
+
+    monkeypatch.setattr(assistant_calls, "_write_batch", write_batch)
+    for number in range(5):
+        assistant_calls.add(desk.service, AssistantCall(1, 98, "read_ticket", f"ticket {number}", NOW))
+    with pytest.raises(Unavailable):
+        assistant_calls.write_calls(desk.service, NOW)
+    assert assistant_calls.write_calls(desk.service, NOW) and sizes == [2, 2, 2, 1]
+    told = [each.rpartition(" ")[2] for each in desk.acts() if "the app 98" in each]
+    assert told == ["0", "1", "2", "3", "4"], "each call is logged once"
 
 
 def _sentence(params: dict[str, Any]) -> str:

@@ -18,7 +18,7 @@ BACK = "/account#passkeys"
 
 @page("POST", f"{NEW}/options", "proven worker")
 def options(visit: Visit) -> PageResponse:
-    """What a browser needs to create a passkey, for passkeys.js."""
+    """Responds with the options for creating a passkey, for passkeys.js."""
     return json_response(own_passkeys.creation_options(visit.ctx, visit.secret, visit.peer))
 
 

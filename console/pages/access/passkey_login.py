@@ -14,7 +14,7 @@ FIELD = "passkey"  # holds the response of the browser
 
 @page("POST", "/login/passkey/options", "anyone")
 def options(visit: Visit) -> PageResponse:
-    """What a browser needs to sign in, for passkeys.js."""
+    """Responds with the options for signing in, for passkeys.js."""
     return json_response(passkey_sign_in.sign_in_options(own_context(visit.service), visit.secret, visit.peer))
 
 
@@ -35,7 +35,7 @@ def log_in(visit: Visit) -> PageResponse:
 
 @page("POST", "/login/code/passkey/options", "code")
 def factor_options(visit: Visit) -> PageResponse:
-    """What a browser needs to use a passkey after the password."""
+    """Responds with the options for a passkey as the second factor."""
     return json_response(passkey_sign_in.factor_options(visit.ctx, visit.who, visit.secret, visit.peer))
 
 
@@ -53,7 +53,7 @@ def use_as_second_factor(visit: Visit) -> PageResponse:
 
 @page("POST", "/confirm/passkey/options")
 def confirm_options(visit: Visit) -> PageResponse:
-    """What a browser needs to confirm who uses the session."""
+    """Responds with the options for confirming the worker of the session."""
     return json_response(passkey_sign_in.confirm_options(visit.ctx, visit.who, visit.secret, visit.peer))
 
 

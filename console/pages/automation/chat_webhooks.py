@@ -25,7 +25,7 @@ from server.translation import N_, _, speaking
 BASE = f"{outgoing.BASE}/chats"
 NEW = f"{BASE}/new"
 _TOKEN = re.compile(r"[!-~]{1,1000}")  # visible ASCII (RFC 6750, 2.1)
-_PREVIEW_ADDRESS = "https://chat.example/preview"  # for messages that contain a part of the address
+_PREVIEW_ADDRESS = "https://chat.example/preview"  # some messages contain a part of the address
 
 
 def _program(visit: Visit, record: dict[str, Any]) -> ChatProgram | None:
@@ -33,7 +33,7 @@ def _program(visit: Visit, record: dict[str, Any]) -> ChatProgram | None:
 
 
 def _instead(visit: Visit) -> PageResponse | None:
-    """The list of programs in place of a new form without one, and the form of generic webhooks in place of theirs."""
+    """The list of programs, if none is chosen yet; for a generic webhook, a redirect to its own form."""
     record = lookup.record(visit, outgoing.URI, visit.record_id) if visit.record_id else {}
     if _program(visit, record) is not None:
         return None

@@ -86,7 +86,7 @@ def change(visit: Visit) -> PageResponse:
 
 
 def _shown(visit: Visit, event: EventBinding, form: Form, is_clash: bool = False) -> PageResponse:
-    """The page of an event. is_clash: whether somebody else has saved another text since the form was shown."""
+    """The page of an event. is_clash: whether another text was saved since the form was shown."""
     query = SearchRequest(f"trigger:{event.trigger} sort:name", limit=MAX_AUTOMATIONS)
     fitting = records.search(visit.ctx, "automation", query)["results"]
     bound = {each.automation_id for each in event.entries}

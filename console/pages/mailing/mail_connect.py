@@ -45,7 +45,7 @@ NAMES = (
     "recipient",
 )
 TICKS = ("is_mail_kept", "is_default")
-ACCOUNT_DIGITS = 18  # of an id that every database can hold
+ACCOUNT_DIGITS = 18  # digits of the longest id
 FIELD_LABELS: dict[str, Words] = {
     **LABELS,
     "address": N_("Email address"),

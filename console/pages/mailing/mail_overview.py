@@ -167,7 +167,7 @@ def remove_sender(visit: Visit) -> PageResponse:
 
 @page("POST", f"{BASE}/default", "admin")
 def set_default(visit: Visit) -> PageResponse:
-    """Sets the transport of senders without one of their own."""
+    """Sets the default transport, for senders without one."""
     was = mail_setup.defaults(visit.ctx)[1]
     mail_setup.set_default_transport(visit.ctx, visit.form.id("transport", 0))
     visit.flash(
@@ -359,7 +359,7 @@ def _params(visit: Visit, fields: OpenForm, form: Form) -> dict[str, Any]:
     account = lookup.chosen_id(visit, "connected_account", form.get("connected_account"), "connected_account")
     values, kind = form.values | {"connected_account": str(account or "")}, form.get("extension_id")
     params = graph.params_from(values) if kind == GRAPH else smtp.params_from(values)
-    transport(kind).settings_from(params)  # the type tells of all params as one field
+    transport(kind).settings_from(params)  # names the wrong param; the type would name all as one field
     return {"params": params}
 
 

@@ -74,7 +74,7 @@ LIST = declare(Worklist(
 
 @page("GET", OUTBOX, "admin")
 def show_outbox(visit: Visit) -> PageResponse:
-    """Mail that has not left, and why. Raises Invalid for a state that there is not."""
+    """Lists email that has not left, with the reasons. Raises Invalid for an unknown state."""
     return row_view.page(visit, replace(LIST, tabs=tuple(tabs(visit))))
 
 

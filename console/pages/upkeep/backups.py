@@ -20,7 +20,7 @@ from server.upkeep.backups import MAX_UPLOAD_BYTES, Backup, BackupCheck
 
 BASE = "/admin/backups"
 RESTORE = f"{BASE}/restore"
-AGAIN_SECONDS = 2  # until a page with progress reloads itself
+AGAIN_SECONDS = 2  # interval in which a page with progress reloads
 STAGES = {
     "copying": N_("The backup is copied next to the database. The service keeps running."),
     "checking": N_("The whole copy is read to verify it. The service keeps running."),

@@ -24,7 +24,7 @@ from server.translation import _, shown
 MAX_CARDS = 100
 MAX_COLUMNS = 12
 STATUS, STATUS_FIELDS = "status_id", ("status", "status_id")
-_ORDER = ("open", "waiting", "closed")  # of the columns of statuses; task and ticket number them differently
+_ORDER = ("open", "waiting", "closed")  # order of the columns; tasks and tickets number statuses differently
 
 
 @dataclass(frozen=True)

@@ -27,11 +27,11 @@ from server.errors import BadDataQuery
 from server.kata.kata_parser import parse, plain
 from server.translation import _
 
-MAX_MARK_CHARS = 12  # of a label on the axis of a chart
+MAX_MARK_CHARS = 12  # length of a label on an axis
 MAX_BARS = 12
 MAX_TILES = 12
-MAX_DATASETS = 4  # of a chart in KATA
-MAX_AFFIX_CHARS = 40  # of a text beside a number
+MAX_DATASETS = 4  # datasets in one chart of KATA
+MAX_AFFIX_CHARS = 40  # length of the text beside a number
 MANUAL = "widget.datasource.manual"
 _DAY = re.compile(r"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])")
 _NUMBER = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,6})?")
@@ -56,7 +56,7 @@ Widget = Mapping[str, Any]
 
 
 def number(visit: Visit, kind: WidgetKind, widget: Widget, drawing: Drawing) -> tuple[Markup, bool]:
-    """One number or several, each with the list behind it."""
+    """Returns the parts of one number or several, each with a link to its list."""
     is_manual = text_param(widget, "datasource").endswith(MANUAL)
     if is_manual and not text_param(widget, "data_query"):
         value = _typed_number(visit, widget)

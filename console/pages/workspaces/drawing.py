@@ -21,17 +21,17 @@ from server.template import Budget, Surroundings
 from server.template import compile as compile_template
 from server.translation import _
 
-# Types of data queries that only read. A widget may be somebody else's: `automation.invoke` would run an automation
-# with the rights of its reader.
+# Types of data queries that only read: `automation.invoke` in a shared widget would run an automation with the rights
+# of its reader.
 _READING = ("worklist.", "metrics.", "usage.", "sample.", "calendar.", "record.", "platform.", "ui.", "data.")
 _TEMPLATE = re.compile(r"\{[{%#]")
-MAX_TEMPLATE_STEPS, MAX_TEMPLATE_BYTES, MAX_TEMPLATE_SECONDS = 20_000, 1024 * 1024, 0.5  # of one setting
-MAX_NAMES = 50  # of the worker, in one setting
+MAX_TEMPLATE_STEPS, MAX_TEMPLATE_BYTES, MAX_TEMPLATE_SECONDS = 20_000, 1024 * 1024, 0.5  # for each setting
+MAX_NAMES = 50  # placeholders of the worker in one setting
 _EITHER = re.compile(r"\bOR\b")
 
 
 class Drawing:
-    """What the widgets of a page share. seconds: the time for all of them; None: as long as each query may take.
+    """The state that the widgets of a page share. seconds: the time for all of them, None for the limit of each query.
     values: of the filters of their tab, for their data queries and searches."""
 
     def __init__(self, seconds: float | None, values: Mapping[str, Any] | None = None) -> None:

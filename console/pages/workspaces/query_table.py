@@ -88,7 +88,7 @@ def points_of(result: Mapping[str, Any]) -> list[tuple[str, list[tuple[float, fl
 
 @dataclass(frozen=True)
 class _Result:
-    """What a data query returned. data: by its format. extra: what its key `_` holds."""
+    """The result of a data query. data: by its format. extra: the value of its key `_`."""
 
     visit: Visit
     data: Any

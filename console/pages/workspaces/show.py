@@ -104,7 +104,7 @@ def show_text(visit: Visit) -> PageResponse:
 
 
 def _filters(visit: Visit, tab_params: object) -> tuple[TabFilters | None, str]:
-    """The filters of a tab, or None and what is wrong with them."""
+    """Returns the filters of a tab, or None and the error in them."""
     try:
         return TabFilters(visit, tab_params), ""
     except HelpdeskError as error:
@@ -131,7 +131,7 @@ def _alone(visit: Visit, uri: str, drawn: Drawn, record: Mapping[str, Any]) -> P
 
 
 def _zones(visit: Visit, tab: Mapping[str, Any], drawing: Drawing) -> list[Zone]:
-    """What is on a tab. Widgets of unknown zones stand in its main one."""
+    """Returns the content of a tab. Widgets of unknown zones are in its main one."""
     if tab["extension_id"] == LISTS_TAB:
         found = workspace_pages.lists(visit.ctx, f"tab.id:{tab['id']}")
         return [Zone("content", False, [widgets.draw_list(visit, each, drawing) for each in found])]

@@ -17,13 +17,13 @@ from server.kata.evaluate import Environment, Generic
 from server.translation import N_, Words, _
 
 KATA = "prompts_kata"
-PREFIX = "f-"  # of the parameters of addresses with values of filters
-MAX_FILTERS = 20  # of a tab
+PREFIX = "f-"  # of parameters in addresses that hold values of filters
+MAX_FILTERS = 20  # filters on one tab
 MAX_OPTIONS = 100
-MAX_TEXT_CHARS = 200  # of a value
+MAX_TEXT_CHARS = 200  # length of a value
 TEXT, DATES, PICKLIST, CHOOSER = "text", "date_range", "picklist", "chooser"
 KINDS = (TEXT, DATES, PICKLIST, CHOOSER)
-RANGE = " to "  # between the ends of a range of dates
+RANGE = " to "  # separates the ends of a range of dates
 USUAL_RANGES: tuple[tuple[Words, str], ...] = (
     (N_("Today"), "today to now"),
     (N_("7 days"), "-7 days to now"),

@@ -29,7 +29,7 @@ from server.records.records import LABEL, SearchRequest
 from server.search.query_texts import sorted_query
 from server.translation import _, shown
 
-MAX_SHOWN = 4  # events of a day, before those behind a summary
+MAX_SHOWN = 4  # events of a day; a summary has the others
 MAX_RECORDS = 500  # in a month
 MONTH = "month"  # the parameter of the address with the shown month, followed by the id of the widget
 _MONTH = re.compile(r"(20[0-9]{2}|19[7-9][0-9])-(0[1-9]|1[0-2])")

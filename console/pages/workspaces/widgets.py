@@ -25,16 +25,16 @@ from server.markup import clean_html, markdown_to_html
 from server.people.workspace_pages import BASE, SHOWN
 from server.translation import _
 
-PAGE_SECONDS = 1.5  # for all widgets of a page; the others are loaded one by one
+PAGE_SECONDS = 1.5  # time for the widgets of a page; later ones are loaded one by one
 TEXT_KEYS = ("content", "template", "text")  # parameters with a text; packages of several versions name it differently
 Drawer = Callable[[Visit, WidgetKind, Mapping[str, Any], Drawing], tuple[Markup, bool]]
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """A widget or a list as it is shown. id: of its element. width: in quarters of the row. html: what is inside of it.
-    is_whole: whether html has a heading and a frame of its own. path: of the page of the widget alone, for one that is
-    not drawn yet. settings: of its form, for one that shows nothing."""
+    """A widget or a list as it is shown. id: of its element. width: in quarters of the row. html: its content.
+    is_whole: whether html includes heading and frame. path: of a page with this widget alone, if it is not drawn yet.
+    settings: path of its form, for one that shows nothing."""
 
     id: str
     label: str
@@ -46,7 +46,7 @@ class Drawn:
 
 
 def draw(visit: Visit, widget: Mapping[str, Any], drawing: Drawing) -> Drawn:
-    """One widget. What is wrong with it is said in its place."""
+    """Draws one widget, or the error in its place."""
     label = str(widget["label"])
     id, width = f"widget{widget['id']}", min(max(int(widget["width_units"] or 4), 1), 4)
     kind = kind_of(str(widget["extension_id"]))

@@ -8,9 +8,9 @@ from server.record_types.record_type import Record
 from server.records.writing import RecordWriter
 from server.tickets.types.rating import BAD, GOOD
 
-# Of this many closed tickets, in turn, so many are asked about, have a rating, and have a bad one.
+# Of each TURN closed tickets: number of requests for a rating, of ratings, and of bad ratings.
 TURN, ASKED, RATED, BAD_ONES = 12, 8, 6, 1
-COMMENTED = 3  # of this many ratings one has a comment
+COMMENTED = 3  # every third rating has a comment
 
 
 def rate(writing: RecordWriter, planned: PlannedTicket, step: Step, ticket: Record, worker_id: int) -> None:

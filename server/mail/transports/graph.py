@@ -44,9 +44,9 @@ DEFAULT_TIMEOUT_SECONDS = 30
 MAX_TIMEOUT_SECONDS = 300
 MAX_MIME_BYTES = 3_000_000  # 4 MB in base64, the limit of a request
 MAX_POSTED_FILE_BYTES = 3_000_000  # larger files need an upload session, which accepts none below 2 MB
-PART_BYTES = 10 * 320 * 1024  # of an upload; a multiple of 320 KiB, below 4 MB
-MAX_TRIES = 3  # of one part of an upload
-MAX_SECONDS = 900  # for one mail with all its files
+PART_BYTES = 10 * 320 * 1024  # size of an uploaded part: a multiple of 320 KiB, below 4 MB
+MAX_TRIES = 3  # attempts for each part of an upload
+MAX_SECONDS = 900  # for an email with all its files
 MAX_COPIES = 10  # mails with one Message-ID that are looked at
 MAX_ADDRESSES = 500  # in one header
 
@@ -397,7 +397,7 @@ def _with_bcc(raw: bytes, recipients: Sequence[str]) -> bytes:
 
 
 def _without_files(raw: bytes) -> tuple[bytes, list[_File]]:
-    """A mail of ours without its files and inline images, and these."""
+    """Splits an email of the outbox: returns it without files and inline images, and these."""
     head_bytes, _, body = raw.partition(b"\r\n\r\n")
     head = headers.split(head_bytes + b"\r\n\r\n", 0)
     mime_type, parameters = headers.parameters(head.first("content-type"))

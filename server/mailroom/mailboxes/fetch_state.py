@@ -204,8 +204,8 @@ class FetchState:
             )
 
     def _read_taken(self, tx: Transaction, uids: list[str] | None) -> dict[str, bool]:
-        """The recorded mails that are to be removed, and those among these uids, None for all: of a mailbox that
-        retains its mail, most are neither."""
+        """Returns {uid: whether the mail stays in the mailbox} of recorded mails: of those to be removed, and of these
+        uids, None for all. Most records of a mailbox that retains its mail are neither."""
         if uids is None:
             rows = tx.find(MAILBOX_TAKEN, mailbox_id=self._id)
         else:

@@ -90,7 +90,7 @@ class OAuthApp(RecordType):
     columns = (
         Column("client_secret_hash", "TEXT"),
         Column("previous_secret_hash", "TEXT"),
-        Column("document_until"),  # of its metadata document: Unix seconds, 0 for a registered app
+        Column("document_until"),  # Unix seconds when the metadata document expires, 0 without one
     )
     indexes = (Index(("client_id",), "the app of a token request", unique=True),)
     bumps = {"access": ()}

@@ -10,7 +10,7 @@ from server.store.transaction import Transaction
 
 VERSION = "help_center"  # version that rises when visitors may see something else
 REQUESTS_PATH = "/requests"  # below the address of a help center, where customers see their tickets
-TRIAL_PATH = "/help-center"  # below base_url, until a help center has a host name of its own
+TRIAL_PATH = "/help-center"  # path of a help center without a host name of its own
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from server.store.tables import Table, table_named
 from server.store.transaction import Row, Transaction
 from server.translation import about_field, lazy_gettext
 
-MAX_CHARS = 64  # of a name
+MAX_CHARS = 64  # length of a name
 MAX_TAGS = 100  # changed in one request
 _SPACES = re.compile(r"\s+")
 _REFUSED = re.compile(r'[,:"\x00-\x1f\x7f]|^[-+]')

@@ -23,7 +23,8 @@ class Owner(Trait):
 # Types declare traits in this order, which filters and expand names follow. Forms and reference pages list fields in
 # reverse.
 ORDER = (Comments, CustomFields, Links, Watchers, Attachments, Tags, Avatars, Owner, Search)
-ALL = (Comments(), CustomFields(), Links(), Watchers(), Attachments(), Avatars(), Owner(), Search())  # without a table
+# Without Tags, which need a table.
+ALL = (Comments(), CustomFields(), Links(), Watchers(), Attachments(), Avatars(), Owner(), Search())
 
 
 def named(names: frozenset[str]) -> tuple[Trait, ...]:

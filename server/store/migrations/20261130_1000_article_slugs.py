@@ -8,7 +8,7 @@ from server.store.tables import table_named
 from server.store.transaction import Transaction
 
 TITLES = {"kb_article": "title", "kb_category": "name"}  # columns
-USUAL = {"kb_article": "article", "kb_category": "category"}  # for titles without letters
+USUAL = {"kb_article": "article", "kb_category": "category"}  # slugs for titles without letters
 
 
 def up(tx: Transaction) -> None:

@@ -1,4 +1,4 @@
-"""Ratings as customers give them: what a link opens, and storing a score with a comment."""
+"""Rating pages and ratings: finds the rating of a link, and stores score and comment of the customer."""
 
 import re
 from typing import Literal
@@ -31,9 +31,9 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class RatingPage:
-    """What a link opens. state: `open` to rate, `rated` and can be changed until `until` (Unix seconds), or `over`.
-    score: "" before the customer has rated. has_comment: whether they wrote one, which nobody is shown who may only
-    have got the email forwarded. language: of the customer, "" if unknown."""
+    """The state of a rating for its page. state: `open` to rate, `rated` and open to changes, or `over`. until: Unix
+    seconds, for `rated`. score: "" until the customer has rated. has_comment: whether there is one; the page does not
+    show it, since the email may have been forwarded. language: of the customer, "" if unknown."""
 
     rating_id: int
     state: State
@@ -47,22 +47,22 @@ class RatingPage:
 
 
 def open_page(service: Service, code: str, now: int) -> RatingPage:
-    """Returns what a link opens. Raises NotFound for one that was not signed here, or whose ticket or rating was
+    """Returns the page of a link. Raises NotFound if this service did not sign it, or if its ticket or rating was
     deleted."""
     ctx = own_context(service, now)
     return service.store.read(lambda tx: _page(RecordReader(ctx, tx), code))
 
 
 def brand_of(service: Service, page: RatingPage | None, host: str) -> BrandProfile | None:
-    """Returns the brand of the group that helped the customer; without a page, the one at a host name. None if there is
-    none, whether or not brands are public."""
+    """Returns the brand of the group of a rating, or without a page the brand at a host name, public or not; None if
+    there is no such brand."""
     all_brands = service.store.read(brands.all_brands)
     return brands.brand_of_group(all_brands, page.group_id) if page is not None else brands.brand_at(all_brands, host)
 
 
 def rate(service: Service, code: str, score: str, comment: str, now: int) -> RatingPage:
-    """Stores what a customer chose, and returns the page afterwards. A blank comment leaves an earlier one. Submitting
-    the same again changes nothing.
+    """Stores score and comment of a customer, and returns the new page. A blank comment leaves an earlier one.
+    Submitting the same again changes nothing.
 
     Raises NotFound like open_page, Gone once the link has expired, Invalid for an unknown score or a longer comment."""
     if score not in SCORES:

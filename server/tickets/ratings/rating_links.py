@@ -17,8 +17,8 @@ KEY = "rating_key"  # name of the signing key in signed_names
 KIND = "rating"
 PATH = "/rate/"  # below the address of a help center
 DAY_SECONDS = 86400
-RATE_SECONDS = 30 * DAY_SECONDS  # after the request, in which a customer can rate
-CHANGE_SECONDS = 7 * DAY_SECONDS  # after the first rating, in which they can change it
+RATE_SECONDS = 30 * DAY_SECONDS  # time to rate, from the request on
+CHANGE_SECONDS = 7 * DAY_SECONDS  # time to change a rating, from the first one on
 
 
 def address(service: Service, tx: Transaction, group_id: int) -> str:

@@ -52,7 +52,7 @@ DAY_SECONDS = 86400
 
 @dataclass(frozen=True, slots=True)
 class RatingRequest:
-    """What is read before the email is written. customer: the address that is asked. subject, text: of the group, with
+    """The data of a request for a rating. customer: the address of the recipient. subject, text: of the group, with
     placeholders filled in; blank for the usual ones. language: of the customer, else of the group; blank if unknown."""
 
     ticket: Record

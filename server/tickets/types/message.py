@@ -142,7 +142,7 @@ class Message(RecordType):
         Column("html_template_id"),  # the template it is sent with
         Column("body_digest", "TEXT"),  # digest of a received body; different mails may have the same Message-ID
         Column("form_id"),  # the contact form by which it came
-        Column("consent_version"),  # of the consent text that its author agreed to in that form
+        Column("consent_version"),  # version of the consent text that its author agreed to
         Column("forwarded_from", "TEXT"),  # the author of a mail that a worker forwarded, as in a header
         Column("raw_blob_id"),  # the mail as it arrived
         Column("bcc", "TEXT"),

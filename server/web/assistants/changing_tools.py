@@ -3,7 +3,7 @@ and events. With `dry_run`, the transaction is rolled back, or a macro is simula
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NoReturn
+from typing import Any
 
 from server import tickets
 from server.automation import automation_service, macros
@@ -13,7 +13,6 @@ from server.context import Context
 from server.errors import Invalid, Required, ScriptError
 from server.outbox.delivery import Delivery
 from server.records import comments, records
-from server.store.transaction import Transaction
 from server.tickets import answered, reply_drafts, reply_start
 from server.tickets.outgoing_identity import UNKNOWN
 from server.web.assistants.reading_tools import TICKET
@@ -220,30 +219,14 @@ def _fields(call: ToolCall) -> dict[str, Any]:
     return fields
 
 
-class _RolledBack(Exception):
-    """Ends the transaction of a dry run."""
-
-    def __init__(self, result: ToolResult) -> None:
-        super().__init__("dry run")
-        self.result = result
-
-
 def _unless_dry(call: ToolCall, work: Callable[[Context], ToolResult], text: str) -> ToolResult:
-    """Runs the work; for a dry run, in a transaction that is rolled back. text: what a dry run says, "" for what the
-    work says."""
+    """Runs the work, or rehearses it. text: that of a rehearsal; by default, the text of the work."""
     if not call.is_dry:
         return work(call.ctx)
     ctx = replace(call.ctx, is_dry=True, is_quiet=True)
-
-    def write(tx: Transaction) -> NoReturn:
-        raise _RolledBack(work(ctx))
-
-    try:
-        ctx.service.store.write(write)
-    except _RolledBack as end:
-        data = {name: value for name, value in end.result.data.items() if name != "note_id"}
-        return ToolResult(text or f"{DRY}{end.result.text}", data | {"dry_run": True})
-    raise AssertionError("a dry run always ends with its result")
+    result = ctx.service.store.rehearse(lambda tx: work(ctx))
+    data = {name: value for name, value in result.data.items() if name != "note_id"}
+    return ToolResult(text or f"{DRY}{result.text}", data | {"dry_run": True})
 
 
 def _sent(delivery: Delivery) -> str:

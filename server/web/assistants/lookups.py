@@ -14,7 +14,7 @@ from server.web.rest import data as rest_data
 
 MAX_GROUPS = 200
 MAX_MACROS = 100
-MAX_DATA_CHARS = 20_000  # of the result of a data query
+MAX_DATA_CHARS = 20_000  # length of the result of a data query
 
 
 @tool(

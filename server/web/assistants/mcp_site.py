@@ -118,7 +118,7 @@ class McpSite(Site):
         return self.service.store.read_together(lambda: self._respond(request, steps), steps)
 
     def writing(self, request: Request) -> Callable[[], Response] | None:
-        """Returns the work of a tool that makes a small change. A dry run needs a transaction of its own."""
+        """Returns the call of a tool that is a small write. Dry runs are rolled back, so they share no transaction."""
         if request.method != "POST" or self.service.store.reads_wait or not self.service.settings.mcp:
             return None
         if len(request.body) > SMALL_BODY_BYTES:
@@ -173,7 +173,7 @@ class McpSite(Site):
         return self.service.store.read(lambda tx: tokens.check(tx, bearer(request), now, token_resources.MCP))
 
     def _admitted(self, request: Request) -> Grant:
-        """Returns the caller; that of the head, if the body came with it."""
+        """Returns the caller. Uses the check of the head if the body arrived with it."""
         if request.admitted is not None:
             at, grant = request.admitted
             if time.perf_counter() - at < AT_ONCE_SECONDS:

@@ -12,13 +12,13 @@ from server.records.records import SearchRequest
 from server.search.query_parser import parse
 from server.web.assistants.tool_declarations import ToolArgument, ToolCall, ToolResult, tool
 
-ROWS, MAX_ROWS = 10, 25  # of one page
-MESSAGES, MAX_MESSAGES = 5, 20  # of one page
-MAX_MESSAGE_CHARS = 4000  # of one message or note
-MAX_PAGE_CHARS = 24_000  # of all messages on a page; older ones are cut shorter
-LEAST_CHARS = 200  # of each message in any case
-MAX_ARTICLE_CHARS = 12_000  # of one part of an article
-MAX_NOTES = 20  # of one page
+ROWS, MAX_ROWS = 10, 25  # results on a page
+MESSAGES, MAX_MESSAGES = 5, 20  # messages on a page
+MAX_MESSAGE_CHARS = 4000  # length of a message or note
+MAX_PAGE_CHARS = 24_000  # length of all messages on a page; the older ones are cut first
+LEAST_CHARS = 200  # length that each message is left with
+MAX_ARTICLE_CHARS = 12_000  # length of a part of an article
+MAX_NOTES = 20  # notes on a page
 TICKET_TYPES = ("ticket", "message", "address", "contact", "org", "worker", "group", "bucket", "tag", "ticket_status")
 PEOPLE_TYPES = ("contact", "org", "address")
 TICKET_KEYS = ("id", "mask", "subject", "status", "status_name", "importance", "owner_id", "group_id", "org_id")
@@ -181,7 +181,7 @@ def read_article(call: ToolCall) -> ToolResult:
 
 
 def _page(call: ToolCall, uri: str, expand: str, q: str) -> dict[str, Any]:
-    """Returns a page of a search. A limit in the query cannot exceed that of the tools."""
+    """Returns a page of a search. A `limit:` in the query may lower the limit, but not exceed MAX_ROWS."""
     limit = call.number("limit", ROWS)
     parsed = parse(q)
     if parsed.limit:
@@ -238,7 +238,7 @@ def _message(keys: Mapping[str, Any], most: int) -> dict[str, Any]:
 
 
 def _next_time(call: ToolCall, ticket_id: int, messages: list[dict[str, Any]]) -> int:
-    """Returns the time of the message after those of an older page, with which the page before began; 0 for none."""
+    """Returns the time of the oldest message on the previous, newer page; 0 on the first page."""
     if not call.text("cursor") or not messages:
         return 0
     later = f'ticket.id:{ticket_id} created:"{messages[0]["created"] + 1} to {call.ctx.now + 1}" sort:created'

@@ -21,7 +21,7 @@ HEADER_MISMATCH, UNSUPPORTED_VERSION = -32020, -32022
 META = "io.modelcontextprotocol/"
 JSON = "application/json"
 MAX_ID_CHARS = 200
-MAX_SHOWN_CHARS = 100  # of a value that an error repeats
+MAX_SHOWN_CHARS = 100  # length of values in errors
 SERVER = {"name": "helpdesk", "title": "Helpdesk", "version": VERSION}
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str)
 

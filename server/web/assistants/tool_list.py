@@ -1,4 +1,4 @@
-"""All tools, as the modules of this folder declare them, and what the scopes of a token let them read."""
+"""The list of all tools, and the record types that the scopes of a token allow them to read."""
 
 from functools import cache, lru_cache
 

@@ -61,7 +61,7 @@ class Paths:
         return shown
 
     def tags(self) -> list[Schema]:
-        """What operations are grouped by where they are those of no record type."""
+        """Returns the tags of operations that belong to no record type, one for each controller."""
         return [
             {"name": tag, "description": f"Endpoints below /rest/{self._controllers[tag]}/.", "x-names": []}
             for tag in sorted(self._controllers)
@@ -103,7 +103,7 @@ class Paths:
 
 
 def tags(registry: Registry) -> list[Schema]:
-    """What operations are grouped by where they are those of a record type: its uri, with its other names."""
+    """Returns the tags of the operations of record types: uri and other names."""
     return [
         {
             "name": each.uri,

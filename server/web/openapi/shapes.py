@@ -38,7 +38,7 @@ OBJECT: Schema = {
     "additionalProperties": ANY,
 }  # explicit, since some generators treat a missing value as no keys
 NOTHING: Schema = {"type": "object", "additionalProperties": False}
-RECORD: Schema = {"$ref": "#/components/schemas/{uri}"}  # filled in for each type, which has a path of its own
+RECORD: Schema = {"$ref": "#/components/schemas/{uri}"}  # {uri} is replaced for the path of each type
 
 
 @dataclass(frozen=True)

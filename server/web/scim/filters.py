@@ -244,12 +244,12 @@ class _Parser:
         if isinstance(value, (dict, list)):
             raise self.wrong(f"'{token[:40]}' is not a value")
         kind = (name.sub or name.attribute).kind
-        if kind == "boolean" and isinstance(value, str):  # as some providers write it
+        if kind == "boolean" and isinstance(value, str):  # some providers quote booleans
             value = {"true": True, "false": False}.get(value.lower(), value)
         return value
 
     def _selection(self, name: AttributeName, depth: int) -> Filter:
-        """The filter in the square brackets behind a multi-valued attribute."""
+        """Parses the filter in square brackets after a multi-valued attribute."""
         if name.sub is not None or not name.attribute.is_list:
             raise self.wrong(f"'{name.attribute.name}' has no values to choose from")
         self.require("[")

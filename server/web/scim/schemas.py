@@ -94,7 +94,7 @@ _META = Attribute(
         Attribute("version", "Its entity tag.", mutability=READ_ONLY, is_case_exact=True),
     ),
 )
-_COMMON = (_ID, _EXTERNAL_ID, _META)  # of every resource; schemas do not list them (RFC 7643, section 3.1)
+_COMMON = (_ID, _EXTERNAL_ID, _META)  # all resources have these, and schemas do not list them (RFC 7643, 3.1)
 _OWN_USER = (
     Attribute(
         "userName",

@@ -25,7 +25,7 @@ MEDIA_TYPE = "application/scim+json"
 HELP = "/help/provisioning"
 BODY_TYPES = (MEDIA_TYPE, "application/json", "")
 NOT_THERE = ("Bulk", "Me", ".search", "Users/.search", "Groups/.search")  # parts of the protocol that are optional
-ALLOWED = {False: "GET, POST", True: "DELETE, GET, PATCH, PUT"}  # of a collection, of one resource
+ALLOWED = {False: "GET, POST", True: "DELETE, GET, PATCH, PUT"}  # methods of collections and of single resources
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,9 @@ from server.web.rest_site import bearer
 from server.web.site import Request, Site
 
 SCIM_PATH = "/scim/v2/"
-MAX_BODY_BYTES = 1024 * 1024  # of a request
-MAX_REQUESTS_PER_MINUTE = 1200  # with one token
-MAX_ADDRESS_REQUESTS_PER_MINUTE = 1200  # from one address, whatever its token
+MAX_BODY_BYTES = 1024 * 1024
+MAX_REQUESTS_PER_MINUTE = 1200  # requests with one token
+MAX_ADDRESS_REQUESTS_PER_MINUTE = 1200  # requests from one address, with any token
 LOG = log.get("scim")
 
 

@@ -8,7 +8,7 @@ from server.record_types.parts import Change, Writing
 from server.settings import Settings
 from server.tickets.types.ticket_parts.status import CLOSED
 
-KIND = "rating_request"  # of the job
+KIND = "rating_request"  # kind of the job
 OFF, GROUPS, ALL = "off", "groups", "all"  # values of the setting `ratings`
 HOUR_SECONDS = 3600
 
