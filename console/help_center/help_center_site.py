@@ -39,9 +39,8 @@ from server.errors import Forbidden, HelpdeskError, NotAuthenticated, NotFound, 
 from server.help_center import visit_counts, visitor_files
 from server.help_center.customers import request_acts
 from server.help_center.public_library import Libraries, Library
-from server.record_types.brand import CHANNEL
 from server.record_types.shared import brands
-from server.record_types.shared.brands import REQUESTS_PATH, TRIAL_PATH, BrandProfile
+from server.record_types.shared.brands import REQUESTS_PATH, TRIAL_PATH
 from server.records import catalogs
 from server.store.database import OutOfSteps
 from server.translation import _, lazy_gettext, shown
@@ -138,27 +137,26 @@ class HelpCenterSite(Site):
         self.pages = PageCache()
         self.ratings = RatingPages(service)
         self.rate = RateLimiter(service.settings.visitor_rate_per_minute, "from one address", service)
-        self._base_url = ""
-        self._hosts: frozenset[str] = frozenset()
-        self._brands: list[BrandProfile] = []
-        self._read_brands()
-        service.followers.append(lambda channel: self._read_brands_soon() if channel == CHANNEL else None)
-        service.hearing[CHANNEL] = lambda text: self._read_brands_soon()
+        self.brand_hosts = brands.brand_hosts(service)
+        self._hosts = (("", frozenset[str]()), frozenset[str]())
+        service.hearing[brands.CHANGED] = lambda text: self._renew_hosts_soon()
 
     @property
     def own_hosts(self) -> frozenset[str]:
-        if self._base_url != self.service.base_url:
-            self._base_url, self._hosts = self.service.base_url, brands.own_hosts(self.service, self._brands)
-        return self._hosts
+        state, hosts = self._hosts
+        now = (self.service.base_url, self.brand_hosts.names)
+        if state != now:
+            hosts = brands.own_hosts(self.service, now[1])
+            self._hosts = (now, hosts)
+        return hosts
 
-    def _read_brands(self) -> None:
-        self._brands = self.libraries.brands()
-        self._hosts = brands.own_hosts(self.service, self._brands)
+    def renew_hosts(self) -> None:
+        self.brand_hosts.renew()
 
-    def _read_brands_soon(self) -> None:
-        """Reads the host names on a thread, since the writer calls it."""
+    def _renew_hosts_soon(self) -> None:
+        """Reads the host names on a thread, since the thread that listens for announcements calls it."""
         with suppress(RuntimeError):  # the service stops
-            self.pool.threads.submit(self._read_brands)
+            self.pool.threads.submit(self.renew_hosts)
 
     def resolve(self, request: Request) -> Place:
         host, portal = host_name(request.headers.get("Host", "")), self.service.settings.portal_host

@@ -156,10 +156,6 @@ class Libraries:
         self._brands: list[BrandProfile] = []
         self._libraries: dict[int, Library] = {}
 
-    def brands(self) -> list[BrandProfile]:
-        """Returns all brands as they are stored now."""
-        return self._service.store.read(brands.all_brands)
-
     def version(self, steps: int | None = None) -> int:
         """Returns the version of all libraries. steps: the budget on the event loop."""
         return self._service.store.read(lambda tx: tx.version(brands.VERSION), steps)

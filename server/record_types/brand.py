@@ -15,7 +15,6 @@ from server.record_types.shared import brands
 from server.record_types.traits import Avatars, Comments, CustomFields, Links, Search, Watchers
 from server.translation import N_, about_field, lazy_gettext
 
-CHANNEL = "brands"
 HOST_CHARS = 253  # longest name in DNS
 MAX_LANGUAGES, MAX_LINKS, MAX_LINK_CHARS, MAX_GROUPS = 20, 12, 2000, 200
 DEFAULT_LANGUAGE = "en"
@@ -147,14 +146,10 @@ class Brand(RecordType):
             _require_own_groups(change, writing)
 
     def after_write(self, change: Change, writing: Writing) -> None:
-        _announce(writing)
+        brands.publish_hosts(writing.ctx.service, writing.tx)
 
     def after_delete(self, record: Record, writing: Writing) -> None:
-        _announce(writing)
-
-
-def _announce(writing: Any) -> None:
-    writing.ctx.service.notify_after(writing.tx, CHANNEL)
+        brands.publish_hosts(writing.ctx.service, writing.tx)
 
 
 def _require_own_host(change: Change, writing: Any) -> None:
