@@ -15,6 +15,7 @@ from server.help_center.public_library import PublicArticle
 from server.jobs.scheduler import periodic
 from server.record_types.kb_article import PUBLISHED
 from server.records import service_settings
+from server.store.statement_shapes import Builder
 from server.store.statements import slot
 from server.store.tables import Column, Index, Table, table_named
 from server.store.transaction import Transaction
@@ -42,6 +43,19 @@ VOTE = Table(
         Index(("voted_at",), "visitors that are recognized"),
     ],
 )
+
+DELETED_VOTE = Table(
+    "kb_deleted_vote",
+    [
+        Column("article_id"),
+        Column("visitor", "TEXT"),
+        Column("is_helpful"),
+        Column("comment", "TEXT"),
+        Column("voted_at"),
+    ],
+    [Index(("article_id",), "the votes on an article"), Index(("voted_at",), "visitors that are recognized")],
+)  # votes on deleted articles, until an article is restored or can no longer be
+_VOTED = ("article_id", "visitor", "is_helpful", "comment", "voted_at")
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +143,23 @@ def _votes_since(tx: Transaction, article_id: int, since: int) -> int:
     )
 
 
+def hold_votes(tx: Transaction, article_id: int) -> None:
+    """Holds the votes on an article that is deleted in this transaction, so that restore_votes can bring them back."""
+    _copy_votes(tx, VOTE, DELETED_VOTE, article_id)
+
+
+def restore_votes(tx: Transaction, article_id: int) -> None:
+    """Restores the votes on an article that was created again with its id."""
+    _copy_votes(tx, DELETED_VOTE, VOTE, article_id)
+    tx.delete(DELETED_VOTE, article_id=article_id)
+
+
+def _copy_votes(tx: Transaction, source: Table, target: Table, article_id: int) -> None:
+    at = source.position
+    rows = [[row[at[name]] for name in _VOTED] for row in tx.find(source, article_id=article_id)]
+    tx.put_many(target, _VOTED, rows)
+
+
 def tallies(ctx: Context) -> list[ArticleVotes]:
     """Returns the votes on articles, the least helpful article first."""
     rows = ctx.service.store.read(lambda tx: tx.rows(_tallied))
@@ -161,16 +192,18 @@ def _commented() -> Any:
     N_("visitors of the help center"), N_("Removes what recognizes a visitor who voted on an article."), deletes=True
 )
 def forget_visitors(service: Service, now: int) -> None:
+    """Deletes the digests of visitors that are older than RECOGNIZED_SECONDS."""
     old = (now - RECOGNIZED_SECONDS,)
-    if service.store.read(lambda tx: tx.value(_recognized, old)) is not None:
-        service.store.write(lambda tx: tx.run(_forgotten, old))
+    for table in (VOTE, DELETED_VOTE):
+        if service.store.read(lambda tx, table=table: tx.value(_recognized(table), old)) is not None:  # type: ignore[misc]
+            service.store.write(lambda tx, table=table: tx.run(_forgotten(table), old))  # type: ignore[misc]
 
 
-def _recognized() -> Any:
-    vote: Any = VOTE.sql
-    return vote.select(vote.id).where((vote.voted_at < slot(0)) & (vote.visitor != "")).limit(1)
+def _recognized(table: Table) -> Builder:
+    vote: Any = table.sql
+    return lambda: vote.select(vote.id).where((vote.voted_at < slot(0)) & (vote.visitor != "")).limit(1)
 
 
-def _forgotten() -> Any:
-    vote: Any = VOTE.sql
-    return vote.update({vote.visitor: ""}).where((vote.voted_at < slot(0)) & (vote.visitor != ""))
+def _forgotten(table: Table) -> Builder:
+    vote: Any = table.sql
+    return lambda: vote.update({vote.visitor: ""}).where((vote.voted_at < slot(0)) & (vote.visitor != ""))

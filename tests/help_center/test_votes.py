@@ -2,8 +2,9 @@
 
 import pytest
 
-from server.help_center import visit_counts, votes
+from server.help_center import team_articles, visit_counts, votes
 from server.help_center.public_library import PublicArticle
+from server.people import undoable_deletions
 from tests.help_center.conftest import KITE, Visitors
 from tests.records.desk import NOW
 
@@ -51,6 +52,35 @@ def test_votes_of_a_day_are_limited(desk, article):
     assert tally(desk, article) == (votes.MAX_VOTES, 0)
     vote(desk, article, ("10.1.0.1", ""), now=NOW + votes.DAY_SECONDS + 1)
     assert tally(desk, article) == (votes.MAX_VOTES + 1, 0)
+
+
+def test_a_restored_article_has_its_votes(desk, article):
+    ctx = desk.context(desk.worker("Vera", is_superuser=1))
+    vote(desk, article)
+    vote(desk, article, ("192.0.2.8", "Firefox"), is_helpful=False, comment="No picture")
+    assert team_articles.delete_article(ctx, article.id)
+    assert tally(desk, article) is None
+    team_articles.forget_deleted(desk.service, NOW + 60)
+    team_articles.restore_article(ctx, article.id)
+    assert tally(desk, article) == (1, 1)
+    assert [each.comment for each in votes.comments(ctx, 100) if each.article_id == article.id] == ["No picture"]
+    vote(desk, article, is_helpful=False)
+    assert tally(desk, article) == (0, 2), "the visitor is still recognized"
+
+
+def test_the_votes_of_a_deleted_article_are_forgotten_with_it(desk, article):
+    def rows():
+        return desk.read(lambda tx: tx.find(votes.DELETED_VOTE, article_id=article.id))
+
+    vote(desk, article)
+    assert team_articles.delete_article(desk.context(desk.worker("Volker", is_superuser=1)), article.id)
+    assert rows()[0][votes.DELETED_VOTE.position["visitor"]]
+    votes.forget_visitors(desk.service, NOW + votes.RECOGNIZED_SECONDS + 1)
+    assert not rows()[0][votes.DELETED_VOTE.position["visitor"]]
+    after = NOW + undoable_deletions.RETENTION_SECONDS + 1
+    undoable_deletions.forget_old(desk.service, after)
+    team_articles.forget_deleted(desk.service, after)
+    assert rows() == []
 
 
 def test_nothing_tells_visitors_apart_after_a_week(desk, article):
