@@ -7,6 +7,7 @@ from markupsafe import Markup
 from console.help_center import visitor_languages
 from console.help_center.visitor import Visitor, article_path, category_path
 from console.help_center.visitor_page import VisitorPage, render, see
+from server import clock
 from server.errors import NotFound
 from server.help_center import public_files, public_library, visit_counts, votes
 from server.help_center.article_text import ArticleText, arrange, file_path
@@ -114,7 +115,7 @@ def article(visitor: Visitor) -> VisitorPage:
         files=[(each, _file_place(visitor, current, each)) for each in files if each.id not in text.files],
         related=_links(visitor, related(visitor, current)),
         day=visitor_languages.long_day(visitor.language, current.updated),
-        moment=visitor_languages.iso_moment(current.updated),
+        moment=clock.utc_text(current.updated),
         is_other_language=current.language != visitor.language,
         other_language=visitor_languages.own_name(current.language, visitor.brand.languages),
         vote=_vote_shown(visitor),

@@ -3,7 +3,7 @@ found, whether it exists or not."""
 
 import secrets
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from urllib.parse import quote
 
 from markupsafe import Markup
@@ -13,7 +13,7 @@ from console.help_center.visitor import Visitor
 from console.help_center.visitor_page import VisitorPage, see
 from console.html.form import sentence
 from console.html.templates import fragment
-from server import locales, times
+from server import clock, locales, times
 from server.context import Service
 from server.errors import HelpdeskError, NotFound
 from server.help_center.customers import customer_data, customer_requests, public_conversation, request_acts
@@ -22,6 +22,7 @@ from server.help_center.customers.customers import SignedInCustomer
 from server.help_center.customers.public_conversation import PublicMessage
 from server.help_center.customers.request_acts import SentFile
 from server.markup import text_to_html
+from server.markup.typed_text import MAX_QUERY_CHARS
 from server.record_types.shared.brands import REQUESTS_PATH, request_path
 from server.tickets.types.ticket_parts.status import CLOSED
 from server.translation import _, ngettext, shown
@@ -45,7 +46,7 @@ def show_list(visitor: Visitor) -> VisitorPage:
     customer = customer_of(visitor)
     if customer is None:
         return to_sign_in(visitor)
-    query = (visitor.query.text("q", "") or "")[: customer_requests.MAX_QUERY_CHARS]
+    query = (visitor.query.text("q", "") or "")[:MAX_QUERY_CHARS]
     state = visitor.query.text("state", "") or ""
     state = state if state in customer_requests.STATES else ""
     is_shared = bool(customer.org_id) and visitor.query.text("of", "") == "organization"
@@ -338,7 +339,7 @@ def _turn(
     return {
         "message": message,
         "at": _moment(visitor, customer, message.at),
-        "iso": f"{datetime.fromtimestamp(message.at, UTC):%Y-%m-%dT%H:%M:%SZ}",
+        "iso": clock.utc_text(message.at),
         "html": Markup(message.html),
         "parts": [(kind, Markup(text_to_html(part))) for kind, part in message.parts if part.strip()],
         "files": [(each, f"{base}/files/{each.id}/{quote(each.name, safe='')}") for each in message.files],

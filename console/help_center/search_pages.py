@@ -4,8 +4,8 @@ from console.help_center.visitor import Visitor, article_path
 from console.help_center.visitor_page import VisitorPage, json_page, render
 from server.digits import whole_in
 from server.help_center import article_search, contact_forms, visit_counts
-from server.help_center.article_search import clean_query
 from server.help_center.public_library import plain_texts
+from server.markup.typed_text import clean_query
 
 PAGE, MAX_RESULT_PAGES = 15, 50
 MAX_SUGGESTED = 8

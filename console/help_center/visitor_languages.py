@@ -87,12 +87,3 @@ def long_day(language: str, seconds: int) -> str:
     if locale.order == "ymd":
         return f"{at:%Y-%m-%d}"
     return f"{locale.day(at)}{', ' if locale.order == 'mdy' else ' '}{at.year}"
-
-
-def iso_moment(seconds: int) -> str:
-    """An instant as in ISO 8601, in UTC.
-
-    >>> iso_moment(0)
-    '1970-01-01T00:00:00Z'
-    """
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"

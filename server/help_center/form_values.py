@@ -13,6 +13,7 @@ from server.errors import Invalid, Mistakes
 from server.help_center.contact_forms import PublicForm
 from server.mail import addresses
 from server.mailroom import sender as senders
+from server.markup.typed_text import clean_lines
 from server.record_types.shared import custom
 from server.record_types.shared.contact_fields import FormField, shown_fields
 from server.record_types.shared.custom import FieldDefinition
@@ -137,7 +138,7 @@ def _line(name: str, text: str, most: int, is_required: bool) -> str:
 
 
 def _text(name: str, text: str, most: int) -> str:
-    return _limited(name, text.replace("\r\n", "\n").replace("\0", "").strip(), most)
+    return _limited(name, clean_lines(text), most)
 
 
 def _limited(name: str, text: str, most: int) -> str:

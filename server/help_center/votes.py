@@ -13,6 +13,7 @@ from server.dataclass import dataclass
 from server.errors import TooLarge
 from server.help_center.public_library import PublicArticle
 from server.jobs.scheduler import periodic
+from server.markup.typed_text import clean_lines
 from server.record_types.kb_article import PUBLISHED
 from server.records import service_settings
 from server.store.statement_shapes import Builder
@@ -81,9 +82,7 @@ class VoteComment:
 
 def clean_comment(text: str) -> str:
     """Returns a comment as it is stored. Raises TooLarge."""
-    comment = "".join(
-        each if each.isprintable() or each == "\n" else " " for each in text.replace("\r\n", "\n")
-    ).strip()
+    comment = clean_lines(text)
     if len(comment) > MAX_COMMENT_CHARS:
         raise TooLarge(
             lazy_gettext("A comment can have at most {count} characters.", count=MAX_COMMENT_CHARS),

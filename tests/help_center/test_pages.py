@@ -1,6 +1,7 @@
 """Pages of the help center: what visitors see, in which language, at which address, and how it is cached."""
 
 import re
+from urllib.parse import quote
 from xml.etree import ElementTree
 
 import pytest
@@ -254,3 +255,11 @@ def test_a_saved_brand_responds_to_the_next_request_and_a_deleted_one_no_longer(
         assert f"Maple {number}" in visitors.get("/", f"new-{host}").text
         visitors.api.remove("brand", brand).ok()
         assert visitors.get("/", f"new-{host}").status_code == 400
+
+
+def test_a_search_finds_words_with_invisible_characters_between_letters(visitors):
+    title = "می\u200cخواهم"
+    id = visitors.article(title)
+    page = visitors.get(f"/search?q={quote(title)}")
+    assert page.status_code == 200 and f"/a/{id}-" in page.text
+    assert title in visitors.get("/articles.atom").text

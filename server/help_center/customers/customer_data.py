@@ -2,11 +2,11 @@
 
 import hashlib
 import json
-from datetime import UTC, datetime
 from typing import Any
 
 from server.access import lockout
 from server.access.service_actor import own_context
+from server.clock import utc_text
 from server.context import Service
 from server.errors import TooMany
 from server.help_center.customers import customer_requests, public_conversation, request_acts
@@ -38,7 +38,7 @@ def data_of(service: Service, customer: SignedInCustomer, now: int) -> bytes:
         )
     ctx = own_context(service, now)
     person, requests = service.store.read(lambda tx: _person(RecordReader(ctx, tx), customer))
-    document: dict[str, Any] = {"created": _moment(now), "person": person, "requests": [], "is_complete": True}
+    document: dict[str, Any] = {"created": utc_text(now), "person": person, "requests": [], "is_complete": True}
     size = len(json.dumps(document))
     for each in requests[:MAX_REQUESTS]:
         entry = _entry(service, customer, each)
@@ -93,11 +93,11 @@ def _entry(service: Service, customer: SignedInCustomer, request: customer_reque
         "number": request.mask,
         "subject": request.subject,
         "status": customer_requests.STATE_NAMES[request.status_id],
-        "created": _moment(request.created),
-        "updated": _moment(request.updated),
+        "created": utc_text(request.created),
+        "updated": utc_text(request.updated),
         "messages": [
             {
-                "at": _moment(each.at),
+                "at": utc_text(each.at),
                 "from": customer.email if each.is_own else each.who,
                 "text": "\n".join(text for _kind, text in each.parts),
                 "files": [{"name": file.name, "bytes": file.size} for file in each.files],
@@ -115,7 +115,3 @@ def _deciding_group(reading: RecordReader, customer: SignedInCustomer) -> tuple[
     address_id = (group["reply_address_id"] if group is not None else 0) or default_sender(reading.tx)
     address = reading.record("address", address_id) if address_id else None
     return (group["id"] if group is not None else 0), (address["email"] if address is not None else "")
-
-
-def _moment(seconds: int) -> str:
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"

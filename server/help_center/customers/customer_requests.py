@@ -9,6 +9,7 @@ from server.context import Service
 from server.dataclass import dataclass
 from server.help_center.customers import public_conversation
 from server.help_center.customers.customers import SignedInCustomer
+from server.markup.typed_text import SEARCH_SIGNS, clean_query
 from server.record_types.shared.relation_tables import REQUESTER
 from server.store import fulltext
 from server.store.statements import in_list, slot
@@ -20,7 +21,6 @@ from server.translation import N_
 
 MAX_LISTED = 1000  # newest tickets that are read
 PAGE = 20  # tickets on a page
-MAX_QUERY_CHARS, MAX_QUERY_WORDS = 200, 12
 MAX_HITS = 500  # messages that a search reads
 MAX_MERGES = 20  # tickets between a merged one and the one that is left
 SEARCH_SECONDS = 2.0  # a customer does not hold a thread longer
@@ -182,21 +182,11 @@ def _request(values: dict[str, Any], *, is_own: bool) -> OwnRequest:
 # -- search ------------------------------------------------------------------------------------------------------------
 
 
-def clean_words(query: str) -> str:
-    """Returns the words of a query: without control characters and signs of the search language.
-
-    >>> clean_words('  "Reset*  pass\\x00word" (x) ')
-    'Reset pass word x'
-    """
-    plain = (each if each.isprintable() and each not in "\"'*(){}[]^:" else " " for each in query[:MAX_QUERY_CHARS])
-    return " ".join("".join(plain).split()[:MAX_QUERY_WORDS])
-
-
 def _with_words(
     tx: Transaction, customer: SignedInCustomer, requests: list[OwnRequest], query: str
 ) -> list[OwnRequest]:
     """Those of the tickets that have all words in subject and number, or in one message that the customer sees."""
-    words = clean_words(query)
+    words = clean_query(query, f"{SEARCH_SIGNS}*")
     folded = [_folded(each) for each in words.split()]
     named = {each.id for each in requests if all(word in _folded(f"{each.mask} {each.subject}") for word in folded)}
     said = _tickets_that_say(tx, customer, requests, words) if words else set()
