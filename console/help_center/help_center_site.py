@@ -4,7 +4,6 @@ Only the pages of customers read a session or set a cookie, and these are never 
 so that a flood of visitors does not delay workers. The event loop sends cached pages, after it has read their
 version."""
 
-import hashlib
 import re
 import time
 from collections.abc import Hashable
@@ -384,7 +383,7 @@ def _finished(page: VisitorPage, is_https: bool) -> CachedPage:
     if is_https:
         headers["Strict-Transport-Security"] = "max-age=31536000"
     if page.status == 200:
-        headers["ETag"] = f'W/"{hashlib.blake2b(body, digest_size=12).hexdigest()}"'
+        headers["ETag"] = f"W/{entity_tags.tag(body, '')}"
         if page.modified:
             headers["Last-Modified"] = formatdate(page.modified, usegmt=True)
     headers["Vary"] = ", ".join(("Accept-Encoding", *page.varies))

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
-from console.help_center.customer_visit import customer_of, is_own_form, private, render_for, to_sign_in
+from console.help_center.customer_visit import customer_of, for_customer, is_own_form, private, render_for
 from console.help_center.visitor import Visitor
 from console.help_center.visitor_page import VisitorPage, see
 from console.html.form import sentence
@@ -40,12 +40,9 @@ DOCUMENT_POLICY = (
 )
 
 
-@private
-def show_list(visitor: Visitor) -> VisitorPage:
+@for_customer
+def show_list(visitor: Visitor, customer: SignedInCustomer) -> VisitorPage:
     """The tickets of the customer, a page at a time."""
-    customer = customer_of(visitor)
-    if customer is None:
-        return to_sign_in(visitor)
     query = (visitor.query.text("q", "") or "")[:MAX_QUERY_CHARS]
     state = visitor.query.text("state", "") or ""
     state = state if state in customer_requests.STATES else ""
@@ -88,24 +85,18 @@ def show_list(visitor: Visitor) -> VisitorPage:
     )
 
 
-@private
-def show_request(visitor: Visitor) -> VisitorPage:
+@for_customer
+def show_request(visitor: Visitor, customer: SignedInCustomer) -> VisitorPage:
     """A ticket with its conversation and the forms of its customer."""
-    customer = customer_of(visitor)
-    if customer is None:
-        return to_sign_in(visitor, request_path(visitor.arguments["mask"]))
     request = _request(visitor, customer)
     if request.mask != visitor.arguments["mask"]:
         return see(_place(visitor, request), 302)  # it was merged into this one
     return _page(visitor, customer, request)
 
 
-@private
-def document(visitor: Visitor) -> VisitorPage:
+@for_customer
+def document(visitor: Visitor, customer: SignedInCustomer) -> VisitorPage:
     """The HTML of a message as a page of its own, without scripts and images of others."""
-    customer = customer_of(visitor)
-    if customer is None:
-        return to_sign_in(visitor, request_path(visitor.arguments["mask"]))
     request = _request(visitor, customer)
     message_id = id_of(visitor.arguments["id"])
     html = public_conversation.message_document(visitor.service, customer, request.id, message_id)
@@ -115,12 +106,9 @@ def document(visitor: Visitor) -> VisitorPage:
     return VisitorPage(text, headers={"Content-Security-Policy": DOCUMENT_POLICY, "Referrer-Policy": "no-referrer"})
 
 
-@private
-def file(visitor: Visitor) -> VisitorPage:
+@for_customer
+def file(visitor: Visitor, customer: SignedInCustomer) -> VisitorPage:
     """A file of a message, as a download."""
-    customer = customer_of(visitor)
-    if customer is None:
-        return to_sign_in(visitor, request_path(visitor.arguments["mask"]))
     request = _request(visitor, customer)
     stored = public_conversation.file_of(visitor.service, customer, request.id, id_of(visitor.arguments["file"]))
     if stored is None:
@@ -167,24 +155,21 @@ def reply(visitor: Visitor) -> VisitorPage:
     return page
 
 
-@private
-def close(visitor: Visitor) -> VisitorPage:
+@for_customer
+def close(visitor: Visitor, customer: SignedInCustomer) -> VisitorPage:
     """Closes a ticket."""
-    return _act(visitor, request_acts.close, "closed")
+    return _act(visitor, customer, request_acts.close, "closed")
 
 
-@private
-def reopen(visitor: Visitor) -> VisitorPage:
+@for_customer
+def reopen(visitor: Visitor, customer: SignedInCustomer) -> VisitorPage:
     """Opens a closed ticket."""
-    return _act(visitor, request_acts.reopen, "opened")
+    return _act(visitor, customer, request_acts.reopen, "opened")
 
 
-@private
-def add_colleague(visitor: Visitor) -> VisitorPage:
+@for_customer
+def add_colleague(visitor: Visitor, customer: SignedInCustomer) -> VisitorPage:
     """Adds a colleague to a ticket."""
-    customer, mask = customer_of(visitor), visitor.arguments["mask"]
-    if customer is None:
-        return to_sign_in(visitor, request_path(mask), 303)
     request, email = _request(visitor, customer), visitor.form.text("email", "") or ""
     if not is_own_form(visitor):
         return _page(visitor, customer, request, email=email, problem=_again(), status=403)
@@ -198,10 +183,7 @@ def add_colleague(visitor: Visitor) -> VisitorPage:
     return see(visitor.place(request_path(request.mask), done="added"), 303)
 
 
-def _act(visitor: Visitor, act: Act, done: str) -> VisitorPage:
-    customer, mask = customer_of(visitor), visitor.arguments["mask"]
-    if customer is None:
-        return to_sign_in(visitor, request_path(mask), 303)
+def _act(visitor: Visitor, customer: SignedInCustomer, act: Act, done: str) -> VisitorPage:
     request = _request(visitor, customer)
     if not is_own_form(visitor):
         return _page(visitor, customer, request, problem=_again(), status=403)
@@ -231,21 +213,15 @@ def _again() -> str:
 # -- the customer's data -----------------------------------------------------------------------------------------------
 
 
-@private
-def show_data(visitor: Visitor) -> VisitorPage:
+@for_customer
+def show_data(visitor: Visitor, customer: SignedInCustomer) -> VisitorPage:
     """What a customer can do with their data."""
-    customer = customer_of(visitor)
-    if customer is None:
-        return to_sign_in(visitor)
     return _data_page(visitor, customer)
 
 
-@private
-def download_data(visitor: Visitor) -> VisitorPage:
+@for_customer
+def download_data(visitor: Visitor, customer: SignedInCustomer) -> VisitorPage:
     """The data of a customer as a file."""
-    customer = customer_of(visitor)
-    if customer is None:
-        return to_sign_in(visitor, REQUESTS_PATH, 303)
     if not is_own_form(visitor):
         return _data_page(visitor, customer, problem=_again(), status=403)
     content = customer_data.data_of(visitor.service, customer, visitor.ctx.now)
@@ -253,12 +229,9 @@ def download_data(visitor: Visitor) -> VisitorPage:
     return VisitorPage(content=content, content_type="application/json", headers=headers)
 
 
-@private
-def ask_for_erasure(visitor: Visitor) -> VisitorPage:
+@for_customer
+def ask_for_erasure(visitor: Visitor, customer: SignedInCustomer) -> VisitorPage:
     """Creates the request to erase the data of a customer."""
-    customer = customer_of(visitor)
-    if customer is None:
-        return to_sign_in(visitor, REQUESTS_PATH, 303)
     if not is_own_form(visitor):
         return _data_page(visitor, customer, problem=_again(), status=403)
     try:

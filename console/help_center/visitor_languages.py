@@ -1,13 +1,11 @@
 """Languages of the help center: names, preferences of browsers, and dates."""
 
-import re
 from datetime import UTC, datetime
 
 from server import locales
 from server.help_center.public_library import Library, language_in
+from server.translation import preferred_tags
 
-MAX_PREFERRED_CHARS = 400
-_PREFERRED = re.compile(r"\s*([A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*)\s*(?:;\s*q\s*=\s*([01](?:\.\d{0,3})?)\s*)?")
 NAMES = {
     "ar": "العربية",
     "bg": "Български",
@@ -68,10 +66,9 @@ def own_name(tag: str, others: tuple[str, ...] = ()) -> str:
 
 def preferred(header: str, library: Library) -> str:
     """The language with articles that an Accept-Language prefers, by default the first one."""
-    liked = [match for part in header[:MAX_PREFERRED_CHARS].split(",") if (match := _PREFERRED.fullmatch(part))]
-    for match in sorted(liked, key=lambda each: -float(each[2] or 1)):
-        language = language_in(library.brand, match[1].lower() if "-" not in match[1] else match[1])
-        if language and float(match[2] or 1) > 0 and is_written(library, language):
+    for tag in preferred_tags(header):
+        language = language_in(library.brand, tag if "-" in tag else tag.lower())
+        if language and is_written(library, language):
             return language
     return library.first_language
 

@@ -48,7 +48,7 @@ def _checklist(ctx: Context, tx: Transaction, brand: BrandProfile) -> BrandCheck
     counts = []
     for language, shelf in library.shelves.items():
         own = sum(each.language == language for each in shelf.articles.values())
-        path = "" if language == library.first_language else f"/{language}"
+        path = brands.language_prefix(brand, language)
         counts.append(LanguageCount(language, f"{address}{path}/", own, len(shelf.articles) - own))
     articles = {id for shelf in library.shelves.values() for id in shelf.articles}
     categories = {id for shelf in library.shelves.values() for id in shelf.categories}

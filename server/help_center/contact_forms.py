@@ -44,7 +44,12 @@ class PublicForm:
     @property
     def path(self) -> str:
         """Its path below prefix and language."""
-        return f"{PATH}/{self.slug}" if self.slug else PATH
+        return form_path(self.slug)
+
+
+def form_path(slug: str) -> str:
+    """Returns the path of a form below prefix and language."""
+    return f"{PATH}/{slug}" if slug else PATH
 
 
 def form_at(service: Service, brand: BrandProfile, slug: str, language: str) -> PublicForm | None:

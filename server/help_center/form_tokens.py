@@ -12,7 +12,7 @@ from server.context import Service
 from server.dataclass import dataclass
 from server.digits import whole_in
 from server.jobs.expiry import expire
-from server.records.signed_names import is_signed, signed, signing_key
+from server.records.signed_names import is_signed, keyed_digest, signed, signing_key
 from server.store.statements import slot
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
@@ -88,7 +88,7 @@ def is_proven(token: FormToken, proof: str) -> bool:
 
 def keyed(service: Service, text: str) -> str:
     """Returns a keyed digest of an address, by which it is counted and not stored."""
-    return signed(signing_key(service, KEY), text.lower()).rpartition("-")[2]
+    return keyed_digest(signing_key(service, KEY), text.lower())
 
 
 def outcome_of(tx: Transaction, nonce: str) -> str | None:

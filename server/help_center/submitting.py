@@ -249,8 +249,7 @@ def _mail_link(accepting: _Accepting, brand: BrandProfile, values: CheckedForm, 
     ctx, form = accepting.ctx, accepting.form
     catalog = catalogs.languages(ctx.service).catalog_for(language)
     letter_of_link = ServiceMail(SUBJECT, TEXT, catalog)
-    prefix = "" if language == brand.languages[0] else f"/{language}"
-    link = f"{brands.address(ctx.service, brand)}{prefix}{CONFIRM_PATH}{CODE}"
+    link = f"{brands.address(ctx.service, brand)}{brands.language_prefix(brand, language)}{CONFIRM_PATH}{CODE}"
     words = {"brand": brand.name, "hours": CONFIRM_SECONDS // 3600, "link": link}
 
     def write(tx: Transaction) -> str:

@@ -1,8 +1,5 @@
 """Votes: whether an article helped, with a comment. A visitor who votes again changes their vote."""
 
-import hashlib
-import hmac
-import secrets
 from typing import Any
 
 import peewee
@@ -15,7 +12,7 @@ from server.help_center.public_library import PublicArticle
 from server.jobs.scheduler import periodic
 from server.markup.typed_text import clean_lines
 from server.record_types.kb_article import PUBLISHED
-from server.records import service_settings
+from server.records.signed_names import ensured_key, keyed_digest
 from server.store.statement_shapes import Builder
 from server.store.statements import slot
 from server.store.tables import Column, Index, Table, table_named
@@ -98,7 +95,7 @@ def voting(article: PublicArticle, visitor: tuple[str, str], is_helpful: bool, c
     def write(tx: Transaction) -> None:
         if tx.value(_still_public, (article.id, PUBLISHED)) is None:
             return
-        digest = _digest(_key(tx), article.id, visitor)
+        digest = _visitor_digest(tx, article.id, visitor)
         earlier = tx.first(VOTE, article_id=article.id, visitor=digest)
         values: dict[str, Any] = {"is_helpful": int(is_helpful), "voted_at": now}
         if comment:
@@ -116,18 +113,9 @@ def _still_public() -> Any:
     return table_named("kb_article").select(c.id).where((c.id == slot(0)) & (c.status == slot(1)))
 
 
-def _key(tx: Transaction) -> str:
-    key = str(service_settings.get(tx, KEY) or "")
-    if not key:
-        key = secrets.token_hex(32)
-        service_settings.put(tx, KEY, key)
-    return key
-
-
-def _digest(key: str, article_id: int, visitor: tuple[str, str]) -> str:
+def _visitor_digest(tx: Transaction, article_id: int, visitor: tuple[str, str]) -> str:
     client, browser = visitor
-    text = f"{article_id}\0{lockout.address(client)}\0{browser}"
-    return hmac.new(key.encode(), text.encode("utf-8", "replace"), hashlib.sha256).hexdigest()
+    return keyed_digest(ensured_key(tx, KEY), f"{article_id}\0{lockout.address(client)}\0{browser}")
 
 
 def _votes_since(tx: Transaction, article_id: int, since: int) -> int:

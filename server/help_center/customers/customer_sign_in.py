@@ -31,6 +31,7 @@ from server.record_types.shared.secrets import digest, random_text
 from server.record_types.shared.sending_addresses import TRANSACTIONAL
 from server.records import catalogs
 from server.records.reading import RecordReader
+from server.records.signed_names import keyed_digest, signing_key
 from server.records.writing import RecordWriter
 from server.store.statements import slot
 from server.store.tables import Column, Index, Table
@@ -39,7 +40,8 @@ from server.tickets import letter
 from server.tickets.types.draft import TOKEN_CHARS
 from server.translation import N_, _, lazy_gettext, speaking
 
-KIND = "customer_sign_in"  # of the job, and of the link
+KIND = "customer_sign_in"  # kind of the job and of the link
+KEY = "customer_sign_in_key"  # name of the signing key in signed_names
 PATH = "/sign-in/link/"  # below the address of a help center
 BROWSER_BYTES, LINK_BYTES = 32, 24
 BROWSER_CHARS = 43  # of BROWSER_BYTES in base64
@@ -77,7 +79,7 @@ CUSTOMER_SIGN_IN = Table(
         Index(("brand_id",), "requests at a help center"),
         Index(("created_at",), "those that are over"),
     ],
-)  # browser, link, code: digests; link and code are blank until the email is sent
+)  # browser, network, link, code: digests; link and code are blank until the email is sent
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +124,7 @@ def request_link(
     TooMany, whether the address is known or not."""
     if len(browser) != BROWSER_CHARS:
         browser = secrets.token_urlsafe(BROWSER_BYTES)
-    network = digest(lockout.address(client))
+    network = keyed_digest(signing_key(service, KEY), lockout.address(client))
     values = {"email": email, "brand_id": brand.id, "browser": digest(browser), "network": network}
     values |= {
         "next": next_path[:MAX_NEXT_CHARS],
@@ -221,7 +223,7 @@ def _mail_link(service: Service, payload: dict[str, Any], now: int) -> None:
 
 
 def _queue(writing: RecordWriter, row: dict[str, Any]) -> tuple[int, str] | None:
-    brand = _brand(writing.tx, row["brand_id"])
+    brand = brands.brand_with_id(writing.tx, row["brand_id"])
     address = writing.find("address", email=row["email"])
     if brand is None or not customers.is_open(brand) or not customers.may_sign_in(writing, address):
         return None
@@ -272,7 +274,7 @@ def _mail(ctx: Context, row: dict[str, Any], brand: BrandProfile, sender: dict[s
 def new_link(writing: RecordWriter, link: LateLink, to: str) -> str:
     """Creates the link of an email that leaves now; a former one no longer works."""
     row = _row(writing.tx, id=link.record_id)
-    brand = _brand(writing.tx, row["brand_id"]) if row is not None else None
+    brand = brands.brand_with_id(writing.tx, row["brand_id"]) if row is not None else None
     if row is None or row["email"] != to or row["created_at"] + WAIT_SECONDS <= writing.now:
         raise Invalid("the request for this link was used or is too old; drop the email")
     if not customers.is_open(brand) or not customers.may_sign_in(writing, writing.find("address", email=to)):
@@ -361,10 +363,6 @@ def _require_left(tx: Transaction, email: str, network: str, now: int) -> None:
 
 def _code_digest(id: int, code: str) -> str:
     return digest(f"{id} {code}")
-
-
-def _brand(tx: Transaction, id: int) -> BrandProfile | None:
-    return next((each for each in brands.all_brands(tx) if each.id == id), None)
 
 
 forget_old = expire(

@@ -52,6 +52,11 @@ def all_brands(tx: Transaction) -> list[BrandProfile]:
     return [_profile(*row) for row in rows]
 
 
+def brand_with_id(tx: Transaction, id: int) -> BrandProfile | None:
+    """Returns a brand, None if it was deleted."""
+    return next((each for each in all_brands(tx) if each.id == id), None)
+
+
 def brand_at(brands: list[BrandProfile], host: str) -> BrandProfile | None:
     """Returns the brand with this host name, or for "" the one without."""
     return next((each for each in brands if each.host == host), None)
@@ -72,6 +77,11 @@ def address(service: Service, brand: BrandProfile) -> str:
     parts = urlsplit(portal or service.base_url)
     port = f":{parts.port}" if parts.port else ""
     return f"{parts.scheme}://{brand.host}{port}"
+
+
+def language_prefix(brand: BrandProfile, language: str) -> str:
+    """Returns the beginning of paths in a language, "" for the first one of the brand."""
+    return "" if language == brand.languages[0] else f"/{language}"
 
 
 def request_path(mask: str) -> str:
