@@ -1,4 +1,4 @@
-"""Pages for one customer: who is signed in, the token of their forms, and responses that no cache stores."""
+"""The parts of all pages for one customer: the session, the token of its forms, and responses that no cache stores."""
 
 import functools
 import hmac
@@ -21,7 +21,7 @@ TOKEN = "token"  # field of forms
 
 
 def private(show: Show) -> Show:
-    """Marks a page as one that nobody else gets. Raises NotFound where customers have no pages."""
+    """Declares a page that no cache stores. Raises NotFound if customers cannot sign in to this help center."""
 
     @functools.wraps(show)
     def page(visitor: Visitor) -> VisitorPage:
@@ -45,7 +45,7 @@ def session_of(visitor: Visitor) -> CustomerSession | None:
 
 
 def customer_of(visitor: Visitor) -> SignedInCustomer | None:
-    """The customer who is signed in, None for nobody."""
+    """Returns the signed-in customer, None without a valid session."""
     session = session_of(visitor)
     return session.customer if session is not None else None
 

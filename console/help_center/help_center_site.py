@@ -52,7 +52,7 @@ from server.web.site import Pool, Request, Site, announced
 
 THREADS, WAITING = 3, 60  # requests of visitors that are served at once, and that wait
 MAX_FORM_BYTES = 16 * 1024
-MAX_TEXT_FORM_BYTES = 512 * 1024  # of a reply without files, whose text is percent-encoded or in a multipart form
+MAX_TEXT_FORM_BYTES = 512 * 1024  # a reply without files, percent-encoded or as a multipart form
 MAX_CONTACT_BYTES = 1024 * 1024  # bytes of a contact form besides its files
 MAX_CACHED_CHARS = 600  # characters of path and query; longer addresses are not cached
 LEAST_PACKED_BYTES = 1024
@@ -175,8 +175,8 @@ class HelpCenterSite(Site):
         return _takes_files(request)
 
     def admit(self, request: Request) -> None:
-        """Refuses files of nobody. A form with a text only is accepted in any case, so that its page can show the text
-        again."""
+        """Refuses files without a session. A form without files is always accepted, so that the next page can show its
+        text again."""
         if not _takes_files(request) or 0 <= announced(request.headers) <= MAX_TEXT_FORM_BYTES:
             return
         place: Place = request.found
@@ -281,7 +281,7 @@ class HelpCenterSite(Site):
             return Response(status=304, headers=headers)
         if page.article_id and request.method == "GET":
             client, browser = request.client, request.headers.get("User-Agent", "")
-            visit_counts.visit_counts(self.service).read(page.article_id, f"{client} {browser[:300]}")
+            visit_counts.visit_counts(self.service).count_reader(page.article_id, f"{client} {browser[:300]}")
         body = page.body
         if page.packed and takes_gzip(request.headers):
             body, headers["Content-Encoding"] = page.packed, "gzip"

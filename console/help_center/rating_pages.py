@@ -77,7 +77,8 @@ class RatingPages:
         return self._rendered(link, found, 200, state="done" if is_done else found.state)
 
     def _post(self, link: _Link, found: RatingPage) -> VisitorPage:
-        """Stores the submitted rating, and leads to the thanks. After a mistake, shows the form with what was typed."""
+        """Stores the submitted rating, and redirects to the thanks. After a mistake, shows the form again with its
+        values."""
         comment = error = ""
         score, status, headers = link.score, 422, dict[str, str]()
         try:
@@ -127,7 +128,7 @@ class RatingPages:
         return VisitorPage(html, status, dict(_HEADERS), is_cacheable=False)
 
     def _catalog(self, request: Request, language: str) -> Catalog:
-        """The language of the customer, else the one that the browser prefers."""
+        """Returns the messages in the customer's language, or else in the language that the browser prefers."""
         languages = catalogs.languages(self.service)
         return languages.catalog_for(language or languages.accepted(request.headers.get("Accept-Language", "")))
 

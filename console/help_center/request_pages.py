@@ -1,5 +1,5 @@
-"""The tickets of a customer: list, conversation, files, replies, and their data. What a customer does not see is not
-found, whether it exists or not."""
+"""The tickets of a customer: list, conversation, files, replies, and their data. A ticket that the customer cannot read
+returns 404, like one that does not exist."""
 
 import secrets
 from collections.abc import Callable
@@ -33,7 +33,7 @@ from server.web.error_bodies import status_and_code
 Act = Callable[[Service, SignedInCustomer, str, int], object]
 DATA_PATH = "/your-data"
 FORM_ID_BYTES = 12
-MAX_TYPED_CHARS = 2 * request_acts.MAX_REPLY_CHARS  # of a text that a page shows again
+MAX_TYPED_CHARS = 2 * request_acts.MAX_REPLY_CHARS  # length of a refused text that a page shows again
 DOCUMENT_POLICY = (
     "default-src 'none'; img-src data:; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; "
     "form-action 'none'; sandbox allow-popups allow-popups-to-escape-sandbox"
@@ -96,7 +96,7 @@ def show_request(visitor: Visitor, customer: SignedInCustomer) -> VisitorPage:
 
 @for_customer
 def document(visitor: Visitor, customer: SignedInCustomer) -> VisitorPage:
-    """The HTML of a message as a page of its own, without scripts and images of others."""
+    """The HTML of a message as a separate page, without scripts and without images of other servers."""
     request = _request(visitor, customer)
     message_id = id_of(visitor.arguments["id"])
     html = public_conversation.message_document(visitor.service, customer, request.id, message_id)
@@ -127,14 +127,14 @@ def file(visitor: Visitor, customer: SignedInCustomer) -> VisitorPage:
 
 @private
 def reply(visitor: Visitor) -> VisitorPage:
-    """Stores a reply. What was typed stays in the form if it cannot be sent."""
+    """Stores a reply. If it is refused, its text stays in the form."""
     customer, mask = customer_of(visitor), visitor.arguments["mask"]
     text = visitor.form.text("text", "") or ""
     if customer is None:
-        return _over(visitor, mask, text)
+        return _session_over(visitor, mask, text)
     request = _request(visitor, customer)
     if not is_own_form(visitor):
-        return _page(visitor, customer, request, text=text, problem=_again(), status=403)
+        return _page(visitor, customer, request, text=text, problem=_signed_in_again(), status=403)
     try:
         request_acts.reply(
             visitor.service,
@@ -172,7 +172,7 @@ def add_colleague(visitor: Visitor, customer: SignedInCustomer) -> VisitorPage:
     """Adds a colleague to a ticket."""
     request, email = _request(visitor, customer), visitor.form.text("email", "") or ""
     if not is_own_form(visitor):
-        return _page(visitor, customer, request, email=email, problem=_again(), status=403)
+        return _page(visitor, customer, request, email=email, problem=_signed_in_again(), status=403)
     try:
         request_acts.add_colleague(visitor.service, customer, request.mask, email, visitor.ctx.now)
     except NotFound:
@@ -186,12 +186,12 @@ def add_colleague(visitor: Visitor, customer: SignedInCustomer) -> VisitorPage:
 def _act(visitor: Visitor, customer: SignedInCustomer, act: Act, done: str) -> VisitorPage:
     request = _request(visitor, customer)
     if not is_own_form(visitor):
-        return _page(visitor, customer, request, problem=_again(), status=403)
+        return _page(visitor, customer, request, problem=_signed_in_again(), status=403)
     act(visitor.service, customer, request.mask, visitor.ctx.now)
     return see(visitor.place(request_path(request.mask), done=done), 303)
 
 
-def _over(visitor: Visitor, mask: str, text: str) -> VisitorPage:
+def _session_over(visitor: Visitor, mask: str, text: str) -> VisitorPage:
     """The page after a session has ended while a customer wrote."""
     return render_for(
         visitor,
@@ -206,7 +206,7 @@ def _over(visitor: Visitor, mask: str, text: str) -> VisitorPage:
     )
 
 
-def _again() -> str:
+def _signed_in_again() -> str:
     return _("You have signed in again since this page was opened. Check it, and send it again.")
 
 
@@ -215,7 +215,7 @@ def _again() -> str:
 
 @for_customer
 def show_data(visitor: Visitor, customer: SignedInCustomer) -> VisitorPage:
-    """What a customer can do with their data."""
+    """The page on which a customer downloads their data, or asks to erase it."""
     return _data_page(visitor, customer)
 
 
@@ -223,7 +223,7 @@ def show_data(visitor: Visitor, customer: SignedInCustomer) -> VisitorPage:
 def download_data(visitor: Visitor, customer: SignedInCustomer) -> VisitorPage:
     """The data of a customer as a file."""
     if not is_own_form(visitor):
-        return _data_page(visitor, customer, problem=_again(), status=403)
+        return _data_page(visitor, customer, problem=_signed_in_again(), status=403)
     content = customer_data.data_of(visitor.service, customer, visitor.ctx.now)
     headers = {"Content-Disposition": disposition("your-data.json"), "X-Content-Type-Options": "nosniff"}
     return VisitorPage(content=content, content_type="application/json", headers=headers)
@@ -233,7 +233,7 @@ def download_data(visitor: Visitor, customer: SignedInCustomer) -> VisitorPage:
 def ask_for_erasure(visitor: Visitor, customer: SignedInCustomer) -> VisitorPage:
     """Creates the request to erase the data of a customer."""
     if not is_own_form(visitor):
-        return _data_page(visitor, customer, problem=_again(), status=403)
+        return _data_page(visitor, customer, problem=_signed_in_again(), status=403)
     try:
         customer_data.ask_for_erasure(visitor.service, customer, visitor.ctx.now)
     except HelpdeskError as error:

@@ -18,7 +18,9 @@ def search(visitor: Visitor) -> VisitorPage:
     number = whole_in(visitor.query.text("page", "1"), 1, MAX_RESULT_PAGES) or 1
     articles = article_search.search(visitor.service, visitor.shelf, query) if query else []
     if query and not articles:
-        visit_counts.visit_counts(visitor.service).missed(visitor.brand.id, visitor.language, query, visitor.ctx.now)
+        visit_counts.visit_counts(visitor.service).count_miss(
+            visitor.brand.id, visitor.language, query, visitor.ctx.now
+        )
     results = articles[(number - 1) * PAGE : number * PAGE]
     texts = plain_texts(visitor.service, results)
     has_more = len(articles) > number * PAGE and number < MAX_RESULT_PAGES

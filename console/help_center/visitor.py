@@ -69,7 +69,7 @@ class Visitor:
 
     @cached_property
     def origin(self) -> str:
-        """The address of the help center as others know it, whatever host the request names."""
+        """The public address of the help center, independent of the host in the request."""
         return brands.address(self.service, self.brand)
 
     def place(self, path: str, language: str = "", **query: str) -> str:

@@ -1,5 +1,5 @@
-"""Settings › Channels › Help center: brands by form, the switch of each, what it shows to everybody, and the votes of
-visitors."""
+"""Settings › Channels › Help center: the form and the switch of each brand, a list of its public content, and the votes
+of visitors."""
 
 import base64
 from dataclasses import replace

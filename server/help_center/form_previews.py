@@ -14,7 +14,7 @@ PREVIEW_SECONDS = 3600
 PARAMETER = "preview"
 
 
-def address(ctx: Context, form_id: int) -> str:
+def form_address(ctx: Context, form_id: int) -> str:
     """Returns the address of a form, in the language that it is written in; "" if its brand was deleted."""
     form = records.retrieve(ctx, "contact_form", form_id)
     brand = ctx.service.store.read(lambda tx: brands.brand_with_id(tx, form["brand_id"]))
@@ -28,10 +28,10 @@ def address(ctx: Context, form_id: int) -> str:
 def preview_address(ctx: Context, form_id: int) -> str:
     """Returns the address of a preview, which works for an hour, also while the form is off."""
     code = signed(signing_key(ctx.service, KEY), f"preview.{form_id}.{ctx.now + PREVIEW_SECONDS}")
-    return f"{address(ctx, form_id)}?{PARAMETER}={code}"
+    return f"{form_address(ctx, form_id)}?{PARAMETER}={code}"
 
 
-def previewed(ctx: Context, brand: BrandProfile, code: str) -> PublicForm | None:
+def previewed_form(ctx: Context, brand: BrandProfile, code: str) -> PublicForm | None:
     """Returns the form of a preview, None if its code is wrong or has expired."""
     name = code.rpartition("-")[0]
     parts = name.split(".")

@@ -1,5 +1,5 @@
-"""What a visitor typed into a contact form, checked against the form. Nothing here is believed: which fields the form
-shows is worked out again from its conditions."""
+"""Checks a submitted contact form. Nothing that the browser sends is trusted: the conditions of the form decide again
+which fields it shows."""
 
 import re
 from collections.abc import Mapping
@@ -63,7 +63,7 @@ class CheckedForm:
 
 
 def check(ctx: Context, form: PublicForm, typed: TypedForm) -> CheckedForm:
-    """Checks a submitted form. Raises Invalid, or several at once, each with its field."""
+    """Checks a submitted form. Raises Invalid with all mistakes, each with its field."""
     mistakes = Mistakes()
     texts: dict[str, str] = {}
     for name, most, is_required in (

@@ -1,4 +1,4 @@
-"""Articles as the team sees them: all of them by category, their order, and their deletion with an undo."""
+"""Articles as the team manages them: the list by category, their order, and deletions that can be undone."""
 
 from collections.abc import Iterable
 from dataclasses import field
@@ -337,7 +337,7 @@ def forget_deleted(service: Service, now: int) -> None:
 
 
 def _gone(tx: Transaction) -> list[int]:
-    """Returns the ids of articles of which only versions, files and votes are left."""
+    """Returns the ids of deleted articles that still have versions, files or votes and cannot be restored."""
     return sorted({id for table in (VERSION, DELETED_FILE, DELETED_VOTE) for id in _left_in(tx, table)})
 
 

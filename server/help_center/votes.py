@@ -88,7 +88,7 @@ def clean_comment(text: str) -> str:
     return comment
 
 
-def voting(article: PublicArticle, visitor: tuple[str, str], is_helpful: bool, comment: str, now: int) -> Write:
+def vote_write(article: PublicArticle, visitor: tuple[str, str], is_helpful: bool, comment: str, now: int) -> Write:
     """Returns the write that stores a vote. visitor: network address and browser, of which a digest with a secret key
     is stored. comment: "" leaves an earlier one."""
 

@@ -18,7 +18,7 @@ def article(desk) -> PublicArticle:
 
 
 def vote(desk, article, visitor=VISITOR, is_helpful=True, comment="", now=NOW):
-    desk.store.write(votes.voting(article, visitor, is_helpful, comment, now))
+    desk.store.write(votes.vote_write(article, visitor, is_helpful, comment, now))
 
 
 def tally(desk, article):
@@ -104,11 +104,11 @@ def test_searches_without_results_are_counted_without_persons(desk):
     brand = desk.create("brand", name="Counted", host="counted.example")["id"]
     counts = visit_counts.visit_counts(desk.service)
     for query in ("Blue  Pump", "blue pump", "ana@kite.example", "call 030 123456", "4711-0815-99", " "):
-        counts.missed(brand, "en", query, NOW)
-    counts.missed(999, "en", "no such brand", NOW)
+        counts.count_miss(brand, "en", query, NOW)
+    counts.count_miss(999, "en", "no such brand", NOW)
     missed = visit_counts.missed_searches(desk.context(), NOW, brand)
     assert [(each.words, each.count, each.day) for each in missed] == [("blue pump", 2, NOW - NOW % 86400)]
-    counts.missed(brand, "en", "blue pump", NOW)
+    counts.count_miss(brand, "en", "blue pump", NOW)
     assert visit_counts.missed_searches(desk.context(), NOW, brand)[0].count == 3
     visit_counts.forget_searches(desk.service, NOW + 366 * 86400 + 1)
     assert visit_counts.missed_searches(desk.context(), 0, brand) == []
@@ -118,7 +118,7 @@ def test_a_reader_counts_once_a_minute_and_changes_nothing_else(desk, article):
     before = desk.row("kb_article", article.id)
     counts = visit_counts.visit_counts(desk.service)
     for reader in ("a", "a", "b"):
-        counts.read(article.id, reader)
+        counts.count_reader(article.id, reader)
     visit_counts.write_counts(desk.service, NOW)
     after = desk.row("kb_article", article.id)
     assert after == before | {"views": before["views"] + 2}

@@ -29,7 +29,8 @@ FILTERS = ("q", "status", "language", "missing", "category")
 
 @page("GET", BASE)
 def show_list(visit: Visit) -> PageResponse:
-    """Lists the articles by category, or those of one; filters them by words, status, language, missing translation."""
+    """Lists the articles by category, or the articles of one category, filtered by words, status, language or missing
+    translation."""
     form, languages = Form.sent(visit.query, FILTERS), team_articles.languages(visit.ctx)
     sections: list[CategoryLine] = []
     try:

@@ -1,4 +1,4 @@
-"""The data of a customer as a file that they download, and their request to erase it, which becomes a ticket."""
+"""Exports the data of a customer as a file, and turns their request to erase it into a ticket."""
 
 import hashlib
 import json
@@ -19,7 +19,7 @@ from server.settings import VERSION
 from server.translation import _, lazy_gettext
 
 MAX_REQUESTS = 300  # newest tickets in the file
-MAX_BYTES = 20 * 1024 * 1024  # of the file; further tickets are left out
+MAX_BYTES = 20 * 1024 * 1024  # size of the file; further tickets are left out
 DAY_SECONDS = 86400
 CONTACT_FIELDS = (
     *("first_name", "last_name", "title", "phone", "mobile", "location", "language", "timezone", "dob"),
@@ -28,8 +28,8 @@ CONTACT_FIELDS = (
 
 
 def data_of(service: Service, customer: SignedInCustomer, now: int) -> bytes:
-    """Returns a JSON document with the contact of a customer, and the tickets on which they are a requester, without
-    the contents of files. Raises TooMany."""
+    """Returns a JSON document with the contact of a customer and the tickets that they requested, without the contents
+    of files. Raises TooMany."""
     key = f"customer data:{customer.address_id}"
     if not service.store.write(lambda tx: lockout.has_left(tx, key, now)):
         raise TooMany(
@@ -51,7 +51,7 @@ def data_of(service: Service, customer: SignedInCustomer, now: int) -> bytes:
 
 
 def ask_for_erasure(service: Service, customer: SignedInCustomer, now: int) -> Receipt:
-    """Creates the ticket of a request to erase the data of a customer, once a day. Raises Rejected."""
+    """Creates a ticket that asks to erase the data of a customer, at most one a day. Raises Rejected."""
     ctx = own_context(service, now)
     group_id, to = service.store.read(lambda tx: _deciding_group(RecordReader(ctx, tx), customer))
     day = now - now % DAY_SECONDS
@@ -108,7 +108,8 @@ def _entry(service: Service, customer: SignedInCustomer, request: customer_reque
 
 
 def _deciding_group(reading: RecordReader, customer: SignedInCustomer) -> tuple[int, str]:
-    """The group that decides, 0 for none, and the address that it writes from, "" for none."""
+    """Returns the id of the group that decides on erasure, 0 for none, and the address that it sends from, "" for
+    none."""
     newest = customer_requests.all_requests(reading.tx, customer)[:1]
     ids = [customer.brand.privacy_group_id, *(each.group_id for each in newest), *sorted(customer.group_ids)]
     group = next((each for id in ids if id and (each := reading.record("group", id)) is not None), None)

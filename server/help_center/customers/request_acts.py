@@ -1,4 +1,4 @@
-"""What customers do with their tickets: reply, close, reopen, and add a colleague.
+"""The actions of customers on their tickets: reply, close, reopen, and add a colleague.
 
 A reply is received like an email of the customer, so that threading, automations, rules and limits apply as they do to
 email. It carries the signed id of its ticket, which alone decides where it belongs."""
@@ -92,7 +92,7 @@ def reply(
 
 
 def receive(service: Service, mail: OutgoingMail, now: int, place: dict[str, Any] | None = None) -> Receipt:
-    """Receives an email that a customer wrote on a page. place: that of a new ticket, None for a reply."""
+    """Receives an email that a customer wrote on a page. place: group or bucket of a new ticket, None for a reply."""
     ctx = own_context(service, now)
     return service.store.write(receiving.ready(ctx, compose(mail), place=place))
 

@@ -100,7 +100,7 @@ def request_address(service: Service, tx: Transaction, group_id: int, mask: str)
 
 
 class BrandHosts:
-    """The host names of brands, as this process knows them without a read: they decide where each request leads.
+    """The host names of brands, held in memory because they decide which site serves a request.
 
     A write replaces them at its commit (publish_hosts). Another process announces its writes; a process that meets a
     host name that it does not know reads them again (renew)."""
