@@ -58,7 +58,7 @@ FORM = RecordForm(
         Control(
             "has_requests",
             N_("Customers see their requests"),
-            N_("They sign in by email, and see, answer and close their own tickets of its groups."),
+            N_("They sign in by email, and can read, reply to and close their own tickets in its groups."),
             heading=N_("Your requests"),
         ),
         Control(

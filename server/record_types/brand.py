@@ -113,7 +113,8 @@ class Brand(RecordType):
         ),
         "group_ids": GroupIds("Ids of the groups that work for it. A group belongs to one brand.", is_list=True),
         "has_requests": Bit(
-            "1: customers can sign in to its help center by email, and see and answer their own tickets of its groups.",
+            "1: customers can sign in to its help center by email, and read and reply to their own tickets of its "
+            "groups.",
             filter="hasRequests",
         ),
         "host": HostName(

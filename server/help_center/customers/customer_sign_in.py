@@ -299,9 +299,9 @@ Open this address in the browser in which you asked. It works once, for {minutes
 
 {link}
 
-In another browser it shows a code, which you type where you asked.
+In any other browser it shows a code, which you enter in the first one.
 
-If it was not you, ignore this email. Give the code to nobody.
+If it was not you, ignore this email. Do not share the code.
 """)
 
 
