@@ -65,13 +65,13 @@ class Front:
         return names
 
     def may_be_new(self, host: str) -> bool:
-        """Whether another process may have saved this host since the host names of sites were read."""
-        return self.service.store.is_shared and bool(self._with_hosts) and not is_known(host, self.hosts)
+        """Whether another process may have saved this host since the own hosts of sites were read."""
+        return self.service.store.is_shared and self._host_site is not None and not is_known(host, self.hosts)
 
     def renew_hosts(self) -> None:
-        """Reads the host names of sites again. Not called on the event loop."""
-        for site in self._with_hosts:
-            site.renew_hosts()
+        """Reads the host names of such a site again. Not called on the event loop."""
+        if self._host_site is not None:
+            self._host_site.renew_hosts()
 
     @property
     def _own_hosts(self) -> frozenset[str]:
