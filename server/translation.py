@@ -283,19 +283,25 @@ class Languages:
         ('en_GB', 'en')
         """
         available = set(self.names())
-        for tag in _by_liking(header):
+        for tag in preferred_tags(header):
             name = tag.replace("-", "_")
-            if name in available or name.partition("_")[0] in available:
-                return name
+            alone = name.partition("_")[0]
+            if name in available or alone in available:
+                return name if name.count("_") < 2 else alone
         return SOURCE
 
 
 _LANGUAGE = re.compile(r"[a-z]{2,3}(_[A-Z][A-Za-z]{1,3})?")
-_LIKED = re.compile(r"\s*([A-Za-z]{2,3}(?:-[A-Za-z]{2,4})?)\s*(?:;\s*q\s*=\s*([01](?:\.\d{0,3})?)\s*)?")
+_LIKED = re.compile(r"\s*([A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*)\s*(?:;\s*q\s*=\s*([01](?:\.\d{0,3})?)\s*)?")
 _MAX_HEADER_CHARS = 400
 
 
-def _by_liking(header: str) -> list[str]:
+def preferred_tags(header: str) -> list[str]:
+    """Returns the languages of an Accept-Language, the most preferred first (RFC 9110, section 12.5.4).
+
+    >>> preferred_tags("fr;q=0.5, zh-Hant-TW, en;q=0, *")
+    ['zh-Hant-TW', 'fr']
+    """
     liked = [match for part in header[:_MAX_HEADER_CHARS].split(",") if (match := _LIKED.fullmatch(part))]
     scored = [(float(match[2] or 1), match[1]) for match in liked]
     return [name for score, name in sorted(scored, key=lambda each: -each[0]) if score > 0]

@@ -87,7 +87,6 @@ INTERNAL = {
         console.help_center.page_cache.MAX_PAGES console.help_center.page_cache.MAX_CACHED_BYTES
         console.help_center.help_center_site.MAX_CACHED_CHARS help_center.visit_counts.MAX_READERS
         help_center.visit_counts.MAX_MISSES help_center.visit_counts.MAX_MISS_CHARS
-        console.help_center.visitor_languages.MAX_PREFERRED_CHARS
         help_center.customers.customer_sign_in.MAX_SECRET_CHARS help_center.customers.customer_sign_in.MAX_NEXT_CHARS
         help_center.customers.customer_sessions.MAX_ID_CHARS help_center.customers.request_acts.MAX_FORM_ID_CHARS
         help_center.customers.customer_requests.MAX_MERGES help_center.customers.public_conversation.MAX_INLINE_BYTES

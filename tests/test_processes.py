@@ -133,6 +133,20 @@ def test_what_one_process_wrote_the_other_tells_and_knows(three: Three) -> None:
     assert three.nora.found("boat", "") == [boat]
 
 
+def test_a_brand_saved_by_one_process_responds_to_the_next_request_at_the_other(three: Three) -> None:
+    def visit(host: str, method: str = "GET", body: bytes = b"") -> requests.Response:
+        return requests.request(method, three.web.url, headers={"Host": host}, data=body, timeout=60)
+
+    for number in range(10):
+        host, name = f"help{number}.kite.example", f"Kite {number}"
+        brand = three.nora.create("brand", name=name, host=host, is_public=1).ok()["id"]
+        page = visit(host)
+        assert page.status_code == 200 and name in page.text
+        three.nora.remove("brand", brand).ok()
+        assert name not in visit(host).text
+    assert visit("evil.example").status_code == visit("evil.example", "POST", b"x" * 500).status_code == 400
+
+
 def test_who_is_on_a_ticket_is_seen_in_the_other_process(three: Three) -> None:
     [group] = three.nora.search("group", "default:yes").ok()["results"]
     composed = three.nora.compose(group_id=group["id"], to="ana@kite.example", subject="Boat", content="Hello",

@@ -7,6 +7,7 @@ from markupsafe import Markup
 from console.help_center import visitor_languages
 from console.help_center.visitor import Visitor, article_path, category_path
 from console.help_center.visitor_page import VisitorPage, render, see
+from server import clock
 from server.errors import NotFound
 from server.help_center import public_files, public_library, visit_counts, votes
 from server.help_center.article_text import ArticleText, arrange, file_path
@@ -44,7 +45,7 @@ def home(visitor: Visitor) -> VisitorPage:
 
 
 def _preferred_language(visitor: Visitor) -> str:
-    """The language of a browser that opens the help center from elsewhere, "" to stay in the present one."""
+    """Returns the preferred language of a visitor who arrives from another site, "" to stay in the present language."""
     headers = visitor.request.headers
     is_first = visitor.language == visitor.library.first_language
     referring = headers.get("Referer", "").split("/", 3)[2:3]
@@ -114,7 +115,7 @@ def article(visitor: Visitor) -> VisitorPage:
         files=[(each, _file_place(visitor, current, each)) for each in files if each.id not in text.files],
         related=_links(visitor, related(visitor, current)),
         day=visitor_languages.long_day(visitor.language, current.updated),
-        moment=visitor_languages.iso_moment(current.updated),
+        moment=clock.utc_text(current.updated),
         is_other_language=current.language != visitor.language,
         other_language=visitor_languages.own_name(current.language, visitor.brand.languages),
         vote=_vote_shown(visitor),
@@ -131,11 +132,11 @@ def _article(visitor: Visitor) -> PublicArticle | VisitorPage:
     if requested is None:
         raise NotFound(_("There is no such page."))
     translation = visitor.shelf.by_original(requested.original_id)
-    if translation is None:  # it is written in other languages only
+    if translation is None:  # neither in this language nor in the first one
         return see(visitor.place(article_path(requested), requested.language), 302)
     path = article_path(translation)
     if translation.id != requested.id:
-        return see(visitor.place(path), 302)  # as long as there is a translation
+        return see(visitor.place(path), 302)  # temporary, because the translation may be deleted
     return translation if _is_at(visitor, path) else see(visitor.place(path))
 
 
@@ -144,20 +145,20 @@ def vote(visitor: Visitor) -> VisitorPage:
     requested = visitor.library.article(_id(visitor))
     if requested is None:
         raise NotFound(_("There is no such page."))
-    answer = visitor.form.text("helpful", "")
-    if answer not in ("yes", "no"):
+    choice = visitor.form.text("helpful", "")
+    if choice not in ("yes", "no"):
         return see(visitor.place(article_path(requested)), 303)
     comment = votes.clean_comment(visitor.form.text("comment", ""))
-    page = see(visitor.place(article_path(requested), helpful="sent" if comment else answer), 303)
+    page = see(visitor.place(article_path(requested), helpful="sent" if comment else choice), 303)
     page.headers["Location"] += "#helpful"
-    page.write = votes.voting(requested, visitor.person, answer == "yes", comment, visitor.ctx.now)
+    page.write = votes.vote_write(requested, visitor.person, choice == "yes", comment, visitor.ctx.now)
     return page
 
 
 def _vote_shown(visitor: Visitor) -> str:
-    """The vote in the query: yes, no, sent for one with a comment; "" without a vote."""
-    answer = visitor.query.text("helpful", "") if visitor.request.query else ""
-    return answer if answer in ("yes", "no", "sent") else ""
+    """Returns the vote in the query: yes, no, or sent for a vote with a comment; "" without a vote."""
+    choice = visitor.query.text("helpful", "") if visitor.request.query else ""
+    return choice if choice in ("yes", "no", "sent") else ""
 
 
 def related(visitor: Visitor, article: PublicArticle) -> list[PublicArticle]:
@@ -190,5 +191,5 @@ def _id(visitor: Visitor) -> int:
 
 
 def _is_at(visitor: Visitor, path: str) -> bool:
-    """Whether the request names this path, however its letters are encoded."""
+    """Whether this is the path of the request, compared without percent-encoding."""
     return unquote(visitor.path) == unquote(path)

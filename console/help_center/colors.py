@@ -1,4 +1,4 @@
-"""The color of a brand in light and dark, with the contrast that text needs (WCAG 2.2, 1.4.3)."""
+"""Adjusts the color of a brand to light and dark pages, with the contrast that text needs (WCAG 2.2, 1.4.3)."""
 
 LEAST_CONTRAST = 4.6  # a little more than 4.5, for rounding
 LIGHT, DARK = "#ffffff", "#14181d"  # backgrounds of help_center.css
@@ -8,7 +8,7 @@ STEPS = 50
 
 
 def accent_css(color: str) -> str:
-    """The style sheet of a brand. Text on the color is white or black, whichever can be read better.
+    """Returns the style sheet of a brand. Text on the color is white or black, whichever has more contrast.
 
     >>> accent_css("#ffee00").splitlines()[0]
     ':root{--accent-light:#756d00;--on-accent-light:#ffffff;--accent-dark:#ffee00;--on-accent-dark:#000000}'

@@ -1,4 +1,4 @@
-"""Contact forms for visitors: the form, its files, what follows after it was sent, and the link that confirms it.
+"""Contact forms for visitors: the form, its files, the thanks after it was sent, and the link that confirms it.
 
 There is no cookie and no session, so a form sent from another site can do no more than one that its owner fills in: a
 check against forged requests would protect nothing. The same origin is required anyway, for all forms of visitors."""
@@ -36,8 +36,8 @@ PLAIN = ("name", "email", "subject", "message")
 
 @dataclass(frozen=True)
 class FieldRow:
-    """A custom field as the template shows it. texts: what was typed. if_name, if_value: its condition, "" for none;
-    if_label: for browsers without scripts."""
+    """A custom field as the template shows it. texts: the submitted values. if_name, if_value: its condition, "" for
+    none. if_label: the condition in words, for browsers without scripts."""
 
     name: str
     label: str
@@ -53,7 +53,7 @@ class FieldRow:
 def show(visitor: Visitor) -> VisitorPage:
     """Renders the form, or the thanks for a form that was sent. Raises NotFound."""
     code = visitor.query.text(form_previews.PARAMETER, "")
-    previewed = form_previews.previewed(visitor.ctx, visitor.brand, code) if code else None
+    previewed = form_previews.previewed_form(visitor.ctx, visitor.brand, code) if code else None
     form = previewed or _form(visitor)
     sent = visitor.query.text("sent", "")
     if sent in (submitting.TICKET_SENT, submitting.MAIL_SENT):
@@ -64,7 +64,7 @@ def show(visitor: Visitor) -> VisitorPage:
 
 
 def send(visitor: Visitor) -> VisitorPage:
-    """Accepts a form, or shows it again with its mistakes and what was typed. Raises NotFound."""
+    """Accepts a form, or shows it again with its mistakes and the submitted values. Raises NotFound."""
     form, sent = _form(visitor), visitor.form
     if sent.text(TRAP, ""):
         return _sent(visitor, form, submitting.TICKET_SENT)

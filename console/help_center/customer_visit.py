@@ -1,7 +1,8 @@
-"""Pages for one customer: who is signed in, the token of their forms, and responses that no cache stores."""
+"""The parts of all pages for one customer: the session, the token of its forms, and responses that no cache stores."""
 
 import functools
 import hmac
+from collections.abc import Callable
 from typing import Any
 
 from console.help_center import customer_cookies
@@ -11,7 +12,7 @@ from server.errors import NotFound
 from server.help_center.customers import customer_sessions, customers
 from server.help_center.customers.customer_sessions import CustomerSession
 from server.help_center.customers.customers import SignedInCustomer
-from server.record_types.shared.brands import REQUESTS_PATH
+from server.record_types.shared.brands import REQUESTS_PATH, request_path
 from server.record_types.shared.secrets import digest
 from server.translation import _
 
@@ -20,7 +21,7 @@ TOKEN = "token"  # field of forms
 
 
 def private(show: Show) -> Show:
-    """Marks a page as one that nobody else gets. Raises NotFound where customers have no pages."""
+    """Declares a page that no cache stores. Raises NotFound if customers cannot sign in to this help center."""
 
     @functools.wraps(show)
     def page(visitor: Visitor) -> VisitorPage:
@@ -44,14 +45,26 @@ def session_of(visitor: Visitor) -> CustomerSession | None:
 
 
 def customer_of(visitor: Visitor) -> SignedInCustomer | None:
-    """The customer who is signed in, None for nobody."""
+    """Returns the signed-in customer, None without a valid session."""
     session = session_of(visitor)
     return session.customer if session is not None else None
 
 
-def to_sign_in(visitor: Visitor, path: str = REQUESTS_PATH, status: int = 302) -> VisitorPage:
-    """Leads to the sign-in, and from there to a path."""
-    return see(visitor.place(SIGN_IN, next=path), status)
+def for_customer(show: Callable[[Visitor, SignedInCustomer], VisitorPage]) -> Show:
+    """A page for a signed-in customer. Others are led to the sign-in, and from there to the ticket of the path or to
+    the list of tickets."""
+
+    @private
+    @functools.wraps(show)
+    def page(visitor: Visitor) -> VisitorPage:
+        customer = customer_of(visitor)
+        if customer is not None:
+            return show(visitor, customer)
+        mask = visitor.arguments.get("mask")
+        path = request_path(mask) if mask is not None else REQUESTS_PATH
+        return see(visitor.place(SIGN_IN, next=path), 303 if visitor.is_post else 302)
+
+    return page
 
 
 def form_token(visitor: Visitor) -> str:

@@ -4,9 +4,10 @@ from xml.sax.saxutils import escape, quoteattr
 
 from console.help_center import visitor_languages
 from console.help_center.visitor import Visitor, article_path, category_path
-from console.help_center.visitor_languages import iso_moment
 from console.help_center.visitor_page import VisitorPage
+from server.clock import utc_text
 from server.help_center.public_library import PublicArticle, plain_texts
+from server.markup.typed_text import clean_lines
 
 MAX_ENTRIES = 30
 MAX_ADDRESSES = 45_000  # the protocol allows 50,000
@@ -47,7 +48,7 @@ def _address(visitor: Visitor, language: str, paths: dict[str, str], updated: in
         for each, path in paths.items()
         if len(paths) > 1
     )
-    modified = f"<lastmod>{iso_moment(updated)}</lastmod>" if updated else ""
+    modified = f"<lastmod>{utc_text(updated)}</lastmod>" if updated else ""
     return f"<url><loc>{escape(visitor.url(paths[language], language))}</loc>{modified}{others}</url>\n"
 
 
@@ -60,9 +61,9 @@ def feed(visitor: Visitor) -> VisitorPage:
     entries = "".join(_entry(visitor, each, each.summary or texts.get(each.id, "")[:300]) for each in newest)
     text = (
         f'{XML}<feed xmlns="http://www.w3.org/2005/Atom" xml:lang={quoteattr(visitor.language)}>\n'
-        f"<id>{escape(home)}</id><title>{escape(_clean(visitor.brand.name))}</title>"
-        f"<updated>{iso_moment(_updated(visitor))}</updated>"
-        f"<author><name>{escape(_clean(visitor.brand.name))}</name></author>"
+        f"<id>{escape(home)}</id><title>{escape(clean_lines(visitor.brand.name))}</title>"
+        f"<updated>{utc_text(_updated(visitor))}</updated>"
+        f"<author><name>{escape(clean_lines(visitor.brand.name))}</name></author>"
         f'<link rel="self" href={quoteattr(address)}/><link href={quoteattr(home)}/>\n{entries}</feed>\n'
     )
     return VisitorPage(text, content_type="application/atom+xml; charset=utf-8", modified=_updated(visitor))
@@ -70,17 +71,12 @@ def feed(visitor: Visitor) -> VisitorPage:
 
 def _entry(visitor: Visitor, article: PublicArticle, summary: str) -> str:
     address = escape(visitor.url(article_path(article), article.language))
-    published = iso_moment(article.published_at or article.updated)
+    published = utc_text(article.published_at or article.updated)
     return (
-        f"<entry><id>{address}</id><title>{escape(_clean(article.title))}</title>"
-        f"<published>{published}</published><updated>{iso_moment(article.updated)}</updated>"
-        f'<link href="{address}"/><summary>{escape(_clean(summary))}</summary></entry>\n'
+        f"<entry><id>{address}</id><title>{escape(clean_lines(article.title))}</title>"
+        f"<published>{published}</published><updated>{utc_text(article.updated)}</updated>"
+        f'<link href="{address}"/><summary>{escape(clean_lines(summary))}</summary></entry>\n'
     )
-
-
-def _clean(text: str) -> str:
-    """A text without the characters that XML cannot hold."""
-    return "".join(each if each.isprintable() else " " for each in text)
 
 
 def _updated(visitor: Visitor) -> int:

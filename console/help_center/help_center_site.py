@@ -4,7 +4,6 @@ Only the pages of customers read a session or set a cookie, and these are never 
 so that a flood of visitors does not delay workers. The event loop sends cached pages, after it has read their
 version."""
 
-import hashlib
 import re
 import time
 from collections.abc import Hashable
@@ -39,9 +38,8 @@ from server.errors import Forbidden, HelpdeskError, NotAuthenticated, NotFound, 
 from server.help_center import visit_counts, visitor_files
 from server.help_center.customers import request_acts
 from server.help_center.public_library import Libraries, Library
-from server.record_types.brand import CHANNEL
 from server.record_types.shared import brands
-from server.record_types.shared.brands import REQUESTS_PATH, TRIAL_PATH, BrandProfile
+from server.record_types.shared.brands import REQUESTS_PATH, TRIAL_PATH
 from server.records import catalogs
 from server.store.database import OutOfSteps
 from server.translation import _, lazy_gettext, shown
@@ -54,7 +52,7 @@ from server.web.site import Pool, Request, Site, announced
 
 THREADS, WAITING = 3, 60  # requests of visitors that are served at once, and that wait
 MAX_FORM_BYTES = 16 * 1024
-MAX_TEXT_FORM_BYTES = 512 * 1024  # of a reply without files, whose text is percent-encoded or in a multipart form
+MAX_TEXT_FORM_BYTES = 512 * 1024  # a reply without files, percent-encoded or as a multipart form
 MAX_CONTACT_BYTES = 1024 * 1024  # bytes of a contact form besides its files
 MAX_CACHED_CHARS = 600  # characters of path and query; longer addresses are not cached
 LEAST_PACKED_BYTES = 1024
@@ -138,27 +136,26 @@ class HelpCenterSite(Site):
         self.pages = PageCache()
         self.ratings = RatingPages(service)
         self.rate = RateLimiter(service.settings.visitor_rate_per_minute, "from one address", service)
-        self._base_url = ""
-        self._hosts: frozenset[str] = frozenset()
-        self._brands: list[BrandProfile] = []
-        self._read_brands()
-        service.followers.append(lambda channel: self._read_brands_soon() if channel == CHANNEL else None)
-        service.hearing[CHANNEL] = lambda text: self._read_brands_soon()
+        self.brand_hosts = brands.brand_hosts(service)
+        self._hosts = (("", frozenset[str]()), frozenset[str]())
+        service.hearing[brands.CHANGED] = lambda text: self._renew_hosts_soon()
 
     @property
     def own_hosts(self) -> frozenset[str]:
-        if self._base_url != self.service.base_url:
-            self._base_url, self._hosts = self.service.base_url, brands.own_hosts(self.service, self._brands)
-        return self._hosts
+        state, hosts = self._hosts
+        now = (self.service.base_url, self.brand_hosts.names)
+        if state != now:
+            hosts = brands.own_hosts(self.service, now[1])
+            self._hosts = (now, hosts)
+        return hosts
 
-    def _read_brands(self) -> None:
-        self._brands = self.libraries.brands()
-        self._hosts = brands.own_hosts(self.service, self._brands)
+    def renew_hosts(self) -> None:
+        self.brand_hosts.renew()
 
-    def _read_brands_soon(self) -> None:
-        """Reads the host names on a thread, since the writer calls it."""
+    def _renew_hosts_soon(self) -> None:
+        """Reads the host names on a thread, since the thread that listens for announcements calls it."""
         with suppress(RuntimeError):  # the service stops
-            self.pool.threads.submit(self._read_brands)
+            self.pool.threads.submit(self.renew_hosts)
 
     def resolve(self, request: Request) -> Place:
         host, portal = host_name(request.headers.get("Host", "")), self.service.settings.portal_host
@@ -178,8 +175,8 @@ class HelpCenterSite(Site):
         return _takes_files(request)
 
     def admit(self, request: Request) -> None:
-        """Refuses files of nobody. A form with a text only is accepted in any case, so that its page can show the text
-        again."""
+        """Refuses files without a session. A form without files is always accepted, so that the next page can show its
+        text again."""
         if not _takes_files(request) or 0 <= announced(request.headers) <= MAX_TEXT_FORM_BYTES:
             return
         place: Place = request.found
@@ -284,7 +281,7 @@ class HelpCenterSite(Site):
             return Response(status=304, headers=headers)
         if page.article_id and request.method == "GET":
             client, browser = request.client, request.headers.get("User-Agent", "")
-            visit_counts.visit_counts(self.service).read(page.article_id, f"{client} {browser[:300]}")
+            visit_counts.visit_counts(self.service).count_reader(page.article_id, f"{client} {browser[:300]}")
         body = page.body
         if page.packed and takes_gzip(request.headers):
             body, headers["Content-Encoding"] = page.packed, "gzip"
@@ -386,7 +383,7 @@ def _finished(page: VisitorPage, is_https: bool) -> CachedPage:
     if is_https:
         headers["Strict-Transport-Security"] = "max-age=31536000"
     if page.status == 200:
-        headers["ETag"] = f'W/"{hashlib.blake2b(body, digest_size=12).hexdigest()}"'
+        headers["ETag"] = f"W/{entity_tags.tag(body, '')}"
         if page.modified:
             headers["Last-Modified"] = formatdate(page.modified, usegmt=True)
     headers["Vary"] = ", ".join(("Accept-Encoding", *page.varies))

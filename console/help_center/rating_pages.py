@@ -29,7 +29,7 @@ from server.web.site import Request
 MAX_FORM_BYTES = 32 * 1024  # a comment of the longest characters, percent-encoded
 DONE = "done=1"  # query of the page after a rating
 PER_MINUTE = 30  # submitted ratings from one address
-_LINK = re.compile(rf"{re.escape(PATH)}(?P<code>[a-z2-7]{{16}}-[a-z2-7]{{24}})/(?P<score>good|bad)\Z")
+LINK = re.compile(rf"{re.escape(PATH)}(?P<code>[a-z2-7]{{16}}-[a-z2-7]{{24}})/(?P<score>good|bad)\Z")
 _HEADERS = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex"}
 
 
@@ -56,7 +56,7 @@ class RatingPages:
         """Returns the page of a link, None for any other path. prefix, host: see _Link. path: below the prefix."""
         if not path.startswith(PATH):
             return None
-        match = _LINK.match(path)
+        match = LINK.match(path)
         code, score = (match["code"], match["score"]) if match is not None else ("", "")
         link = _Link(request, prefix, host, code, score, f"{prefix}{path}")
         if request.method not in ("GET", "HEAD", "POST"):
@@ -77,7 +77,8 @@ class RatingPages:
         return self._rendered(link, found, 200, state="done" if is_done else found.state)
 
     def _post(self, link: _Link, found: RatingPage) -> VisitorPage:
-        """Stores the submitted rating, and leads to the thanks. After a mistake, shows the form with what was typed."""
+        """Stores the submitted rating, and redirects to the thanks. After a mistake, shows the form again with its
+        values."""
         comment = error = ""
         score, status, headers = link.score, 422, dict[str, str]()
         try:
@@ -127,7 +128,7 @@ class RatingPages:
         return VisitorPage(html, status, dict(_HEADERS), is_cacheable=False)
 
     def _catalog(self, request: Request, language: str) -> Catalog:
-        """The language of the customer, else the one that the browser prefers."""
+        """Returns the messages in the customer's language, or else in the language that the browser prefers."""
         languages = catalogs.languages(self.service)
         return languages.catalog_for(language or languages.accepted(request.headers.get("Accept-Language", "")))
 

@@ -1,19 +1,19 @@
-"""The tickets of a customer: list, conversation, files, replies, and their data. What a customer does not see is not
-found, whether it exists or not."""
+"""The tickets of a customer: list, conversation, files, replies, and their data. A ticket that the customer cannot read
+returns 404, like one that does not exist."""
 
 import secrets
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from urllib.parse import quote
 
 from markupsafe import Markup
 
-from console.help_center.customer_visit import customer_of, is_own_form, private, render_for, to_sign_in
+from console.help_center.customer_visit import customer_of, for_customer, is_own_form, private, render_for
 from console.help_center.visitor import Visitor
 from console.help_center.visitor_page import VisitorPage, see
 from console.html.form import sentence
 from console.html.templates import fragment
-from server import locales, times
+from server import clock, locales, times
 from server.context import Service
 from server.errors import HelpdeskError, NotFound
 from server.help_center.customers import customer_data, customer_requests, public_conversation, request_acts
@@ -22,6 +22,7 @@ from server.help_center.customers.customers import SignedInCustomer
 from server.help_center.customers.public_conversation import PublicMessage
 from server.help_center.customers.request_acts import SentFile
 from server.markup import text_to_html
+from server.markup.typed_text import MAX_QUERY_CHARS
 from server.record_types.shared.brands import REQUESTS_PATH, request_path
 from server.tickets.types.ticket_parts.status import CLOSED
 from server.translation import _, ngettext, shown
@@ -32,20 +33,17 @@ from server.web.error_bodies import status_and_code
 Act = Callable[[Service, SignedInCustomer, str, int], object]
 DATA_PATH = "/your-data"
 FORM_ID_BYTES = 12
-MAX_TYPED_CHARS = 2 * request_acts.MAX_REPLY_CHARS  # of a text that a page shows again
+MAX_TYPED_CHARS = 2 * request_acts.MAX_REPLY_CHARS  # length of a refused text that a page shows again
 DOCUMENT_POLICY = (
     "default-src 'none'; img-src data:; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; "
     "form-action 'none'; sandbox allow-popups allow-popups-to-escape-sandbox"
 )
 
 
-@private
-def show_list(visitor: Visitor) -> VisitorPage:
+@for_customer
+def show_list(visitor: Visitor, customer: SignedInCustomer) -> VisitorPage:
     """The tickets of the customer, a page at a time."""
-    customer = customer_of(visitor)
-    if customer is None:
-        return to_sign_in(visitor)
-    query = (visitor.query.text("q", "") or "")[: customer_requests.MAX_QUERY_CHARS]
+    query = (visitor.query.text("q", "") or "")[:MAX_QUERY_CHARS]
     state = visitor.query.text("state", "") or ""
     state = state if state in customer_requests.STATES else ""
     is_shared = bool(customer.org_id) and visitor.query.text("of", "") == "organization"
@@ -87,24 +85,18 @@ def show_list(visitor: Visitor) -> VisitorPage:
     )
 
 
-@private
-def show_request(visitor: Visitor) -> VisitorPage:
+@for_customer
+def show_request(visitor: Visitor, customer: SignedInCustomer) -> VisitorPage:
     """A ticket with its conversation and the forms of its customer."""
-    customer = customer_of(visitor)
-    if customer is None:
-        return to_sign_in(visitor, request_path(visitor.arguments["mask"]))
     request = _request(visitor, customer)
     if request.mask != visitor.arguments["mask"]:
         return see(_place(visitor, request), 302)  # it was merged into this one
     return _page(visitor, customer, request)
 
 
-@private
-def document(visitor: Visitor) -> VisitorPage:
-    """The HTML of a message as a page of its own, without scripts and images of others."""
-    customer = customer_of(visitor)
-    if customer is None:
-        return to_sign_in(visitor, request_path(visitor.arguments["mask"]))
+@for_customer
+def document(visitor: Visitor, customer: SignedInCustomer) -> VisitorPage:
+    """The HTML of a message as a separate page, without scripts and without images of other servers."""
     request = _request(visitor, customer)
     message_id = id_of(visitor.arguments["id"])
     html = public_conversation.message_document(visitor.service, customer, request.id, message_id)
@@ -114,12 +106,9 @@ def document(visitor: Visitor) -> VisitorPage:
     return VisitorPage(text, headers={"Content-Security-Policy": DOCUMENT_POLICY, "Referrer-Policy": "no-referrer"})
 
 
-@private
-def file(visitor: Visitor) -> VisitorPage:
+@for_customer
+def file(visitor: Visitor, customer: SignedInCustomer) -> VisitorPage:
     """A file of a message, as a download."""
-    customer = customer_of(visitor)
-    if customer is None:
-        return to_sign_in(visitor, request_path(visitor.arguments["mask"]))
     request = _request(visitor, customer)
     stored = public_conversation.file_of(visitor.service, customer, request.id, id_of(visitor.arguments["file"]))
     if stored is None:
@@ -138,14 +127,14 @@ def file(visitor: Visitor) -> VisitorPage:
 
 @private
 def reply(visitor: Visitor) -> VisitorPage:
-    """Stores a reply. What was typed stays in the form if it cannot be sent."""
+    """Stores a reply. If it is refused, its text stays in the form."""
     customer, mask = customer_of(visitor), visitor.arguments["mask"]
     text = visitor.form.text("text", "") or ""
     if customer is None:
-        return _over(visitor, mask, text)
+        return _session_over(visitor, mask, text)
     request = _request(visitor, customer)
     if not is_own_form(visitor):
-        return _page(visitor, customer, request, text=text, problem=_again(), status=403)
+        return _page(visitor, customer, request, text=text, problem=_signed_in_again(), status=403)
     try:
         request_acts.reply(
             visitor.service,
@@ -166,27 +155,24 @@ def reply(visitor: Visitor) -> VisitorPage:
     return page
 
 
-@private
-def close(visitor: Visitor) -> VisitorPage:
+@for_customer
+def close(visitor: Visitor, customer: SignedInCustomer) -> VisitorPage:
     """Closes a ticket."""
-    return _act(visitor, request_acts.close, "closed")
+    return _act(visitor, customer, request_acts.close, "closed")
 
 
-@private
-def reopen(visitor: Visitor) -> VisitorPage:
+@for_customer
+def reopen(visitor: Visitor, customer: SignedInCustomer) -> VisitorPage:
     """Opens a closed ticket."""
-    return _act(visitor, request_acts.reopen, "opened")
+    return _act(visitor, customer, request_acts.reopen, "opened")
 
 
-@private
-def add_colleague(visitor: Visitor) -> VisitorPage:
+@for_customer
+def add_colleague(visitor: Visitor, customer: SignedInCustomer) -> VisitorPage:
     """Adds a colleague to a ticket."""
-    customer, mask = customer_of(visitor), visitor.arguments["mask"]
-    if customer is None:
-        return to_sign_in(visitor, request_path(mask), 303)
     request, email = _request(visitor, customer), visitor.form.text("email", "") or ""
     if not is_own_form(visitor):
-        return _page(visitor, customer, request, email=email, problem=_again(), status=403)
+        return _page(visitor, customer, request, email=email, problem=_signed_in_again(), status=403)
     try:
         request_acts.add_colleague(visitor.service, customer, request.mask, email, visitor.ctx.now)
     except NotFound:
@@ -197,18 +183,15 @@ def add_colleague(visitor: Visitor) -> VisitorPage:
     return see(visitor.place(request_path(request.mask), done="added"), 303)
 
 
-def _act(visitor: Visitor, act: Act, done: str) -> VisitorPage:
-    customer, mask = customer_of(visitor), visitor.arguments["mask"]
-    if customer is None:
-        return to_sign_in(visitor, request_path(mask), 303)
+def _act(visitor: Visitor, customer: SignedInCustomer, act: Act, done: str) -> VisitorPage:
     request = _request(visitor, customer)
     if not is_own_form(visitor):
-        return _page(visitor, customer, request, problem=_again(), status=403)
+        return _page(visitor, customer, request, problem=_signed_in_again(), status=403)
     act(visitor.service, customer, request.mask, visitor.ctx.now)
     return see(visitor.place(request_path(request.mask), done=done), 303)
 
 
-def _over(visitor: Visitor, mask: str, text: str) -> VisitorPage:
+def _session_over(visitor: Visitor, mask: str, text: str) -> VisitorPage:
     """The page after a session has ended while a customer wrote."""
     return render_for(
         visitor,
@@ -223,43 +206,34 @@ def _over(visitor: Visitor, mask: str, text: str) -> VisitorPage:
     )
 
 
-def _again() -> str:
+def _signed_in_again() -> str:
     return _("You have signed in again since this page was opened. Check it, and send it again.")
 
 
 # -- the customer's data -----------------------------------------------------------------------------------------------
 
 
-@private
-def show_data(visitor: Visitor) -> VisitorPage:
-    """What a customer can do with their data."""
-    customer = customer_of(visitor)
-    if customer is None:
-        return to_sign_in(visitor)
+@for_customer
+def show_data(visitor: Visitor, customer: SignedInCustomer) -> VisitorPage:
+    """The page on which a customer downloads their data, or asks to erase it."""
     return _data_page(visitor, customer)
 
 
-@private
-def download_data(visitor: Visitor) -> VisitorPage:
+@for_customer
+def download_data(visitor: Visitor, customer: SignedInCustomer) -> VisitorPage:
     """The data of a customer as a file."""
-    customer = customer_of(visitor)
-    if customer is None:
-        return to_sign_in(visitor, REQUESTS_PATH, 303)
     if not is_own_form(visitor):
-        return _data_page(visitor, customer, problem=_again(), status=403)
+        return _data_page(visitor, customer, problem=_signed_in_again(), status=403)
     content = customer_data.data_of(visitor.service, customer, visitor.ctx.now)
     headers = {"Content-Disposition": disposition("your-data.json"), "X-Content-Type-Options": "nosniff"}
     return VisitorPage(content=content, content_type="application/json", headers=headers)
 
 
-@private
-def ask_for_erasure(visitor: Visitor) -> VisitorPage:
+@for_customer
+def ask_for_erasure(visitor: Visitor, customer: SignedInCustomer) -> VisitorPage:
     """Creates the request to erase the data of a customer."""
-    customer = customer_of(visitor)
-    if customer is None:
-        return to_sign_in(visitor, REQUESTS_PATH, 303)
     if not is_own_form(visitor):
-        return _data_page(visitor, customer, problem=_again(), status=403)
+        return _data_page(visitor, customer, problem=_signed_in_again(), status=403)
     try:
         customer_data.ask_for_erasure(visitor.service, customer, visitor.ctx.now)
     except HelpdeskError as error:
@@ -338,7 +312,7 @@ def _turn(
     return {
         "message": message,
         "at": _moment(visitor, customer, message.at),
-        "iso": f"{datetime.fromtimestamp(message.at, UTC):%Y-%m-%dT%H:%M:%SZ}",
+        "iso": clock.utc_text(message.at),
         "html": Markup(message.html),
         "parts": [(kind, Markup(text_to_html(part))) for kind, part in message.parts if part.strip()],
         "files": [(each, f"{base}/files/{each.id}/{quote(each.name, safe='')}") for each in message.files],

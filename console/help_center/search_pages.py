@@ -4,8 +4,8 @@ from console.help_center.visitor import Visitor, article_path
 from console.help_center.visitor_page import VisitorPage, json_page, render
 from server.digits import whole_in
 from server.help_center import article_search, contact_forms, visit_counts
-from server.help_center.article_search import clean_query
 from server.help_center.public_library import plain_texts
+from server.markup.typed_text import clean_query
 
 PAGE, MAX_RESULT_PAGES = 15, 50
 MAX_SUGGESTED = 8
@@ -18,7 +18,9 @@ def search(visitor: Visitor) -> VisitorPage:
     number = whole_in(visitor.query.text("page", "1"), 1, MAX_RESULT_PAGES) or 1
     articles = article_search.search(visitor.service, visitor.shelf, query) if query else []
     if query and not articles:
-        visit_counts.visit_counts(visitor.service).missed(visitor.brand.id, visitor.language, query, visitor.ctx.now)
+        visit_counts.visit_counts(visitor.service).count_miss(
+            visitor.brand.id, visitor.language, query, visitor.ctx.now
+        )
     results = articles[(number - 1) * PAGE : number * PAGE]
     texts = plain_texts(visitor.service, results)
     has_more = len(articles) > number * PAGE and number < MAX_RESULT_PAGES

@@ -17,7 +17,7 @@ from server.translation import _, shown
 from server.web.error_bodies import headers, status_and_code
 
 CODE, LINK = f"{SIGN_IN}/code", f"{SIGN_IN}/link"
-COOKIE_SECONDS = 3600  # of a browser that has asked for a link
+COOKIE_SECONDS = 3600  # lifetime of the cookie of a browser that requested a link
 _NEXT = re.compile(rf"{REQUESTS_PATH}(?:/[A-Za-z0-9%._-]{{1,100}})?\Z")  # pages that the sign-in leads to
 
 
@@ -63,7 +63,7 @@ def show_code(visitor: Visitor) -> VisitorPage:
 @private
 def enter_code(visitor: Visitor) -> VisitorPage:
     """Signs in with a code."""
-    signed_in = customer_sign_in.by_code(
+    signed_in = customer_sign_in.sign_in_by_code(
         visitor.service,
         visitor.brand,
         visitor.form.text("code", "") or "",
@@ -78,14 +78,15 @@ def enter_code(visitor: Visitor) -> VisitorPage:
 
 @private
 def open_link(visitor: Visitor) -> VisitorPage:
-    """What a mailed link opens: a button in the browser that asked, the code in any other. Signs nobody in."""
+    """The page of a mailed link: a button in the browser that requested it, the code in any other browser. Opening it
+    does not sign in."""
     return _link_page(visitor)
 
 
 @private
 def use_link(visitor: Visitor) -> VisitorPage:
     """Signs in with a link."""
-    signed_in = customer_sign_in.by_link(
+    signed_in = customer_sign_in.sign_in_by_link(
         visitor.service,
         visitor.brand,
         visitor.arguments["link"],

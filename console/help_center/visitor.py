@@ -69,7 +69,7 @@ class Visitor:
 
     @cached_property
     def origin(self) -> str:
-        """The address of the help center as others know it, whatever host the request names."""
+        """The public address of the help center, independent of the host in the request."""
         return brands.address(self.service, self.brand)
 
     def place(self, path: str, language: str = "", **query: str) -> str:
@@ -81,8 +81,7 @@ class Visitor:
         return self.origin + self._below(path, language or self.language, query)
 
     def _below(self, path: str, language: str, query: dict[str, str]) -> str:
-        first = language == self.library.first_language
-        return f"{'' if first else f'/{language}'}{path}{f'?{urlencode(query)}' if query else ''}"
+        return f"{brands.language_prefix(self.brand, language)}{path}{f'?{urlencode(query)}' if query else ''}"
 
 
 def article_path(article: PublicArticle) -> str:

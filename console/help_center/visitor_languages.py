@@ -1,13 +1,11 @@
 """Languages of the help center: names, preferences of browsers, and dates."""
 
-import re
 from datetime import UTC, datetime
 
 from server import locales
 from server.help_center.public_library import Library, language_in
+from server.translation import preferred_tags
 
-MAX_PREFERRED_CHARS = 400
-_PREFERRED = re.compile(r"\s*([A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*)\s*(?:;\s*q\s*=\s*([01](?:\.\d{0,3})?)\s*)?")
 NAMES = {
     "ar": "العربية",
     "bg": "Български",
@@ -68,10 +66,9 @@ def own_name(tag: str, others: tuple[str, ...] = ()) -> str:
 
 def preferred(header: str, library: Library) -> str:
     """The language with articles that an Accept-Language prefers, by default the first one."""
-    liked = [match for part in header[:MAX_PREFERRED_CHARS].split(",") if (match := _PREFERRED.fullmatch(part))]
-    for match in sorted(liked, key=lambda each: -float(each[2] or 1)):
-        language = language_in(library.brand, match[1].lower() if "-" not in match[1] else match[1])
-        if language and float(match[2] or 1) > 0 and is_written(library, language):
+    for tag in preferred_tags(header):
+        language = language_in(library.brand, tag if "-" in tag else tag.lower())
+        if language and is_written(library, language):
             return language
     return library.first_language
 
@@ -87,12 +84,3 @@ def long_day(language: str, seconds: int) -> str:
     if locale.order == "ymd":
         return f"{at:%Y-%m-%d}"
     return f"{locale.day(at)}{', ' if locale.order == 'mdy' else ' '}{at.year}"
-
-
-def iso_moment(seconds: int) -> str:
-    """An instant as in ISO 8601, in UTC.
-
-    >>> iso_moment(0)
-    '1970-01-01T00:00:00Z'
-    """
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"

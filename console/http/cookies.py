@@ -17,7 +17,12 @@ def name_of(kind: str, is_secure: bool) -> str:
 
 def read(header: str, kind: str, is_secure: bool) -> str:
     """The value of a cookie in a Cookie header; "" if it is missing or sent twice with different values."""
-    full_name, values = name_of(kind, is_secure), set()
+    return value_of(header, name_of(kind, is_secure))
+
+
+def value_of(header: str, full_name: str) -> str:
+    """The value of the cookie with a name in a Cookie header, as read()."""
+    values = set()
     for part in header.split(";"):
         name, _, value = part.strip().partition("=")
         if name == full_name:
@@ -27,7 +32,12 @@ def read(header: str, kind: str, is_secure: bool) -> str:
 
 def write(kind: str, value: str, is_secure: bool, seconds: int | None = None) -> str:
     """A Set-Cookie header. seconds: its Max-Age; None for a cookie of the browser session, 0 to remove it."""
-    parts = [f"{name_of(kind, is_secure)}={quote(value, safe='')}", "Path=/", "HttpOnly", "SameSite=Lax"]
+    return header_of(name_of(kind, is_secure), value, is_secure, seconds)
+
+
+def header_of(full_name: str, value: str, is_secure: bool, seconds: int | None, path: str = "/") -> str:
+    """A Set-Cookie header for a cookie with a name, as write()."""
+    parts = [f"{full_name}={quote(value, safe='')}", f"Path={path}", "HttpOnly", "SameSite=Lax"]
     if is_secure:
         parts.append("Secure")
     if seconds is not None:

@@ -128,7 +128,7 @@ def _form_fields(visit: Visit, fields: OpenForm, form: Form) -> dict[str, Any]:
 def _show(visit: Visit, fields: OpenForm) -> PageResponse:
     """The form, and for a stored one its switch, its preview and what to copy."""
     record = records.retrieve(visit.ctx, URI, fields.id) if fields.id else {}
-    address = form_previews.address(visit.ctx, fields.id) if fields.id else ""
+    address = form_previews.form_address(visit.ctx, fields.id) if fields.id else ""
     rows = sum(1 for each in fields.controls if each.name.startswith("field_"))
     definitions = list(custom_fields.fields_on(visit.ctx, visit.service.registry.type("ticket"), ()))
     return fields.render(

@@ -1,5 +1,5 @@
-"""Settings › Channels › Help center: brands by form, the switch of each, what it shows to everybody, and the votes of
-visitors."""
+"""Settings › Channels › Help center: the form and the switch of each brand, a list of its public content, and the votes
+of visitors."""
 
 import base64
 from dataclasses import replace
@@ -58,7 +58,7 @@ FORM = RecordForm(
         Control(
             "has_requests",
             N_("Customers see their requests"),
-            N_("They sign in by email, and see, answer and close their own tickets of its groups."),
+            N_("They sign in by email, and can read, reply to and close their own tickets in its groups."),
             heading=N_("Your requests"),
         ),
         Control(

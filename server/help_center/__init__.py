@@ -1,1 +1,1 @@
-"""What visitors of the help center read and write: published articles, searches, votes and files."""
+"""The help center: published articles, searches, votes, contact forms and files of visitors."""

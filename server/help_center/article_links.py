@@ -41,7 +41,7 @@ def _address(ctx: Context, article: Mapping[str, Any], public: list[BrandProfile
     for brand in public:
         language = language_in(brand, article["language"])
         if article["brand_id"] in (0, brand.id) and language:
-            below = "" if language == brand.languages[0] else f"/{language}"
+            below = brands.language_prefix(brand, language)
             return f"{brands.address(ctx.service, brand)}{below}{article_path(article['id'], article['slug'])}"
     return ""
 

@@ -7,21 +7,7 @@ from server.store import fulltext
 from server.store.statements import slot
 from server.store.transaction import Transaction
 
-MAX_QUERY_CHARS, MAX_QUERY_WORDS = 200, 12
 SEARCH_SECONDS = 2.0  # a visitor does not hold a thread longer
-
-
-def clean_query(text: str) -> str:
-    """Returns the words of a query that are searched for: without control characters and signs of the search language,
-    and not more than a search needs.
-
-    >>> clean_query('  "Reset*  pass\\x00word" OR\\n(x) ')
-    'Reset* pass word OR x'
-    """
-    plain = "".join(
-        each if each.isprintable() and each not in "\"'(){}[]^:" else " " for each in text[:MAX_QUERY_CHARS]
-    )
-    return " ".join(plain.split()[:MAX_QUERY_WORDS])
 
 
 def search(service: Service, shelf: Shelf, query: str, is_unfinished: bool = False) -> list[PublicArticle]:

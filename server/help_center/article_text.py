@@ -1,7 +1,7 @@
-"""The text of an article for visitors: sections have addresses, and nothing loads from other servers.
+"""Prepares the text of an article for visitors: sections get addresses, and nothing is loaded from other servers.
 
-Works on HTML that server/markup/ has cleaned and serialized: attributes are quoted and `<` in texts is escaped, so that
-patterns find the tags. It only adds ids, and replaces addresses by those of public files."""
+The input is HTML that server/markup/ has cleaned and serialized: attributes are quoted and `<` in texts is escaped, so
+regular expressions find every tag. Only ids are added, and addresses of files replaced by public ones."""
 
 import re
 from collections.abc import Callable
@@ -20,7 +20,7 @@ _TAG = re.compile(r"<[^>]*>")
 _ORIGIN = re.compile(r"https?://[^/?#]*(?=/files/)")  # perhaps a former address of the console
 _FILE = re.compile(r"/files/([0-9]{1,19})(?:/[^/?#]*)?")
 SHOWN_IN_TAB = ("target", "rel")
-PREFIX = "s-"  # keeps ids of articles apart from ids of the page
+PREFIX = "s-"  # so that no heading gets the id of another element of the page
 
 FileAddress = Callable[[int], str]
 
@@ -102,7 +102,7 @@ def _free_id(words: str, ids: set[str]) -> str:
 
 
 def _tag(name: str, attributes: dict[str, str]) -> str:
-    """A tag with attributes that are escaped already."""
+    """Builds a tag. attributes: escaped values."""
     written = "".join(f' {key}="{value}"' for key, value in attributes.items())
     return f"<{name}{written}>"
 

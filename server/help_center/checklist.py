@@ -1,11 +1,11 @@
-"""Numbers of the public articles, categories and files of brands, for administrators."""
+"""Counts the public articles, categories and files of each brand, for administrators."""
 
 from typing import Any
 
 from server.context import Context
 from server.dataclass import dataclass
 from server.help_center.public_files import ARTICLE
-from server.help_center.public_library import load
+from server.help_center.public_library import load_library
 from server.record_types.shared import brands
 from server.record_types.shared.brands import BrandProfile
 from server.record_types.shared.relation_tables import ATTACHED
@@ -43,12 +43,12 @@ def checklists(ctx: Context) -> list[BrandChecklist]:
 
 
 def _checklist(ctx: Context, tx: Transaction, brand: BrandProfile) -> BrandChecklist:
-    library = load(tx, brand)
+    library = load_library(tx, brand)
     address = brands.address(ctx.service, brand)
     counts = []
     for language, shelf in library.shelves.items():
         own = sum(each.language == language for each in shelf.articles.values())
-        path = "" if language == library.first_language else f"/{language}"
+        path = brands.language_prefix(brand, language)
         counts.append(LanguageCount(language, f"{address}{path}/", own, len(shelf.articles) - own))
     articles = {id for shelf in library.shelves.values() for id in shelf.articles}
     categories = {id for shelf in library.shelves.values() for id in shelf.categories}

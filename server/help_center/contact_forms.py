@@ -1,5 +1,4 @@
-"""Contact forms as their pages need them: which form has an address in a language, and its fields with their
-definitions."""
+"""Reads contact forms for their pages: the form at an address in a language, and its fields with their definitions."""
 
 from typing import Any
 
@@ -43,18 +42,23 @@ class PublicForm:
 
     @property
     def path(self) -> str:
-        """Its path below prefix and language."""
-        return f"{PATH}/{self.slug}" if self.slug else PATH
+        """The path of the form below prefix and language."""
+        return form_path(self.slug)
+
+
+def form_path(slug: str) -> str:
+    """Returns the path of a form below prefix and language."""
+    return f"{PATH}/{slug}" if slug else PATH
 
 
 def form_at(service: Service, brand: BrandProfile, slug: str, language: str) -> PublicForm | None:
-    """Returns the form of an address: that in the language of the visitor, else that for all languages, else that in
-    the first language of the brand; None if there is none that is switched on."""
+    """Returns the form at an address, or None if no form there is switched on. Prefers a form in the visitor's
+    language, then a form for all languages, then one in the first language of the brand."""
     return service.store.read(lambda tx: _form_at(service, tx, brand, slug, language))
 
 
 def form_by_id(service: Service, id: int, *, also_off: bool = False) -> PublicForm | None:
-    """Returns a form that is switched on. also_off: or off."""
+    """Returns a form that is switched on, None for other ids. also_off: include forms that are switched off."""
 
     def read(tx: Transaction) -> PublicForm | None:
         record = _record(service, tx, id=id, **({} if also_off else {"is_on": 1}))
@@ -64,7 +68,8 @@ def form_by_id(service: Service, id: int, *, also_off: bool = False) -> PublicFo
 
 
 def contact_path(service: Service, brand: BrandProfile, language: str) -> str:
-    """Returns the path of the form that visitors are led to: `/contact`, else the only form; "" without one."""
+    """Returns the path of the form that pages link to: `/contact`, or else the only form; "" if there is no such
+    form."""
     forms = service.store.read(lambda tx: _forms(service, tx, brand))
     slugs = {each["slug"] for each in forms}
     if "" in slugs:

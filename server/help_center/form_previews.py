@@ -3,7 +3,7 @@
 from server.context import Context
 from server.digits import whole_in
 from server.help_center import contact_forms
-from server.help_center.contact_forms import PATH, PublicForm
+from server.help_center.contact_forms import PublicForm
 from server.help_center.form_tokens import KEY
 from server.record_types.shared import brands
 from server.record_types.shared.brands import BrandProfile
@@ -14,25 +14,24 @@ PREVIEW_SECONDS = 3600
 PARAMETER = "preview"
 
 
-def address(ctx: Context, form_id: int) -> str:
+def form_address(ctx: Context, form_id: int) -> str:
     """Returns the address of a form, in the language that it is written in; "" if its brand was deleted."""
     form = records.retrieve(ctx, "contact_form", form_id)
-    profiles = ctx.service.store.read(brands.all_brands)
-    brand = next((each for each in profiles if each.id == form["brand_id"]), None)
+    brand = ctx.service.store.read(lambda tx: brands.brand_with_id(tx, form["brand_id"]))
     if brand is None:
         return ""
-    language = form["language"] if form["language"] in brand.languages[1:] else ""
-    below = f"{PATH}/{form['slug']}" if form["slug"] else PATH
-    return f"{brands.address(ctx.service, brand)}{f'/{language}' if language else ''}{below}"
+    language = form["language"] if form["language"] in brand.languages else brand.languages[0]
+    prefix = brands.language_prefix(brand, language)
+    return f"{brands.address(ctx.service, brand)}{prefix}{contact_forms.form_path(form['slug'])}"
 
 
 def preview_address(ctx: Context, form_id: int) -> str:
     """Returns the address of a preview, which works for an hour, also while the form is off."""
     code = signed(signing_key(ctx.service, KEY), f"preview.{form_id}.{ctx.now + PREVIEW_SECONDS}")
-    return f"{address(ctx, form_id)}?{PARAMETER}={code}"
+    return f"{form_address(ctx, form_id)}?{PARAMETER}={code}"
 
 
-def previewed(ctx: Context, brand: BrandProfile, code: str) -> PublicForm | None:
+def previewed_form(ctx: Context, brand: BrandProfile, code: str) -> PublicForm | None:
     """Returns the form of a preview, None if its code is wrong or has expired."""
     name = code.rpartition("-")[0]
     parts = name.split(".")

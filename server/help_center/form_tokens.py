@@ -12,7 +12,7 @@ from server.context import Service
 from server.dataclass import dataclass
 from server.digits import whole_in
 from server.jobs.expiry import expire
-from server.records.signed_names import is_signed, signed, signing_key
+from server.records.signed_names import is_signed, keyed_digest, signed, signing_key
 from server.store.statements import slot
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
@@ -61,13 +61,13 @@ class FormToken:
 
 
 def new_token(service: Service, form_id: int, now: int) -> FormToken:
-    """Creates the token of a form that is shown now."""
+    """Creates the token of a form that is being shown."""
     nonce = secrets.token_hex(NONCE_BYTES)
     return FormToken(signed(signing_key(service, KEY), f"{form_id}.{now}.{nonce}"), form_id, now, nonce)
 
 
 def token_of(service: Service, form_id: int, text: str, now: int) -> FormToken | None:
-    """Reads the token of a form. None if it was not signed here, is for another form or has expired."""
+    """Parses the token of a form. Returns None if it was not signed here, belongs to another form, or has expired."""
     name = text.rpartition("-")[0]
     parts = name.split(".")
     if len(text) > 200 or len(parts) != 3 or not text.isascii() or parts[0] != str(form_id):
@@ -86,9 +86,9 @@ def is_proven(token: FormToken, proof: str) -> bool:
     return int.from_bytes(digest[:8], "big") >> (64 - PROOF_BITS) == 0
 
 
-def keyed(service: Service, text: str) -> str:
-    """Returns a keyed digest of an address, by which it is counted and not stored."""
-    return signed(signing_key(service, KEY), text.lower()).rpartition("-")[2]
+def address_digest(service: Service, text: str) -> str:
+    """Returns a keyed digest of an address, so that it can be counted without being stored."""
+    return keyed_digest(signing_key(service, KEY), text.lower())
 
 
 def outcome_of(tx: Transaction, nonce: str) -> str | None:

@@ -1,5 +1,5 @@
-"""What a visitor typed into a contact form, checked against the form. Nothing here is believed: which fields the form
-shows is worked out again from its conditions."""
+"""Checks a submitted contact form. Nothing that the browser sends is trusted: the conditions of the form decide again
+which fields it shows."""
 
 import re
 from collections.abc import Mapping
@@ -13,6 +13,7 @@ from server.errors import Invalid, Mistakes
 from server.help_center.contact_forms import PublicForm
 from server.mail import addresses
 from server.mailroom import sender as senders
+from server.markup.typed_text import clean_lines
 from server.record_types.shared import custom
 from server.record_types.shared.contact_fields import FormField, shown_fields
 from server.record_types.shared.custom import FieldDefinition
@@ -62,7 +63,7 @@ class CheckedForm:
 
 
 def check(ctx: Context, form: PublicForm, typed: TypedForm) -> CheckedForm:
-    """Checks a submitted form. Raises Invalid, or several at once, each with its field."""
+    """Checks a submitted form. Raises Invalid with all mistakes, each with its field."""
     mistakes = Mistakes()
     texts: dict[str, str] = {}
     for name, most, is_required in (
@@ -137,7 +138,7 @@ def _line(name: str, text: str, most: int, is_required: bool) -> str:
 
 
 def _text(name: str, text: str, most: int) -> str:
-    return _limited(name, text.replace("\r\n", "\n").replace("\0", "").strip(), most)
+    return _limited(name, clean_lines(text), most)
 
 
 def _limited(name: str, text: str, most: int) -> str:

@@ -1,4 +1,4 @@
-"""The report of searches without results: what visitors did not find, for workers who lead."""
+"""The report of searches without results, for administrators and managers of groups."""
 
 from server.context import Context
 from server.dataclass import dataclass
@@ -9,8 +9,8 @@ from server.translation import _
 
 @dataclass(frozen=True, slots=True)
 class MissedWords:
-    """Words that found no article in some days. count: of all searches. days: on which they were searched. last: the
-    latest of them, its first second in UTC."""
+    """Words without results in a range of days. count: number of searches. days: number of days with such a search.
+    last: first second of the latest of these days, in UTC."""
 
     words: str
     language: str
@@ -26,15 +26,15 @@ def may_see_missed(ctx: Context) -> bool:
 
 
 def missed_by_day(ctx: Context, days: int) -> list[MissedSearch]:
-    """Returns the searches without results in the last days, the latest first. Raises Forbidden for workers who lead
-    nobody."""
+    """Returns the searches without results in the last days, the latest first. Raises Forbidden for workers who manage
+    no group."""
     if not may_see_missed(ctx):
         raise Forbidden(_("only administrators and managers of groups can see reports"))
     return missed_searches(ctx, ctx.now - (days - 1) * DAY_SECONDS)
 
 
 def missed_words(ctx: Context, days: int) -> list[MissedWords]:
-    """Returns the same by words, the most frequent first. Raises Forbidden."""
+    """Returns the same searches grouped by words, the most frequent first. Raises Forbidden."""
     sums: dict[tuple[str, str, int], MissedWords] = {}
     for each in missed_by_day(ctx, days):
         key = each.words, each.language, each.brand_id

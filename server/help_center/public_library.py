@@ -156,10 +156,6 @@ class Libraries:
         self._brands: list[BrandProfile] = []
         self._libraries: dict[int, Library] = {}
 
-    def brands(self) -> list[BrandProfile]:
-        """Returns all brands as they are stored now."""
-        return self._service.store.read(brands.all_brands)
-
     def version(self, steps: int | None = None) -> int:
         """Returns the version of all libraries. steps: the budget on the event loop."""
         return self._service.store.read(lambda tx: tx.version(brands.VERSION), steps)
@@ -178,11 +174,11 @@ class Libraries:
         if brand is None or not brand.is_public:
             return None
         if brand.id not in self._libraries:
-            self._libraries[brand.id] = load(tx, brand, version)
+            self._libraries[brand.id] = load_library(tx, brand, version)
         return self._libraries[brand.id]
 
 
-def load(tx: Transaction, brand: BrandProfile, version: int = 0) -> Library:
+def load_library(tx: Transaction, brand: BrandProfile, version: int = 0) -> Library:
     """Reads the library of a brand, with three statements."""
     categories = _Categories(brand, _category_rows(tx, brand.id))
     articles = _articles(tx, brand, categories)
@@ -191,7 +187,7 @@ def load(tx: Transaction, brand: BrandProfile, version: int = 0) -> Library:
 
 
 def article_html(service: Service, article: PublicArticle, brand: BrandProfile) -> str | None:
-    """Returns the sanitized HTML of an article; None if it has ceased to be public."""
+    """Returns the sanitized HTML of an article, None if it is no longer public."""
 
     def read(tx: Transaction) -> str | None:
         html = tx.value(_public_html, (article.id, PUBLISHED, brand.id))
@@ -228,9 +224,8 @@ def _public_html() -> Any:
 
 
 def language_in(brand: BrandProfile, tag: str) -> str:
-    """The language of a brand that a tag stands for; "" if the brand has none.
-
-    A tag without a region stands for the first language with one, and the other way round."""
+    """Returns the language of a brand that matches a tag, "" if none does. A tag without a region matches the first
+    language with one, and the other way round."""
     if not tag:
         return brand.languages[0]
     alike = (each for each in brand.languages if each.partition("-")[0] == tag.partition("-")[0])
@@ -238,7 +233,7 @@ def language_in(brand: BrandProfile, tag: str) -> str:
 
 
 class _Categories:
-    """The categories of a brand that no category of another brand is above of."""
+    """The categories of a brand, without those below a category of another brand."""
 
     def __init__(self, brand: BrandProfile, rows: list[PublicCategory]) -> None:
         known = {each.id: each for each in rows}
@@ -258,13 +253,13 @@ class _Categories:
         return self._originals.get(self._known[original_id].parent_id, 0)
 
     def shown(self, original_id: int, language: str) -> PublicCategory:
-        """A category in a language, else in the first one, else as it is."""
+        """Returns a category in a language, or else in the first language of the brand, or else the original."""
         versions = self.versions[original_id]
         return versions.get(language) or versions.get(self._first) or self._known[original_id]
 
 
 def _is_reachable(id: int, known: dict[int, PublicCategory], originals: dict[int, int]) -> bool:
-    """Whether a category and all above it are the brand's."""
+    """Whether a category and all categories above it belong to the brand."""
     passed: set[int] = set()
     while id and id not in passed:
         passed.add(id)

@@ -1,5 +1,5 @@
-"""Turns an accepted contact form into a ticket, by the way of an email; where the form asks for it, after the visitor
-has followed a link in a confirmation."""
+"""Turns an accepted contact form into a ticket, which is received like an email. If the form requires it, the visitor
+first confirms their address by a mailed link."""
 
 import json
 from typing import Any
@@ -10,7 +10,7 @@ from server.dataclass import dataclass
 from server.errors import HelpdeskError, Invalid, NotFound, Rejected, TooMany
 from server.help_center import contact_forms, form_tokens, visitor_files
 from server.help_center.contact_forms import PublicForm
-from server.help_center.form_tokens import SENT_FORM, FormToken, keyed
+from server.help_center.form_tokens import SENT_FORM, FormToken, address_digest
 from server.help_center.form_values import CheckedForm
 from server.help_center.visitor_files import WaitingFile
 from server.jobs.expiry import expire
@@ -35,7 +35,7 @@ from server.tickets import letter
 from server.tickets.request_values import IncomingRequest
 from server.translation import N_
 
-KIND = "contact form"  # of the link in a confirmation
+KIND = "contact form"  # kind of the link in a confirmation
 CONFIRM_PATH = "/contact-confirm/"  # below the address of a help center
 CONFIRM_SECONDS = 86400  # validity of the link, from when the email is sent
 TICKET_SENT, MAIL_SENT = "ticket", "mail"  # outcomes
@@ -89,9 +89,11 @@ def submit(
     language: str,
     confirms: bool,
 ) -> str:
-    """Accepts a checked form once; returns its outcome, the first one if it arrives again. network: of the visitor.
-    confirms: whether to mail a link first. Raises TooMany above a limit."""
-    accepting = _Accepting(ctx, form, token.nonce, keyed(ctx.service, network), keyed(ctx.service, values.email))
+    """Accepts a checked form once; returns its outcome, which is the first outcome if the form arrives again. network:
+    key of the visitor's address. confirms: whether to mail a link first. Raises TooMany above a limit."""
+    accepting = _Accepting(
+        ctx, form, token.nonce, address_digest(ctx.service, network), address_digest(ctx.service, values.email)
+    )
     if confirms:
         return _mail_link(accepting, brand, values, language)
     return _create(accepting, values, form.consent_version, _unproven_note(form))
@@ -138,7 +140,8 @@ class _Accepting:
     email: str
 
     def begin(self, tx: Transaction) -> str | None:
-        """Returns the outcome of a form that was accepted meanwhile. Raises TooMany above a limit."""
+        """Returns the outcome of a form that has been accepted before, None for a new form. Raises TooMany above a
+        limit."""
         outcome = form_tokens.outcome_of(tx, self.nonce)
         if outcome is not None and (self.email or outcome == TICKET_SENT):
             return outcome
@@ -172,7 +175,7 @@ class _Accepting:
 
 
 def _create(accepting: _Accepting, values: CheckedForm, consent_version: int, note: str) -> str:
-    """Creates the ticket, or pretends to for a sender or a text that is refused, so that nobody learns that."""
+    """Creates the ticket. A refused sender or text gets the same outcome, so that the sender cannot find out."""
     ctx, form, store = accepting.ctx, accepting.form, accepting.ctx.service.store
     files, customs, place = store.read(lambda tx: _facts(RecordReader(ctx, tx), accepting, values))
     try:
@@ -244,13 +247,12 @@ def _consent_notes(form: PublicForm, version: int) -> list[str]:
 
 
 def _mail_link(accepting: _Accepting, brand: BrandProfile, values: CheckedForm, language: str) -> str:
-    """Stores the form, and mails a link to its address. The email repeats nothing that the visitor typed, so that
-    nobody sends texts to others by it."""
+    """Stores the form, and mails a link to its address. The email repeats nothing that the visitor typed, so that the
+    form cannot be used to send texts to other people."""
     ctx, form = accepting.ctx, accepting.form
     catalog = catalogs.languages(ctx.service).catalog_for(language)
     letter_of_link = ServiceMail(SUBJECT, TEXT, catalog)
-    prefix = "" if language == brand.languages[0] else f"/{language}"
-    link = f"{brands.address(ctx.service, brand)}{prefix}{CONFIRM_PATH}{CODE}"
+    link = f"{brands.address(ctx.service, brand)}{brands.language_prefix(brand, language)}{CONFIRM_PATH}{CODE}"
     words = {"brand": brand.name, "hours": CONFIRM_SECONDS // 3600, "link": link}
 
     def write(tx: Transaction) -> str:

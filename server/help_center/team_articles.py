@@ -1,4 +1,4 @@
-"""Articles as the team sees them: all of them by category, their order, and their deletion with an undo."""
+"""Articles as the team manages them: the list by category, their order, and deletions that can be undone."""
 
 from collections.abc import Iterable
 from dataclasses import field
@@ -10,7 +10,8 @@ from server.access.service_actor import own_context
 from server.context import Context, Service
 from server.dataclass import dataclass
 from server.errors import NotFound
-from server.help_center.votes import VOTE
+from server.help_center import votes
+from server.help_center.votes import DELETED_VOTE, VOTE
 from server.jobs.scheduler import periodic
 from server.people import undoable_deletions
 from server.people.undoable_deletions import UNDOABLE_DELETION
@@ -86,10 +87,10 @@ def languages(ctx: Context) -> list[str]:
     return records.reading(ctx, read)
 
 
-def overview(ctx: Context, q: str, missing: str = "") -> list[CategoryLine]:
+def overview(ctx: Context, q: str, *, status: str = "", language: str = "", missing: str = "") -> list[CategoryLine]:
     """Returns the categories in their order with the articles that a search finds; articles without a category follow
-    under the id 0. Translations are listed with their original, if the search finds it. missing: a language that the
-    articles lack. Raises BadQuery."""
+    under the id 0. Translations are listed with their original, if the search finds it. status, language: of the
+    articles, "" for all. missing: a language that the articles lack. Raises BadQuery."""
 
     def read(tx: Transaction) -> list[CategoryLine]:
         reader = RecordReader(ctx, tx)
@@ -97,9 +98,14 @@ def overview(ctx: Context, q: str, missing: str = "") -> list[CategoryLine]:
         rows = tx.rows(
             lambda: table.select(*(getattr(table.c, name) for name in _COLUMNS)).order_by(table.c.position, table.c.id)
         )
-        votes = _votes(tx)
-        lines = {row[0]: _line(row, *votes.get(row[0], (0, 0))) for row in rows}
-        ids = set(reader.search_ids(URI, q)) if q.strip() else lines.keys()
+        tallies = _votes(tx)
+        lines = {row[0]: _line(row, *tallies.get(row[0], (0, 0))) for row in rows}
+        found = set(reader.search_ids(URI, q)) if q.strip() else lines.keys()
+        ids = {
+            each.id
+            for each in lines.values()
+            if each.id in found and status in ("", each.status) and language in ("", each.language)
+        }
         for each in lines.values():
             original = lines.get(each.translation_of_id)
             if original is not None:
@@ -243,7 +249,8 @@ def _move(writing: RecordWriter, uri: str, positions: Iterable[tuple[int, int]],
 
 
 def delete_article(ctx: Context, id: int) -> bool:
-    """Deletes an article. Returns whether the worker can restore it, with its files. Raises NotFound, Forbidden."""
+    """Deletes an article. Returns whether the worker can restore it, with its files and votes. Raises NotFound,
+    Forbidden."""
     fields = records.editable(ctx, URI, id)
 
     def write(tx: Transaction) -> bool:
@@ -252,6 +259,7 @@ def delete_article(ctx: Context, id: int) -> bool:
         for row in tx.find(ATTACHED, context=ARTICLE, record_id=id):
             tx.put(DELETED_FILE, {"article_id": id, "attachment_id": row[0]})
             tx.delete(ATTACHED, attachment_id=row[0], context=ARTICLE, record_id=id)
+        votes.hold_votes(tx, id)
         records.delete(ctx, URI, id)
         stored = fields | {"categories": places, "translations": translations}
         return undoable_deletions.store(ctx, tx, URI, id, stored)
@@ -278,6 +286,7 @@ def restore_article(ctx: Context, id: int) -> str:
             if writing.record("attachment", row[1]) is not None:
                 tx.put(ATTACHED, {"attachment_id": row[1], "context": ARTICLE, "record_id": id})
         tx.delete(DELETED_FILE, article_id=id)
+        votes.restore_votes(tx, id)
         return str(stored["title"])
 
     return ctx.service.store.write(write)
@@ -317,19 +326,19 @@ def detach_file(ctx: Context, id: int, file_id: int) -> str:
 
 @periodic(
     N_("deleted articles"),
-    N_("Removes versions and files of articles that can no longer be restored."),
+    N_("Removes versions, files and votes of articles that can no longer be restored."),
     deletes=True,
 )
 def forget_deleted(service: Service, now: int) -> None:
-    """Removes the versions and files of articles that are gone and cannot be restored."""
+    """Removes the versions, files and votes of articles that are gone and cannot be restored."""
     ctx = own_context(service, now)
     for id in records.reading(ctx, _gone):
         service.store.write(lambda tx, id=id: _forget(RecordWriter(ctx, tx), id))  # type: ignore[misc]
 
 
 def _gone(tx: Transaction) -> list[int]:
-    """Returns the ids of articles of which only versions and files are left."""
-    return sorted({*_left_in(tx, VERSION), *_left_in(tx, DELETED_FILE)})
+    """Returns the ids of deleted articles that still have versions, files or votes and cannot be restored."""
+    return sorted({id for table in (VERSION, DELETED_FILE, DELETED_VOTE) for id in _left_in(tx, table)})
 
 
 def _left_in(tx: Transaction, table: Table) -> list[int]:
@@ -355,4 +364,5 @@ def _forget(writing: RecordWriter, id: int) -> None:
         if writing.record("attachment", file_id) is not None and not writing.tx.first(ATTACHED, attachment_id=file_id):
             writing.delete("attachment", file_id)
     writing.tx.delete(DELETED_FILE, article_id=id)
+    writing.tx.delete(DELETED_VOTE, article_id=id)
     writing.tx.delete(VERSION, article_id=id)

@@ -1,6 +1,6 @@
-"""Counts of what visitors do, without who they are: how often an article was read, and searches that found nothing.
+"""Counts readers of articles and searches without results, without recording who the visitors are.
 
-They are collected in memory and written once a minute, so that a visitor costs no write."""
+Counts are collected in memory and written once a minute, so that no request of a visitor writes."""
 
 import re
 import threading
@@ -41,7 +41,7 @@ MISSED_SEARCH = Table(
 
 @dataclass(frozen=True, slots=True)
 class MissedSearch:
-    """Words that found no article. day: its first second in UTC."""
+    """Words without results on a day. day: its first second in UTC."""
 
     brand_id: int
     language: str
@@ -59,15 +59,15 @@ class VisitCounts:
         self._readers: set[tuple[int, str]] = set()
         self._misses: Counter[tuple[int, int, str, str]] = Counter()
 
-    def read(self, article_id: int, visitor: str) -> None:
+    def count_reader(self, article_id: int, visitor: str) -> None:
         """Counts a reader of an article, once a minute."""
         with self._lock:
             if len(self._readers) < MAX_READERS and (article_id, visitor) not in self._readers:
                 self._readers.add((article_id, visitor))
                 self._views[article_id] += 1
 
-    def missed(self, brand_id: int, language: str, query: str, now: int) -> None:
-        """Counts a search that found nothing, unless it seems to be about a person."""
+    def count_miss(self, brand_id: int, language: str, query: str, now: int) -> None:
+        """Counts a search without results, unless its words may identify a person."""
         words = " ".join(query.casefold().split())[:MAX_MISS_CHARS]
         if not words or _PERSONAL.search(words):
             return
@@ -76,7 +76,7 @@ class VisitCounts:
             if key in self._misses or len(self._misses) < MAX_MISSES:
                 self._misses[key] += 1
 
-    def take(self) -> tuple[Counter[int], Counter[tuple[int, int, str, str]]]:
+    def take_counts(self) -> tuple[Counter[int], Counter[tuple[int, int, str, str]]]:
         """Returns and clears the counts."""
         with self._lock:
             taken = self._views, self._misses
@@ -98,8 +98,8 @@ def visit_counts(service: Service) -> VisitCounts:
     everywhere=True,
 )
 def write_counts(service: Service, now: int) -> None:
-    """Writes what was counted since the last call in one transaction."""
-    views, misses = visit_counts(service).take()
+    """Writes the counts since the last call in one transaction."""
+    views, misses = visit_counts(service).take_counts()
     if views or misses:
         service.store.write(lambda tx: _write(tx, views, misses))
 

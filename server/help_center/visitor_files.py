@@ -11,7 +11,7 @@ from server.context import Service
 from server.dataclass import dataclass
 from server.errors import Invalid, TooLarge, TooMany
 from server.file_names import safe_name
-from server.help_center.form_tokens import FormToken, keyed
+from server.help_center.form_tokens import FormToken, address_digest
 from server.jobs.scheduler import periodic
 from server.mail.mail_bytes import MAX_FILES_BYTES
 from server.records.stored_files import OCTETS
@@ -51,7 +51,7 @@ VISITOR_FILE = Table(
 
 @dataclass(frozen=True, slots=True)
 class WaitingFile:
-    """A stored file of a form. code: by which the form names it."""
+    """A stored file of a form. code: the name of the file in requests of its form."""
 
     code: str
     name: str
@@ -61,15 +61,15 @@ class WaitingFile:
 
 
 def max_bytes(service: Service) -> int:
-    """Returns the most bytes of all files of a form: as much as one email can have."""
+    """Returns the maximum size of all files of a form together, in bytes: the limit of an email."""
     return min(int(service.settings.max_attachment_bytes), MAX_FILES_BYTES)
 
 
 def store(
     service: Service, token: FormToken, network: str, now: int, *, name: str, mime_type: str, content: bytes
 ) -> WaitingFile:
-    """Stores a file of a form. network: of the visitor. Raises Invalid for an empty file or one too many, TooLarge
-    above max_bytes, TooMany if too many files wait."""
+    """Stores a file of a form. network: key of the visitor's address. Raises Invalid for an empty file or above
+    MAX_FORM_FILES, TooLarge above max_bytes, TooMany if too many files wait."""
     if not content:
         raise Invalid(N_("the file is empty"), field="files")
     most = max_bytes(service)
@@ -77,7 +77,7 @@ def store(
         raise _too_large(most)
     plain_name = safe_name(name) or "file"
     plain_type = mime_type if mime_type.isascii() and mime_type.isprintable() else ""
-    network = keyed(service, network)
+    network = address_digest(service, network)
 
     def write(tx: Transaction) -> WaitingFile:
         present = files_of(tx, token.nonce)

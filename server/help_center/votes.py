@@ -1,8 +1,5 @@
 """Votes: whether an article helped, with a comment. A visitor who votes again changes their vote."""
 
-import hashlib
-import hmac
-import secrets
 from typing import Any
 
 import peewee
@@ -13,8 +10,10 @@ from server.dataclass import dataclass
 from server.errors import TooLarge
 from server.help_center.public_library import PublicArticle
 from server.jobs.scheduler import periodic
+from server.markup.typed_text import clean_lines
 from server.record_types.kb_article import PUBLISHED
-from server.records import service_settings
+from server.records.signed_names import ensured_key, keyed_digest
+from server.store.statement_shapes import Builder
 from server.store.statements import slot
 from server.store.tables import Column, Index, Table, table_named
 from server.store.transaction import Transaction
@@ -43,6 +42,19 @@ VOTE = Table(
     ],
 )
 
+DELETED_VOTE = Table(
+    "kb_deleted_vote",
+    [
+        Column("article_id"),
+        Column("visitor", "TEXT"),
+        Column("is_helpful"),
+        Column("comment", "TEXT"),
+        Column("voted_at"),
+    ],
+    [Index(("article_id",), "the votes on an article"), Index(("voted_at",), "visitors that are recognized")],
+)  # votes on deleted articles, until an article is restored or can no longer be
+_VOTED = ("article_id", "visitor", "is_helpful", "comment", "voted_at")
+
 
 @dataclass(frozen=True, slots=True)
 class ArticleVotes:
@@ -67,9 +79,7 @@ class VoteComment:
 
 def clean_comment(text: str) -> str:
     """Returns a comment as it is stored. Raises TooLarge."""
-    comment = "".join(
-        each if each.isprintable() or each == "\n" else " " for each in text.replace("\r\n", "\n")
-    ).strip()
+    comment = clean_lines(text)
     if len(comment) > MAX_COMMENT_CHARS:
         raise TooLarge(
             lazy_gettext("A comment can have at most {count} characters.", count=MAX_COMMENT_CHARS),
@@ -78,14 +88,14 @@ def clean_comment(text: str) -> str:
     return comment
 
 
-def voting(article: PublicArticle, visitor: tuple[str, str], is_helpful: bool, comment: str, now: int) -> Write:
+def vote_write(article: PublicArticle, visitor: tuple[str, str], is_helpful: bool, comment: str, now: int) -> Write:
     """Returns the write that stores a vote. visitor: network address and browser, of which a digest with a secret key
     is stored. comment: "" leaves an earlier one."""
 
     def write(tx: Transaction) -> None:
         if tx.value(_still_public, (article.id, PUBLISHED)) is None:
             return
-        digest = _digest(_key(tx), article.id, visitor)
+        digest = _visitor_digest(tx, article.id, visitor)
         earlier = tx.first(VOTE, article_id=article.id, visitor=digest)
         values: dict[str, Any] = {"is_helpful": int(is_helpful), "voted_at": now}
         if comment:
@@ -103,18 +113,9 @@ def _still_public() -> Any:
     return table_named("kb_article").select(c.id).where((c.id == slot(0)) & (c.status == slot(1)))
 
 
-def _key(tx: Transaction) -> str:
-    key = str(service_settings.get(tx, KEY) or "")
-    if not key:
-        key = secrets.token_hex(32)
-        service_settings.put(tx, KEY, key)
-    return key
-
-
-def _digest(key: str, article_id: int, visitor: tuple[str, str]) -> str:
+def _visitor_digest(tx: Transaction, article_id: int, visitor: tuple[str, str]) -> str:
     client, browser = visitor
-    text = f"{article_id}\0{lockout.address(client)}\0{browser}"
-    return hmac.new(key.encode(), text.encode("utf-8", "replace"), hashlib.sha256).hexdigest()
+    return keyed_digest(ensured_key(tx, KEY), f"{article_id}\0{lockout.address(client)}\0{browser}")
 
 
 def _votes_since(tx: Transaction, article_id: int, since: int) -> int:
@@ -127,6 +128,23 @@ def _votes_since(tx: Transaction, article_id: int, since: int) -> int:
             (article_id, since),
         )
     )
+
+
+def hold_votes(tx: Transaction, article_id: int) -> None:
+    """Holds the votes on an article that is deleted in this transaction, so that restore_votes can bring them back."""
+    _copy_votes(tx, VOTE, DELETED_VOTE, article_id)
+
+
+def restore_votes(tx: Transaction, article_id: int) -> None:
+    """Restores the votes on an article that was created again with its id."""
+    _copy_votes(tx, DELETED_VOTE, VOTE, article_id)
+    tx.delete(DELETED_VOTE, article_id=article_id)
+
+
+def _copy_votes(tx: Transaction, source: Table, target: Table, article_id: int) -> None:
+    at = source.position
+    rows = [[row[at[name]] for name in _VOTED] for row in tx.find(source, article_id=article_id)]
+    tx.put_many(target, _VOTED, rows)
 
 
 def tallies(ctx: Context) -> list[ArticleVotes]:
@@ -161,16 +179,18 @@ def _commented() -> Any:
     N_("visitors of the help center"), N_("Removes what recognizes a visitor who voted on an article."), deletes=True
 )
 def forget_visitors(service: Service, now: int) -> None:
+    """Deletes the digests of visitors that are older than RECOGNIZED_SECONDS."""
     old = (now - RECOGNIZED_SECONDS,)
-    if service.store.read(lambda tx: tx.value(_recognized, old)) is not None:
-        service.store.write(lambda tx: tx.run(_forgotten, old))
+    for table in (VOTE, DELETED_VOTE):
+        if service.store.read(lambda tx, table=table: tx.value(_recognized(table), old)) is not None:  # type: ignore[misc]
+            service.store.write(lambda tx, table=table: tx.run(_forgotten(table), old))  # type: ignore[misc]
 
 
-def _recognized() -> Any:
-    vote: Any = VOTE.sql
-    return vote.select(vote.id).where((vote.voted_at < slot(0)) & (vote.visitor != "")).limit(1)
+def _recognized(table: Table) -> Builder:
+    vote: Any = table.sql
+    return lambda: vote.select(vote.id).where((vote.voted_at < slot(0)) & (vote.visitor != "")).limit(1)
 
 
-def _forgotten() -> Any:
-    vote: Any = VOTE.sql
-    return vote.update({vote.visitor: ""}).where((vote.voted_at < slot(0)) & (vote.visitor != ""))
+def _forgotten(table: Table) -> Builder:
+    vote: Any = table.sql
+    return lambda: vote.update({vote.visitor: ""}).where((vote.voted_at < slot(0)) & (vote.visitor != ""))

@@ -15,7 +15,6 @@ from server.record_types.shared import brands
 from server.record_types.traits import Avatars, Comments, CustomFields, Links, Search, Watchers
 from server.translation import N_, about_field, lazy_gettext
 
-CHANNEL = "brands"
 HOST_CHARS = 253  # longest name in DNS
 MAX_LANGUAGES, MAX_LINKS, MAX_LINK_CHARS, MAX_GROUPS = 20, 12, 2000, 200
 DEFAULT_LANGUAGE = "en"
@@ -114,7 +113,8 @@ class Brand(RecordType):
         ),
         "group_ids": GroupIds("Ids of the groups that work for it. A group belongs to one brand.", is_list=True),
         "has_requests": Bit(
-            "1: customers can sign in to its help center by email, and see and answer their own tickets of its groups.",
+            "1: customers can sign in to its help center by email, and read and reply to their own tickets of its "
+            "groups.",
             filter="hasRequests",
         ),
         "host": HostName(
@@ -147,14 +147,10 @@ class Brand(RecordType):
             _require_own_groups(change, writing)
 
     def after_write(self, change: Change, writing: Writing) -> None:
-        _announce(writing)
+        brands.publish_hosts(writing.ctx.service, writing.tx)
 
     def after_delete(self, record: Record, writing: Writing) -> None:
-        _announce(writing)
-
-
-def _announce(writing: Any) -> None:
-    writing.ctx.service.notify_after(writing.tx, CHANNEL)
+        brands.publish_hosts(writing.ctx.service, writing.tx)
 
 
 def _require_own_host(change: Change, writing: Any) -> None:

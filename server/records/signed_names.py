@@ -17,7 +17,7 @@ SIGNATURE_BYTES = 15  # 24 characters in base32
 def signing_key(service: Service, setting: str) -> bytes:
     """Returns the key stored under the name of a setting, created at first use."""
     stored = service.store.read(lambda tx: stored_key(tx, setting))
-    return stored if stored is not None else service.store.write(lambda tx: _create_key(tx, setting))
+    return stored if stored is not None else service.store.write(lambda tx: ensured_key(tx, setting))
 
 
 def stored_key(tx: Transaction, setting: str) -> bytes | None:
@@ -32,12 +32,18 @@ def signed(key: bytes, text: str) -> str:
     return f"{text}-{base64.b32encode(digest).decode().lower()}"
 
 
+def keyed_digest(key: bytes, text: str) -> str:
+    """Returns a digest of a text, by which it is recognized without being stored."""
+    return signed(key, text).rpartition("-")[2]
+
+
 def is_signed(key: bytes | None, text: str, name: str) -> bool:
     """Whether a name is this text with its valid signature."""
     return key is not None and hmac.compare_digest(signed(key, text), name)
 
 
-def _create_key(tx: Transaction, setting: str) -> bytes:
+def ensured_key(tx: Transaction, setting: str) -> bytes:
+    """Returns the key stored under the name of a setting, created at first use; inside a write."""
     stored = stored_key(tx, setting)
     if stored is None:
         stored = secrets.token_bytes(KEY_BYTES)

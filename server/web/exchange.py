@@ -5,8 +5,8 @@ sends the response."""
 import asyncio
 import sys
 import time
-from collections.abc import Awaitable
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
 
 from tornado.httputil import HTTPHeaders, HTTPMessageDelegate
 
@@ -18,11 +18,12 @@ from server.web.endpoint_call import Response
 from server.web.error_responses import error_response
 from server.web.front import Front
 from server.web.hosts import in_origin_form
-from server.web.request_head import received_request, require_lengths, require_site
+from server.web.request_head import find_site, received_request, require_lengths, require_site
 from server.web.response_sender import ResponseSender
 from server.web.serving import ServedRequest
 from server.web.site import Request, Site, announced
 
+Result = TypeVar("Result")
 OTHER_BODY_BYTES = 64 * 1024  # limit of a body that no site reads
 
 
@@ -52,10 +53,32 @@ class Exchange(HTTPMessageDelegate):
         front, connection = self.front, self.connection
         if not start_line.path.startswith("/"):
             start_line, headers = in_origin_form(start_line, headers)
-        request = self.request = self.sender.request = received_request(front, start_line, headers, connection.peer)
-        self.body.limit = request.site.limit(request) if request.site is not None else OTHER_BODY_BYTES
+        self.request = self.sender.request = received_request(front, start_line, headers, connection.peer)
         # Bodies are measured below: the framework would respond to large ones with a bare status line.
         connection.set_max_body_size(sys.maxsize)
+        if front.may_be_new(headers.get("Host", "")):
+            return self._check_at_new_host(start_line)
+        return self._check(start_line)
+
+    async def _check_at_new_host(self, start_line: Any) -> None:
+        """Reads the host names of brands again, since another process may have saved this one, and then checks the
+        request."""
+        front = self.front
+        try:
+            await self._on_thread(front.renew_hosts)
+        except Exception as error:
+            self._respond_early(error_response(front, self.request, error))
+            return
+        find_site(front, self.request)
+        admitting = self._check(start_line)
+        if admitting is not None:
+            await admitting
+
+    def _check(self, start_line: Any) -> Awaitable[None] | None:
+        """Checks the head of a request before its body is read."""
+        front, request, connection = self.front, self.request, self.connection
+        headers = request.headers
+        self.body.limit = request.site.limit(request) if request.site is not None else OTHER_BODY_BYTES
         length = announced(headers)
         try:
             require_lengths(start_line, headers, connection.head_chars)
@@ -87,18 +110,22 @@ class Exchange(HTTPMessageDelegate):
     async def _admit_on_thread(self, site: Site) -> None:
         """Checks the request on a thread. The framework does not read the body before that ends."""
         front, request = self.front, self.request
-        pool = front.pool
         try:
-            pool.require_room()
-            pool.waiting += 1
-            try:
-                early = await asyncio.get_running_loop().run_in_executor(pool.threads, site.admit, request)
-            finally:
-                pool.waiting -= 1
+            early = await self._on_thread(lambda: site.admit(request))
             if early is not None:
                 self._respond_early(early)
         except Exception as error:
             self._respond_early(error_response(front, request, error))
+
+    async def _on_thread(self, work: Callable[[], Result]) -> Result:
+        """Runs work that waits for the database. Raises Unavailable if too many requests wait for a thread."""
+        pool = self.front.pool
+        pool.require_room()
+        pool.waiting += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(pool.threads, work)
+        finally:
+            pool.waiting -= 1
 
     def _respond_early(self, response: Response) -> None:
         """Responds before the body has arrived. So that clients that send it anyway can read the response, the body is

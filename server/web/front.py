@@ -10,7 +10,7 @@ import time
 from server import memory, passwords
 from server.context import Service
 from server.web.bodies import BodyMeter
-from server.web.hosts import host_name, known_hosts, networks
+from server.web.hosts import host_name, is_known, known_hosts, networks
 from server.web.meter import Meter
 from server.web.site import Pool, Site
 from server.web.streams import Streams
@@ -63,6 +63,15 @@ class Front:
             names = known_hosts(self.service) | own_now
             self._hosts = (self.service.base_url, own_now, names)
         return names
+
+    def may_be_new(self, host: str) -> bool:
+        """Whether another process may have saved this host since the own hosts of sites were read."""
+        return self.service.store.is_shared and self._host_site is not None and not is_known(host, self.hosts)
+
+    def renew_hosts(self) -> None:
+        """Reads the host names of such a site again. Not called on the event loop."""
+        if self._host_site is not None:
+            self._host_site.renew_hosts()
 
     @property
     def _own_hosts(self) -> frozenset[str]:

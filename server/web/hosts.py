@@ -93,7 +93,7 @@ def host_name(host: str) -> str:
 
 
 @lru_cache(maxsize=64)  # 3 microseconds for each request
-def _host_is_known(host: str, known: frozenset[str]) -> bool:
+def is_known(host: str, known: frozenset[str]) -> bool:
     """Whether the host is an IP address or one of our names, against DNS rebinding; addresses cannot be rebound.
     HTTP/1.0 requests may omit the header."""
     name = host_name(host)
@@ -116,5 +116,5 @@ def require_host(request: Request, known: frozenset[str]) -> None:
         raise Malformed("the request has no Host header; send the name of this service")
     if host and not _HOST.fullmatch(host):
         raise Malformed(f"'{host[:100]}' is not a host; send a name or an address, with a port where it has one")
-    if not _host_is_known(host, known):
+    if not is_known(host, known):
         raise Malformed(f"this service is not called '{host[:100]}'; set base_url or trusted_hosts if it should be")

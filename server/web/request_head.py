@@ -16,10 +16,15 @@ def received_request(front: Front, line: RequestStartLine, headers: HTTPHeaders,
     """Returns the request with this head, without its body, and finds its site. peer: address of the client or of its
     proxy."""
     request = Request(line, headers, client_of(peer, headers, front.proxies), peer)
-    request.route, request.site = front.site_of(request.path, headers.get("Host", ""))
+    find_site(front, request)
+    return request
+
+
+def find_site(front: Front, request: Request) -> None:
+    """Sets the site of a request, and its target there."""
+    request.route, request.site = front.site_of(request.path, request.headers.get("Host", ""))
     if request.site is not None:
         request.found = request.site.resolve(request)
-    return request
 
 
 def require_lengths(line: RequestStartLine, headers: HTTPHeaders, head_chars: int) -> None:

@@ -119,6 +119,11 @@ class Site(ABC):
         """The current host names of a site that has its own."""
         return frozenset()
 
+    def renew_hosts(self) -> None:
+        """Reads the host names of such a site again, since another process may have changed them. Not called on the
+        event loop."""
+        raise NotImplementedError
+
     def resolve(self, request: Request) -> Any:
         """Returns the target of a request's path, for `request.found`."""
         return None

@@ -161,6 +161,21 @@ def test_a_deleted_article_is_restored(signed_in: Visitor, visitor: Visitor, nor
     assert article(nora, word)["id"] == id
 
 
+def test_filters_apply_to_all_alternatives_of_a_search(signed_in: Visitor, nora: Api, word: str) -> None:
+    for title, fields in (("Red", {}), ("Blue", {"status": "published"}), ("Rot", {"language": "de"})):
+        nora.create("kb_article", title=f"{title} {word}", **{"status": "draft"} | fields).ok()
+
+    def titles(**query: str) -> set[str]:
+        return set(re.findall(rf">(\w+) {word}</a>", signed_in.get(PAGE, params=query).text))
+
+    alternatives = "title:Red OR title:Blue OR title:Rot"
+    assert titles(q=alternatives) == {"Red", "Blue", "Rot"}
+    assert titles(q=alternatives, status="draft") == {"Red", "Rot"}
+    assert titles(q=alternatives, status="draft", language="de") == {"Rot"}
+    assert titles(q=word, status="published") == titles(status="published") == {"Blue"}
+    assert titles(q="title:Red) OR (title:Blue", status="draft") == set(), "brackets of the search alone"
+
+
 def test_the_preview_shows_safe_html(signed_in: Visitor, nora: Api) -> None:
     sent = {"content": "**Hi** <script>x</script>\n\n[a](javascript:x)", "format": "2"}
     shown = signed_in.send("/-/article-preview", sent, page=f"{PAGE}/new")

@@ -58,10 +58,10 @@ def test_a_link_works_for_15_minutes_after_it_was_mailed(desk: Post, brand: Bran
     assert opened is not None and opened.email == EMAIL
     assert customer_sign_in.open_link(service, brand, former, browser, sent) is None, "a newer one was mailed"
     assert customer_sign_in.open_link(service, brand, link, browser, sent + LINK_SECONDS) is None
-    assert customer_sign_in.by_link(service, brand, link, browser, "", sent + LINK_SECONDS) is None
+    assert customer_sign_in.sign_in_by_link(service, brand, link, browser, "", sent + LINK_SECONDS) is None
     code = customer_sign_in.code_of(link)
-    assert customer_sign_in.by_code(service, brand, code, browser, "", sent + LINK_SECONDS) is None
+    assert customer_sign_in.sign_in_by_code(service, brand, code, browser, "", sent + LINK_SECONDS) is None
     with pytest.raises(Invalid):
         mailed(now + WAIT_SECONDS)
-    signed_in = customer_sign_in.by_code(service, brand, code, browser, "", sent + LINK_SECONDS - 1)
+    signed_in = customer_sign_in.sign_in_by_code(service, brand, code, browser, "", sent + LINK_SECONDS - 1)
     assert signed_in is not None and signed_in.next_path == "/requests"

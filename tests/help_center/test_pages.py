@@ -1,6 +1,7 @@
 """Pages of the help center: what visitors see, in which language, at which address, and how it is cached."""
 
 import re
+from urllib.parse import quote
 from xml.etree import ElementTree
 
 import pytest
@@ -242,3 +243,23 @@ def test_each_brand_has_its_own_articles(visitors):
     assert visitors.page("Only Larch", LARCH).status_code == 200 and visitors.page("Only Larch").status_code == 404
     assert visitors.page("Only Kite").status_code == 200 and visitors.page("Only Kite", LARCH).status_code == 404
     assert "Larch Foods" in visitors.get("/", LARCH).text and "Kite" not in visitors.get("/", LARCH).text
+
+
+def test_a_saved_brand_responds_to_the_next_request_and_a_deleted_one_no_longer(visitors):
+    for number in range(20):
+        host = f"help{number}.maple.example"
+        brand = visitors.api.create("brand", name=f"Maple {number}", host=host, is_public=1).ok()["id"]
+        assert f"Maple {number}" in visitors.get("/", host).text
+        visitors.api.update("brand", brand, host=f"new-{host}").ok()
+        assert visitors.get("/", host).status_code == 400
+        assert f"Maple {number}" in visitors.get("/", f"new-{host}").text
+        visitors.api.remove("brand", brand).ok()
+        assert visitors.get("/", f"new-{host}").status_code == 400
+
+
+def test_a_search_finds_words_with_invisible_characters_between_letters(visitors):
+    title = "می\u200cخواهم"
+    id = visitors.article(title)
+    page = visitors.get(f"/search?q={quote(title)}")
+    assert page.status_code == 200 and f"/a/{id}-" in page.text
+    assert title in visitors.get("/articles.atom").text

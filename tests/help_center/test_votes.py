@@ -2,8 +2,9 @@
 
 import pytest
 
-from server.help_center import visit_counts, votes
+from server.help_center import team_articles, visit_counts, votes
 from server.help_center.public_library import PublicArticle
+from server.people import undoable_deletions
 from tests.help_center.conftest import KITE, Visitors
 from tests.records.desk import NOW
 
@@ -17,7 +18,7 @@ def article(desk) -> PublicArticle:
 
 
 def vote(desk, article, visitor=VISITOR, is_helpful=True, comment="", now=NOW):
-    desk.store.write(votes.voting(article, visitor, is_helpful, comment, now))
+    desk.store.write(votes.vote_write(article, visitor, is_helpful, comment, now))
 
 
 def tally(desk, article):
@@ -53,6 +54,35 @@ def test_votes_of_a_day_are_limited(desk, article):
     assert tally(desk, article) == (votes.MAX_VOTES + 1, 0)
 
 
+def test_a_restored_article_has_its_votes(desk, article):
+    ctx = desk.context(desk.worker("Vera", is_superuser=1))
+    vote(desk, article)
+    vote(desk, article, ("192.0.2.8", "Firefox"), is_helpful=False, comment="No picture")
+    assert team_articles.delete_article(ctx, article.id)
+    assert tally(desk, article) is None
+    team_articles.forget_deleted(desk.service, NOW + 60)
+    team_articles.restore_article(ctx, article.id)
+    assert tally(desk, article) == (1, 1)
+    assert [each.comment for each in votes.comments(ctx, 100) if each.article_id == article.id] == ["No picture"]
+    vote(desk, article, is_helpful=False)
+    assert tally(desk, article) == (0, 2), "the visitor is still recognized"
+
+
+def test_the_votes_of_a_deleted_article_are_forgotten_with_it(desk, article):
+    def rows():
+        return desk.read(lambda tx: tx.find(votes.DELETED_VOTE, article_id=article.id))
+
+    vote(desk, article)
+    assert team_articles.delete_article(desk.context(desk.worker("Volker", is_superuser=1)), article.id)
+    assert rows()[0][votes.DELETED_VOTE.position["visitor"]]
+    votes.forget_visitors(desk.service, NOW + votes.RECOGNIZED_SECONDS + 1)
+    assert not rows()[0][votes.DELETED_VOTE.position["visitor"]]
+    after = NOW + undoable_deletions.RETENTION_SECONDS + 1
+    undoable_deletions.forget_old(desk.service, after)
+    team_articles.forget_deleted(desk.service, after)
+    assert rows() == []
+
+
 def test_nothing_tells_visitors_apart_after_a_week(desk, article):
     vote(desk, article)
     rows = desk.read(lambda tx: tx.find(votes.VOTE, article_id=article.id))
@@ -74,11 +104,11 @@ def test_searches_without_results_are_counted_without_persons(desk):
     brand = desk.create("brand", name="Counted", host="counted.example")["id"]
     counts = visit_counts.visit_counts(desk.service)
     for query in ("Blue  Pump", "blue pump", "ana@kite.example", "call 030 123456", "4711-0815-99", " "):
-        counts.missed(brand, "en", query, NOW)
-    counts.missed(999, "en", "no such brand", NOW)
+        counts.count_miss(brand, "en", query, NOW)
+    counts.count_miss(999, "en", "no such brand", NOW)
     missed = visit_counts.missed_searches(desk.context(), NOW, brand)
     assert [(each.words, each.count, each.day) for each in missed] == [("blue pump", 2, NOW - NOW % 86400)]
-    counts.missed(brand, "en", "blue pump", NOW)
+    counts.count_miss(brand, "en", "blue pump", NOW)
     assert visit_counts.missed_searches(desk.context(), NOW, brand)[0].count == 3
     visit_counts.forget_searches(desk.service, NOW + 366 * 86400 + 1)
     assert visit_counts.missed_searches(desk.context(), 0, brand) == []
@@ -88,7 +118,7 @@ def test_a_reader_counts_once_a_minute_and_changes_nothing_else(desk, article):
     before = desk.row("kb_article", article.id)
     counts = visit_counts.visit_counts(desk.service)
     for reader in ("a", "a", "b"):
-        counts.read(article.id, reader)
+        counts.count_reader(article.id, reader)
     visit_counts.write_counts(desk.service, NOW)
     after = desk.row("kb_article", article.id)
     assert after == before | {"views": before["views"] + 2}

@@ -100,4 +100,15 @@ def test_the_address_of_a_help_center(desk, kite, portal, base, own, hosts):
     desk.create("brand", name="Larch", host="help.kite.example")
     desk.service = dataclasses.replace(desk.service, settings=desk.service.settings.replace(portal_base_url=portal))
     assert [brands.address(desk.service, each) for each in profiles(desk)] == [base, own]
-    assert brands.own_hosts(desk.service, profiles(desk)) == hosts
+    assert brands.own_hosts(desk.service, brands.brand_hosts(desk.service).names) == hosts
+
+
+def test_host_names_that_were_read_before_a_write_do_not_replace_newer_ones(desk):
+    hosts = brands.brand_hosts(desk.service)
+    before = desk.read(lambda tx: tx.version(brands.VERSION))
+    desk.create("brand", name="Kite", host="help.kite.example")
+    assert hosts.names == {"help.kite.example"}
+    hosts.replace(before, frozenset())
+    assert hosts.names == {"help.kite.example"}
+    hosts.renew()
+    assert hosts.names == {"help.kite.example"}

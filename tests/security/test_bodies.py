@@ -63,7 +63,7 @@ def front(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         bodies=BodyMeter(), proxies=(), hosts=frozenset({"localhost"}), steps=1, is_stopping=False, reads_wait=False,
         logs_requests=False, errors_as_200=False, closes=False, meter=Meter(),
         service=SimpleNamespace(store=store, base_url=""),
-        site_of=lambda path, host: ("/", Taking()),
+        site_of=lambda path, host: ("/", Taking()), may_be_new=lambda host: False,
     )  # fmt: skip
     yield made
     assert made.bodies.held == 0

@@ -29,11 +29,18 @@ FILTERS = ("q", "status", "language", "missing", "category")
 
 @page("GET", BASE)
 def show_list(visit: Visit) -> PageResponse:
-    """Lists the articles by category, or those of one; filters them by words, status, language, missing translation."""
+    """Lists the articles by category, or the articles of one category, filtered by words, status, language or missing
+    translation."""
     form, languages = Form.sent(visit.query, FILTERS), team_articles.languages(visit.ctx)
     sections: list[CategoryLine] = []
     try:
-        sections = team_articles.overview(visit.ctx, _query(form, languages), form.get("missing"))
+        sections = team_articles.overview(
+            visit.ctx,
+            form.text("q"),
+            status=form.get("status") if form.get("status") in STATUSES else "",
+            language=form.get("language") if form.get("language") in languages else "",
+            missing=form.get("missing"),
+        )
     except HelpdeskError as error:
         form.fail("q", sentence(error.message))
     is_filtered = any(form.text(name) for name in FILTERS[:-1])
@@ -66,15 +73,6 @@ def show_list(visit: Visit) -> PageResponse:
         can_change=records.may(visit.ctx, URI, "update"),
         can_publish=team_articles.may_publish(visit.ctx),
     )
-
-
-def _query(form: Form, languages: list[str]) -> str:
-    terms = [form.text("q")]
-    if form.get("status") in STATUSES:
-        terms.append(f"status:{form.get('status')}")
-    if form.get("language") in languages:
-        terms.append(f"language:{form.get('language')}")
-    return " ".join(filter(None, terms))
 
 
 @page("POST", f"{BASE}/in/{{name}}/{{id}}/move")

@@ -1,12 +1,12 @@
-"""The data of a customer as a file that they download, and their request to erase it, which becomes a ticket."""
+"""Exports the data of a customer as a file, and turns their request to erase it into a ticket."""
 
 import hashlib
 import json
-from datetime import UTC, datetime
 from typing import Any
 
 from server.access import lockout
 from server.access.service_actor import own_context
+from server.clock import utc_text
 from server.context import Service
 from server.errors import TooMany
 from server.help_center.customers import customer_requests, public_conversation, request_acts
@@ -19,7 +19,7 @@ from server.settings import VERSION
 from server.translation import _, lazy_gettext
 
 MAX_REQUESTS = 300  # newest tickets in the file
-MAX_BYTES = 20 * 1024 * 1024  # of the file; further tickets are left out
+MAX_BYTES = 20 * 1024 * 1024  # size of the file; further tickets are left out
 DAY_SECONDS = 86400
 CONTACT_FIELDS = (
     *("first_name", "last_name", "title", "phone", "mobile", "location", "language", "timezone", "dob"),
@@ -28,8 +28,8 @@ CONTACT_FIELDS = (
 
 
 def data_of(service: Service, customer: SignedInCustomer, now: int) -> bytes:
-    """Returns a JSON document with the contact of a customer, and the tickets on which they are a requester, without
-    the contents of files. Raises TooMany."""
+    """Returns a JSON document with the contact of a customer and the tickets that they requested, without the contents
+    of files. Raises TooMany."""
     key = f"customer data:{customer.address_id}"
     if not service.store.write(lambda tx: lockout.has_left(tx, key, now)):
         raise TooMany(
@@ -38,7 +38,7 @@ def data_of(service: Service, customer: SignedInCustomer, now: int) -> bytes:
         )
     ctx = own_context(service, now)
     person, requests = service.store.read(lambda tx: _person(RecordReader(ctx, tx), customer))
-    document: dict[str, Any] = {"created": _moment(now), "person": person, "requests": [], "is_complete": True}
+    document: dict[str, Any] = {"created": utc_text(now), "person": person, "requests": [], "is_complete": True}
     size = len(json.dumps(document))
     for each in requests[:MAX_REQUESTS]:
         entry = _entry(service, customer, each)
@@ -51,7 +51,7 @@ def data_of(service: Service, customer: SignedInCustomer, now: int) -> bytes:
 
 
 def ask_for_erasure(service: Service, customer: SignedInCustomer, now: int) -> Receipt:
-    """Creates the ticket of a request to erase the data of a customer, once a day. Raises Rejected."""
+    """Creates a ticket that asks to erase the data of a customer, at most one a day. Raises Rejected."""
     ctx = own_context(service, now)
     group_id, to = service.store.read(lambda tx: _deciding_group(RecordReader(ctx, tx), customer))
     day = now - now % DAY_SECONDS
@@ -93,11 +93,11 @@ def _entry(service: Service, customer: SignedInCustomer, request: customer_reque
         "number": request.mask,
         "subject": request.subject,
         "status": customer_requests.STATE_NAMES[request.status_id],
-        "created": _moment(request.created),
-        "updated": _moment(request.updated),
+        "created": utc_text(request.created),
+        "updated": utc_text(request.updated),
         "messages": [
             {
-                "at": _moment(each.at),
+                "at": utc_text(each.at),
                 "from": customer.email if each.is_own else each.who,
                 "text": "\n".join(text for _kind, text in each.parts),
                 "files": [{"name": file.name, "bytes": file.size} for file in each.files],
@@ -108,14 +108,11 @@ def _entry(service: Service, customer: SignedInCustomer, request: customer_reque
 
 
 def _deciding_group(reading: RecordReader, customer: SignedInCustomer) -> tuple[int, str]:
-    """The group that decides, 0 for none, and the address that it writes from, "" for none."""
+    """Returns the id of the group that decides on erasure, 0 for none, and the address that it sends from, "" for
+    none."""
     newest = customer_requests.all_requests(reading.tx, customer)[:1]
     ids = [customer.brand.privacy_group_id, *(each.group_id for each in newest), *sorted(customer.group_ids)]
     group = next((each for id in ids if id and (each := reading.record("group", id)) is not None), None)
     address_id = (group["reply_address_id"] if group is not None else 0) or default_sender(reading.tx)
     address = reading.record("address", address_id) if address_id else None
     return (group["id"] if group is not None else 0), (address["email"] if address is not None else "")
-
-
-def _moment(seconds: int) -> str:
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"

@@ -1,5 +1,5 @@
-"""The tickets that a customer sees: those on which one of their addresses is a requester, and those of their
-organization if it shares them. Only tickets of groups that work for the brand of the help center."""
+"""The tickets that a customer can read: tickets with one of their addresses as requester, and the tickets of their
+organization if it shares them. All are in groups that work for the brand of the help center."""
 
 import json
 import unicodedata
@@ -9,6 +9,7 @@ from server.context import Service
 from server.dataclass import dataclass
 from server.help_center.customers import public_conversation
 from server.help_center.customers.customers import SignedInCustomer
+from server.markup.typed_text import SEARCH_SIGNS, clean_query
 from server.record_types.shared.relation_tables import REQUESTER
 from server.store import fulltext
 from server.store.statements import in_list, slot
@@ -20,9 +21,8 @@ from server.translation import N_
 
 MAX_LISTED = 1000  # newest tickets that are read
 PAGE = 20  # tickets on a page
-MAX_QUERY_CHARS, MAX_QUERY_WORDS = 200, 12
 MAX_HITS = 500  # messages that a search reads
-MAX_MERGES = 20  # tickets between a merged one and the one that is left
+MAX_MERGES = 20  # successive merges that are followed
 SEARCH_SECONDS = 2.0  # a customer does not hold a thread longer
 # The states that customers see. Names of statuses are the team's own.
 WORDS = {OPEN: N_("Open"), WAITING: N_("Waiting for you"), CLOSED: N_("Closed")}
@@ -64,8 +64,8 @@ def list_requests(
     is_shared: bool = False,
     page: int = 1,
 ) -> RequestList:
-    """Returns the tickets of a customer, the last changed first. query: words that a ticket has. state: one of STATES,
-    "" for all. is_shared: those of the organization in place of their own."""
+    """Returns a page of a customer's tickets, most recently changed first. query: words to search for. state: one of
+    STATES, "" for all. is_shared: list the tickets of the organization instead of the customer's own."""
 
     def read(tx: Transaction) -> list[OwnRequest]:
         requests = [each for each in _visible(tx, customer) if each.is_own != is_shared]
@@ -80,12 +80,12 @@ def list_requests(
 
 
 def find_request(service: Service, customer: SignedInCustomer, mask: str) -> OwnRequest | None:
-    """Returns the ticket with a mask, or the one that it was merged into; None if the customer does not see it."""
+    """Returns the ticket with a mask, or the ticket into which it was merged; None if the customer cannot read it."""
     return service.store.read(lambda tx: request_with(tx, customer, mask))
 
 
 def request_with(tx: Transaction, customer: SignedInCustomer, mask: str) -> OwnRequest | None:
-    """The same, inside a transaction."""
+    """Returns the same as find_request, inside a transaction."""
     ticket = table_named("ticket")
     row = tx.row(lambda: _light(ticket).where(ticket.c.mask == slot(0)), (mask[:100],))
     for _ in range(MAX_MERGES):
@@ -96,7 +96,7 @@ def request_with(tx: Transaction, customer: SignedInCustomer, mask: str) -> OwnR
 
 
 def all_requests(tx: Transaction, customer: SignedInCustomer) -> list[OwnRequest]:
-    """Returns the customer's own tickets, the last changed first."""
+    """Returns the customer's own tickets, most recently changed first."""
     return [each for each in _visible(tx, customer) if each.is_own]
 
 
@@ -120,7 +120,7 @@ def _seen(tx: Transaction, customer: SignedInCustomer, row: Any) -> OwnRequest |
 
 
 def _visible(tx: Transaction, customer: SignedInCustomer) -> list[OwnRequest]:
-    """All tickets that a customer sees, the last changed first."""
+    """Returns all tickets that a customer can read, most recently changed first."""
     requests: dict[int, OwnRequest] = {}
     everywhere, elsewhere = json.dumps(sorted(customer.group_ids)), json.dumps(sorted(customer.open_group_ids))
     for address_ids, groups in ((json.dumps([customer.address_id]), everywhere), (customer.address_ids(), elsewhere)):
@@ -182,21 +182,11 @@ def _request(values: dict[str, Any], *, is_own: bool) -> OwnRequest:
 # -- search ------------------------------------------------------------------------------------------------------------
 
 
-def clean_words(query: str) -> str:
-    """Returns the words of a query: without control characters and signs of the search language.
-
-    >>> clean_words('  "Reset*  pass\\x00word" (x) ')
-    'Reset pass word x'
-    """
-    plain = (each if each.isprintable() and each not in "\"'*(){}[]^:" else " " for each in query[:MAX_QUERY_CHARS])
-    return " ".join("".join(plain).split()[:MAX_QUERY_WORDS])
-
-
 def _with_words(
     tx: Transaction, customer: SignedInCustomer, requests: list[OwnRequest], query: str
 ) -> list[OwnRequest]:
-    """Those of the tickets that have all words in subject and number, or in one message that the customer sees."""
-    words = clean_words(query)
+    """Returns the tickets that have all words in subject and mask, or in one message that the customer can read."""
+    words = clean_query(query, f"{SEARCH_SIGNS}*")
     folded = [_folded(each) for each in words.split()]
     named = {each.id for each in requests if all(word in _folded(f"{each.mask} {each.subject}") for word in folded)}
     said = _tickets_that_say(tx, customer, requests, words) if words else set()
@@ -227,6 +217,6 @@ def _tickets_that_say(tx: Transaction, customer: SignedInCustomer, requests: lis
 
 
 def _folded(text: str) -> str:
-    """A text without case and accents."""
+    """Returns a text in lower case and without accents."""
     apart = unicodedata.normalize("NFKD", text.casefold())
     return "".join(each for each in apart if not unicodedata.combining(each))

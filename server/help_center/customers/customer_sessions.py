@@ -22,8 +22,8 @@ from server.translation import N_
 
 ID_BYTES = 32
 MAX_ID_CHARS = 200
-IDLE_SECONDS = 7 * 86400  # without requests
-SESSION_SECONDS = 30 * 86400  # in all
+IDLE_SECONDS = 7 * 86400  # lifetime since the last request
+SESSION_SECONDS = 30 * 86400  # lifetime since the sign-in
 SEEN_EVERY_SECONDS = 3600  # precision of `seen_at`: a write for each request would be too many
 
 CUSTOMER_SESSION = Table(
@@ -47,7 +47,7 @@ CUSTOMER_SESSION = Table(
 
 @dataclass(frozen=True, slots=True)
 class CustomerSession:
-    """A valid session. must_be_seen: its use is to be recorded."""
+    """A valid session. must_be_seen: whether this use must be recorded."""
 
     id: int
     customer: SignedInCustomer

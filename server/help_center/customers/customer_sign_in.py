@@ -31,6 +31,7 @@ from server.record_types.shared.secrets import digest, random_text
 from server.record_types.shared.sending_addresses import TRANSACTIONAL
 from server.records import catalogs
 from server.records.reading import RecordReader
+from server.records.signed_names import keyed_digest, signing_key
 from server.records.writing import RecordWriter
 from server.store.statements import slot
 from server.store.tables import Column, Index, Table
@@ -39,18 +40,19 @@ from server.tickets import letter
 from server.tickets.types.draft import TOKEN_CHARS
 from server.translation import N_, _, lazy_gettext, speaking
 
-KIND = "customer_sign_in"  # of the job, and of the link
+KIND = "customer_sign_in"  # kind of the job and of the link
+KEY = "customer_sign_in_key"  # name of the signing key in signed_names
 PATH = "/sign-in/link/"  # below the address of a help center
 BROWSER_BYTES, LINK_BYTES = 32, 24
-BROWSER_CHARS = 43  # of BROWSER_BYTES in base64
+BROWSER_CHARS = 43  # length of BROWSER_BYTES in base64
 CODE_LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"  # no look-alikes
 CODE_CHARS = 6
-LINK_SECONDS = 900  # how long a mailed link and its code work
-WAIT_SECONDS = 3600  # an email that leaves later carries no link
-MAX_TRIES = 5  # of codes for one request
-MAX_LINKS = 5  # of one address for one network, in an hour
-MAX_LINKS_OF_ADDRESS = 15  # of one address, in an hour
-MAX_LINKS_OF_NETWORK = 30  # for one network, in an hour
+LINK_SECONDS = 900  # validity of a mailed link and its code
+WAIT_SECONDS = 3600  # an email that is sent later is dropped
+MAX_TRIES = 5  # codes that can be tried for one request
+MAX_LINKS = 5  # requests an hour for one address from one network
+MAX_LINKS_OF_ADDRESS = 15  # requests an hour for one address
+MAX_LINKS_OF_NETWORK = 30  # requests an hour from one network
 HOUR_SECONDS, DAY_SECONDS = 3600, 86400
 MAX_EMAIL_CHARS, MAX_SECRET_CHARS, MAX_NEXT_CHARS = 254, 100, 300
 
@@ -77,13 +79,13 @@ CUSTOMER_SIGN_IN = Table(
         Index(("brand_id",), "requests at a help center"),
         Index(("created_at",), "those that are over"),
     ],
-)  # browser, link, code: digests; link and code are blank until the email is sent
+)  # browser, network, link, code: digests; link and code are blank until the email is sent
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedLink:
-    """What a link opens: in the browser that asked, an email address to sign in as; in another one, the code to type in
-    the first."""
+    """The content of an opened link. email: the address to sign in as, in the browser that requested the link. code: to
+    type into that browser, if the link was opened in another one."""
 
     email: str = ""
     code: str = ""
@@ -91,7 +93,8 @@ class OpenedLink:
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """A new session. session_id: for the cookie. next_path: the path below the help center that was asked for."""
+    """A new session. session_id: for the cookie. next_path: the requested path, below the address of the help
+    center."""
 
     session_id: str
     next_path: str
@@ -118,11 +121,11 @@ def request_link(
 ) -> str:
     """Stores the request for a link and the job that mails it; returns the secret that identifies the browser.
 
-    email: from clean_email. browser: that of an earlier request, so that both of its links work; "" for none. Raises
-    TooMany, whether the address is known or not."""
+    email: the result of clean_email. browser: the secret of an earlier request, so that both links work in it; "" for
+    none. Raises TooMany, whether the address is known or not."""
     if len(browser) != BROWSER_CHARS:
         browser = secrets.token_urlsafe(BROWSER_BYTES)
-    network = digest(lockout.address(client))
+    network = keyed_digest(signing_key(service, KEY), lockout.address(client))
     values = {"email": email, "brand_id": brand.id, "browser": digest(browser), "network": network}
     values |= {
         "next": next_path[:MAX_NEXT_CHARS],
@@ -151,9 +154,11 @@ def open_link(service: Service, brand: BrandProfile, link: str, browser: str, no
     return OpenedLink(code=code_of(link))
 
 
-def by_link(service: Service, brand: BrandProfile, link: str, browser: str, former: str, now: int) -> SignedIn | None:
-    """Signs in with a link in the browser that asked for it; None for any other link or browser. former: the session
-    that the browser has, which ends."""
+def sign_in_by_link(
+    service: Service, brand: BrandProfile, link: str, browser: str, former: str, now: int
+) -> SignedIn | None:
+    """Signs in with a link, in the browser that requested it; returns None for any other link or browser. former: the
+    present session of the browser, which ends."""
     ctx = own_context(service, now)
 
     def write(tx: Transaction) -> SignedIn | None:
@@ -165,8 +170,11 @@ def by_link(service: Service, brand: BrandProfile, link: str, browser: str, form
     return service.store.write(write)
 
 
-def by_code(service: Service, brand: BrandProfile, code: str, browser: str, former: str, now: int) -> SignedIn | None:
-    """Signs in with the code of a link; None for a wrong code, of which each request allows MAX_TRIES."""
+def sign_in_by_code(
+    service: Service, brand: BrandProfile, code: str, browser: str, former: str, now: int
+) -> SignedIn | None:
+    """Signs in with the code of a link; returns None for a wrong code. Each request for a link allows MAX_TRIES
+    codes."""
     ctx = own_context(service, now)
     typed = "".join(code.upper().split()).replace("-", "")[:MAX_SECRET_CHARS]
 
@@ -182,8 +190,8 @@ def by_code(service: Service, brand: BrandProfile, code: str, browser: str, form
 
 
 def waiting_email(service: Service, brand: BrandProfile, browser: str, now: int) -> str:
-    """Returns the address for which a browser has asked for a link last, "" if no code of it can be typed any more. It
-    is the same for known and unknown addresses."""
+    """Returns the address for which a browser last requested a link, "" if none of its codes can still be used. Known
+    and unknown addresses give the same result."""
     rows = service.store.read(lambda tx: _rows_of_browser(tx, brand, browser, now))
     return str(rows[-1]["email"]) if rows else ""
 
@@ -194,7 +202,7 @@ def sign_out(service: Service, session_id: str) -> None:
 
 
 def code_of(link: str) -> str:
-    """The code of a link, which cannot be computed from anything else.
+    """Returns the code of a link. Only the link determines it.
 
     >>> len(code_of("k7Qm2")), code_of("k7Qm2") == code_of("k7Qm3")
     (6, False)
@@ -221,7 +229,7 @@ def _mail_link(service: Service, payload: dict[str, Any], now: int) -> None:
 
 
 def _queue(writing: RecordWriter, row: dict[str, Any]) -> tuple[int, str] | None:
-    brand = _brand(writing.tx, row["brand_id"])
+    brand = brands.brand_with_id(writing.tx, row["brand_id"])
     address = writing.find("address", email=row["email"])
     if brand is None or not customers.is_open(brand) or not customers.may_sign_in(writing, address):
         return None
@@ -238,7 +246,7 @@ def _queue(writing: RecordWriter, row: dict[str, Any]) -> tuple[int, str] | None
 
 
 def _sender(reading: RecordReader, brand: BrandProfile) -> dict[str, Any] | None:
-    """The sender address of the brand's first group that has one, else of the service."""
+    """Returns the sender address of the first group of the brand that has one, or else the default sender."""
     for group_id in sorted(brand.group_ids):
         group = reading.record("group", group_id)
         address = reading.record("address", group["reply_address_id"]) if group and group["reply_address_id"] else None
@@ -272,7 +280,7 @@ def _mail(ctx: Context, row: dict[str, Any], brand: BrandProfile, sender: dict[s
 def new_link(writing: RecordWriter, link: LateLink, to: str) -> str:
     """Creates the link of an email that leaves now; a former one no longer works."""
     row = _row(writing.tx, id=link.record_id)
-    brand = _brand(writing.tx, row["brand_id"]) if row is not None else None
+    brand = brands.brand_with_id(writing.tx, row["brand_id"]) if row is not None else None
     if row is None or row["email"] != to or row["created_at"] + WAIT_SECONDS <= writing.now:
         raise Invalid("the request for this link was used or is too old; drop the email")
     if not customers.is_open(brand) or not customers.may_sign_in(writing, writing.find("address", email=to)):
@@ -291,9 +299,9 @@ Open this address in the browser in which you asked. It works once, for {minutes
 
 {link}
 
-In another browser it shows a code, which you type where you asked.
+In any other browser it shows a code, which you enter in the first one.
 
-If it was not you, ignore this email. Give the code to nobody.
+If it was not you, ignore this email. Do not share the code.
 """)
 
 
@@ -331,7 +339,7 @@ def _is_of_browser(row: dict[str, Any], browser: str) -> bool:
 
 
 def _signed_in(writing: RecordWriter, row: dict[str, Any], brand: BrandProfile, former: str) -> SignedIn | None:
-    """Replaces a request, which is used up, by a session."""
+    """Deletes the request for a link, and creates a session."""
     tx, address = writing.tx, writing.find("address", email=row["email"])
     tx.delete(CUSTOMER_SIGN_IN, id=row["id"])
     if address is None or not customers.may_sign_in(writing, address):
@@ -361,10 +369,6 @@ def _require_left(tx: Transaction, email: str, network: str, now: int) -> None:
 
 def _code_digest(id: int, code: str) -> str:
     return digest(f"{id} {code}")
-
-
-def _brand(tx: Transaction, id: int) -> BrandProfile | None:
-    return next((each for each in brands.all_brands(tx) if each.id == id), None)
 
 
 forget_old = expire(

@@ -19,10 +19,10 @@ MAX_ADDRESSES = 50  # addresses of a contact that are read
 
 @dataclass(frozen=True, slots=True)
 class SignedInCustomer:
-    """A signed-in customer. address_id, email: the proved address. name: under which they write, since workers name
-    contacts. emails: {id: email} of all addresses of the same contact, with the proved one. group_ids: of the brand.
-    open_group_ids: those of them that are not private. org_id: the organization whose tickets they may read, 0 for
-    none."""
+    """A signed-in customer. address_id, email: the proved address. name: their own display name, since the name of the
+    contact is chosen by workers. emails: {id: email} of all addresses of the contact, including the proved one.
+    group_ids: the groups of the brand. open_group_ids: the groups of the brand that are not private. org_id: the
+    organization whose tickets they may read, 0 for none."""
 
     session_id: int
     address_id: int
@@ -37,8 +37,9 @@ class SignedInCustomer:
     timezone: str
 
     def address_ids(self, group_id: int = 0) -> str:
-        """The ids of the addresses whose tickets of a group they see, as a JSON list; by default all. In private groups
-        only the proved one counts: workers who cannot read these decide who belongs to a contact or organization."""
+        """Returns the ids of the addresses whose tickets the customer can read in a group, as a JSON list; by default
+        all addresses. In a private group only the proved address counts, because workers without access to the group
+        can add addresses to a contact."""
         is_private = group_id in self.group_ids - self.open_group_ids
         return json.dumps([self.address_id] if is_private else sorted(self.emails))
 
@@ -56,7 +57,7 @@ def may_sign_in(reading: RecordReader, address: Record | None) -> bool:
 
 
 def customer_of(reading: RecordReader, session_id: int, address: Record, brand: BrandProfile) -> SignedInCustomer:
-    """Returns the customer behind an address that may sign in."""
+    """Returns the customer with an address that may sign in."""
     contact = reading.record("contact", address["contact_id"]) if address["contact_id"] else None
     emails = {address["id"]: address["email"]}
     if contact is not None:
@@ -84,7 +85,8 @@ def customer_of(reading: RecordReader, session_id: int, address: Record, brand: 
 
 
 def groups_of(tx: Transaction, brand: BrandProfile) -> frozenset[int]:
-    """Returns the ids of the groups that work for a brand, those included that work for no other one."""
+    """Returns the ids of the groups that work for a brand. A group that is assigned to no brand works for the brand
+    without a host name, or for the only brand."""
     group, everyone = table_named("group"), brands.all_brands(tx)
     ids = [id for (id,) in tx.rows(lambda: group.select(group.c.id))]
     return frozenset(id for id in ids if (own := brands.brand_of_group(everyone, id)) and own.id == brand.id)

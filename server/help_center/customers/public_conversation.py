@@ -1,7 +1,7 @@
-"""The messages of a ticket that its customers see: what a requester has written, and what was sent to one.
+"""The messages of a ticket that its customers can read: messages from a requester, and messages that were sent to one.
 
-Notes, drafts, mail to others, messages of strangers, notices of programs and messages that were not sent are never
-among them. Recipients are shown only to those who were on the email."""
+Notes, drafts, mail to other people, messages from strangers, automatic notices and unsent messages are never included.
+Recipients are shown only to the customers who received the email."""
 
 import base64
 import json
@@ -31,9 +31,9 @@ from server.store.tables import table_named
 from server.store.transaction import Transaction
 
 MAX_MESSAGES = 200  # newest messages of a ticket that are read
-MAX_TEXT_CHARS = 20_000  # of a message that are shown
-MAX_INLINE_BYTES = 16 * 1024  # of HTML that is shown in the page; larger HTML has a page of its own
-MAX_IMAGES_BYTES = 3 * 1024 * 1024  # of the images in the document of a message; the others are downloads
+MAX_TEXT_CHARS = 20_000  # characters of a message that are shown
+MAX_INLINE_BYTES = 16 * 1024  # size of HTML that is shown inside the page; larger HTML has its own page
+MAX_IMAGES_BYTES = 3 * 1024 * 1024  # size of the images in a message's document; further ones are downloads
 _LOOK = re.compile(r'<(?:font|center|style)\b|<[^>]* (?:style|bgcolor|background|color|align|width|border)="')
 _HEADS = ("from", "to", "cc", "bcc")
 _FILE_COLUMNS = ("id", "name", "mime_type", "size", "storage_sha1hash", "updated", "blob_id")
@@ -46,9 +46,9 @@ _COLUMNS = (
 @dataclass(frozen=True, slots=True)
 class PublicMessage:
     """A message as a customer sees it. at: Unix seconds. who: the name of its author, "" if the customer may not know
-    it. is_own: the customer wrote it. recipients: of To and Cc, "" unless the customer was on the email. parts: its
-    text, as marked by markup/quoted.py. html: sanitized, if it can be shown in the page. has_html: whether its HTML has
-    a page of its own."""
+    it. is_own: whether the customer wrote it. recipients: To and Cc, "" unless the customer received the email. parts:
+    its text, as marked by markup/quoted.py. html: sanitized, if it can be shown in the page. has_html: whether its HTML
+    has a page of its own."""
 
     id: int
     at: int
@@ -115,8 +115,8 @@ def message_document(service: Service, customer: SignedInCustomer, ticket_id: in
 
 
 def _images(tx: Transaction, message_id: int) -> dict[int, str]:
-    """The images of a message as data: addresses, as long as they are small: the document of a message has no access to
-    the session."""
+    """Returns the small images of a message as data: URLs, because the document of a message has no access to the
+    session."""
     images = [file for _, file in _files(tx, [message_id]) if file.preview == "image"]
     while sum(each.size for each in images) > MAX_IMAGES_BYTES:
         images.pop()
@@ -292,7 +292,7 @@ def _stored_html(reading: RecordReader, attachment_id: int, most: int) -> str:
 
 
 def _plain_look(content: str) -> str:
-    """Sanitized HTML that fits into the page; "" for HTML with images or a look of its own."""
+    """Returns sanitized HTML that can be shown inside the page; "" for HTML with images or its own formatting."""
     left_out: list[str] = []
     html = clean_html(content, image_url=lambda url: left_out.append(url)) if content else ""
     return "" if left_out or _LOOK.search(html) else html

@@ -1,4 +1,4 @@
-"""What customers do with their tickets: reply, close, reopen, and add a colleague.
+"""The actions of customers on their tickets: reply, close, reopen, and add a colleague.
 
 A reply is received like an email of the customer, so that threading, automations, rules and limits apply as they do to
 email. It carries the signed id of its ticket, which alone decides where it belongs."""
@@ -20,6 +20,7 @@ from server.mail import addresses
 from server.mail.mail_bytes import OutFile, OutgoingMail, compose
 from server.mailroom import receiving
 from server.mailroom.receiving import Receipt
+from server.markup.typed_text import clean_lines
 from server.outbox import ticket_ids
 from server.outbox.sender import default_sender
 from server.people.address_names import named_address
@@ -91,7 +92,7 @@ def reply(
 
 
 def receive(service: Service, mail: OutgoingMail, now: int, place: dict[str, Any] | None = None) -> Receipt:
-    """Receives an email that a customer wrote on a page. place: that of a new ticket, None for a reply."""
+    """Receives an email that a customer wrote on a page. place: group or bucket of a new ticket, None for a reply."""
     ctx = own_context(service, now)
     return service.store.write(receiving.ready(ctx, compose(mail), place=place))
 
@@ -157,9 +158,8 @@ def as_customer(writing: RecordWriter, customer: SignedInCustomer) -> RecordWrit
 
 
 def clean_text(text: str) -> str:
-    """Returns a text with the line ends of a stored one, without control characters. Raises TooLarge."""
-    lines = text.replace("\r\n", "\n").replace("\r", "\n")
-    clean = "".join(each if each.isprintable() or each in "\n\t" else " " for each in lines).strip()
+    """Returns a reply as it is sent. Raises TooLarge."""
+    clean = clean_lines(text)
     if len(clean) > MAX_REPLY_CHARS:
         raise TooLarge(
             lazy_gettext("A message can have at most {count} characters.", count=MAX_REPLY_CHARS), limit=MAX_REPLY_CHARS

@@ -1,6 +1,5 @@
 """Rating pages and ratings: finds the rating of a link, and stores score and comment of the customer."""
 
-import re
 from typing import Literal
 
 from server import contexts
@@ -10,6 +9,7 @@ from server.context import Service
 from server.contexts import ADDRESS, TICKET
 from server.dataclass import dataclass
 from server.errors import Gone, Invalid, NotFound
+from server.markup.typed_text import clean_lines
 from server.people.address_names import named_address
 from server.record_types.parts import Reading, Record
 from server.record_types.shared import brands
@@ -26,7 +26,6 @@ from server.translation import _
 
 EVENT = "ticket.rated"  # automation event, and activity point
 State = Literal["open", "rated", "over"]
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +66,7 @@ def rate(service: Service, code: str, score: str, comment: str, now: int) -> Rat
     Raises NotFound like open_page, Gone once the link has expired, Invalid for an unknown score or a longer comment."""
     if score not in SCORES:
         raise Invalid(_("Choose one of the two."), field="score")
-    text = _clean(comment)
+    text = clean_lines(comment)
     if len(text) > MAX_COMMENT_CHARS:
         raise Invalid(
             _("at most {count} characters, this has {number}", count=MAX_COMMENT_CHARS, number=len(text)),
@@ -142,8 +141,3 @@ def _as_customer(writing: RecordWriter, rating: Record) -> RecordWriter:
         return writing
     customer = Actor(ADDRESS, id, False, writing.actor.timezone, named_address(writing, id))
     return RecordWriter(writing.ctx.as_actor(customer, writing.ctx.tz), writing.tx)
-
-
-def _clean(comment: str) -> str:
-    """Returns a comment without control characters and with line ends as they are stored."""
-    return _CONTROL.sub("", comment.replace("\r\n", "\n").replace("\r", "\n")).strip()

@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from email import message_from_bytes
 from email.message import EmailMessage
 from email.policy import default
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -127,19 +129,24 @@ class Desk:
 
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    with customer_desk(tmp_path_factory.mktemp("customers")) as made:
+        yield made
+
+
+@contextmanager
+def customer_desk(folder: Path, **env: str) -> Iterator[Desk]:
     environment = {
         "HELPDESK_PORTAL_BASE_URL": f"https://{HOST}",
         "HELPDESK_VISITOR_RATE_PER_MINUTE": "0",
+        **env,
     }
     with SmtpServer() as smtp:
-        server = Server(tmp_path_factory.mktemp("customers") / "data", env=environment)
+        server = Server(folder / "data", env=environment)
         api = server.set_up()
         people(api)
         transport(api, smtp.port)
         made = Desk(server, api, smtp, {})
         fields = {"languages": "en, de", "is_public": 1, "has_requests": 1}
         made.ids["brand"] = api.create("brand", name="Kite Pumps", **fields).ok()["id"]
-        while made.browser().get("/sign-in").status_code != 200:
-            pass  # the site reads brands on a thread
         yield made
         assert server.stop() == 0

@@ -225,9 +225,7 @@ def test_a_brand_shows_only_tickets_of_its_groups(desk, ann):
         desk.api.update("ticket", desk.ids["ann"]["id"], group_id=group).ok()
         assert ann.get(f"/requests/{mask}").status_code == 404 and mask not in ann.texts("/requests")
         elsewhere = Customer(ann.url, "help.larch.example", dict(ann.cookies))
-        while (page := elsewhere.get("/requests")).status_code == 400:
-            pass  # the site reads hosts on a thread
-        assert page.status_code == 302, "a session of another brand"
+        assert elsewhere.get("/requests").status_code == 302, "a session of another brand"
     finally:
         desk.api.update("ticket", desk.ids["ann"]["id"], group_id=desk.ids["ann"]["group_id"]).ok()
         desk.api.remove("brand", other).ok()

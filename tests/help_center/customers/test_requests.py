@@ -79,6 +79,14 @@ def test_a_reply_is_received_like_an_email_once(desk, ann):
     assert "is &lt;b&gt;closed&lt;/b&gt;." in page and "Your message was sent." in page
 
 
+def test_a_reply_keeps_the_invisible_characters_that_join_letters_and_emoji(desk, ann):
+    ticket, text = desk.ids["pump"], "می\u200cخواهم 👨\u200d👩\u200d👧"
+    assert ann.reply(ticket["mask"], f"{text}\x07").status_code == 303
+    assert f"{text}<" in ann.texts(path_of(ticket))
+    latest = desk.api.record("ticket", ticket["id"]).ok()["latest_message_id"]
+    assert desk.api.record("message", latest, expand="content").ok()["content"].strip() == text
+
+
 def test_files_go_along_and_come_back_as_downloads(desk, ann):
     ticket = desk.ids["pump"]
     files = [("files[]", ("plan ä.html", b"<script>alert(1)</script>", "text/html")), ("files[]", ("", b"", ""))]
