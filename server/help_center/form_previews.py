@@ -1,4 +1,5 @@
-"""Addresses of contact forms for administrators: where visitors open a form, and a preview of one that is off."""
+"""Addresses of contact forms for administrators: where visitors open a form, and a preview of one that is off, or whose
+brand is not public."""
 
 from server.context import Context
 from server.digits import whole_in
@@ -14,11 +15,15 @@ PREVIEW_SECONDS = 3600
 PARAMETER = "preview"
 
 
+def brand_of(ctx: Context, brand_id: int) -> BrandProfile | None:
+    """Returns a brand, None if it was deleted."""
+    return next((each for each in ctx.service.store.read(brands.all_brands) if each.id == brand_id), None)
+
+
 def address(ctx: Context, form_id: int) -> str:
     """Returns the address of a form, in the language that it is written in; "" if its brand was deleted."""
     form = records.retrieve(ctx, "contact_form", form_id)
-    profiles = ctx.service.store.read(brands.all_brands)
-    brand = next((each for each in profiles if each.id == form["brand_id"]), None)
+    brand = brand_of(ctx, form["brand_id"])
     if brand is None:
         return ""
     language = form["language"] if form["language"] in brand.languages[1:] else ""
@@ -27,7 +32,8 @@ def address(ctx: Context, form_id: int) -> str:
 
 
 def preview_address(ctx: Context, form_id: int) -> str:
-    """Returns the address of a preview, which works for an hour, also while the form is off."""
+    """Returns the address of a preview, which works for an hour, also while the form is off or its brand is not
+    public."""
     code = signed(signing_key(ctx.service, KEY), f"preview.{form_id}.{ctx.now + PREVIEW_SECONDS}")
     return f"{address(ctx, form_id)}?{PARAMETER}={code}"
 
