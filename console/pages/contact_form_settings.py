@@ -152,7 +152,8 @@ def _show(visit: Visit, fields: OpenForm) -> PageResponse:
         base=BASE,
         record=record,
         brand=brand,
-        acknowledges=bool(record) and contact_forms.is_acknowledged(visit.service, record["group_id"], record["bucket_id"]),
+        acknowledges=bool(record)
+        and contact_forms.is_acknowledged(visit.service, record["group_id"], record["bucket_id"]),
         address=address,
         preview=form_previews.preview_address(visit.ctx, fields.id) if fields.id else "",
         codes=list(_codes(address, record)) if address else [],

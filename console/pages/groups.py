@@ -74,7 +74,7 @@ FORM = RecordForm(URI, (
     Control("quoted_history", N_("Replies quote"),
             N_("Below the text of a new reply. Workers can edit or remove it."), "choice", options=QUOTED),
     Control("links_to_requests", N_("End email with the address of the ticket in the help center"),
-            N_("Acknowledgements and replies. Customers sign in to open it.")),
+            N_("Acknowledgements, replies and first messages. Customers sign in to open it.")),
     Control("list_headers", N_("Mailing list headers"),
             N_("For bulk email, one per line: List-Id: <news.desk.example>. Usually blank."), "area",
             attributes={"rows": 2}),

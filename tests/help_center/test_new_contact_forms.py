@@ -101,7 +101,7 @@ def test_administrators_preview_a_form_of_a_brand_that_is_not_public(office, nor
     style = office.get(html.unescape(look[1]), LARCH)
     assert style.status_code == 200 and style.headers["Cache-Control"] == "no-store"
 
-    # Nothing else opens, with the code or without, before or after somebody has looked.
+    # The code opens this one form only.
     code = path.partition("?")[2]
     for other in ("/", "/search?q=Hidden", f"/a/{article}", "/contact/ask", "/look-884400.css", "/sitemap.xml"):
         assert office.get(other, LARCH).status_code == 404, other

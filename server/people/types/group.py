@@ -256,8 +256,8 @@ class Group(RecordType):
             stored=False,
         ),
         "links_to_requests": Bit(
-            "1: its acknowledgements and replies end with the address of the ticket in the help center, where the "
-            "brand of the group shows customers their requests.",
+            "1: its acknowledgements, replies and first messages of new tickets end with the address of the ticket in "
+            "the help center, where the brand of the group shows customers their requests.",
             filter="linksRequests",
             filter_note="Its email ends with the address of the ticket in the help center.",
             origin="ours",
