@@ -299,7 +299,8 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("tickets.quoting.MAX_MESSAGES", "messages", "quoted in a reply with the conversation, the newest first"),
         ("tickets.quoting.MAX_QUOTED_HTML", "bytes", "HTML quoted in a reply; above it the texts are quoted"),
         ("tickets.letter.MAX_INLINE", "", "inline images in one outgoing email"),
-        ("people.acknowledgement_text.MAX_CHARACTERS", "characters", "`ack_text` and `rating_text` of a group"),
+        ("people.acknowledgement_text.MAX_CHARACTERS", "characters", "`ack_text` and `rating_text` of a group, and each text of `rating_texts`"),
+        ("people.rating_texts.MAX_LANGUAGES", "", "languages in `rating_texts` of a group"),
         ("tickets.types.rating.MAX_COMMENT_CHARS", "characters", "comment of a rating"),
         (
             "tickets.ratings.rating_requests.MAX_MESSAGES", "",
