@@ -226,6 +226,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("fields.structure.MAX_DEPTH", "", "nested maps and lists in a field"),
         ("fields.structure.MAX_REFERENCES", "", "ids in a field that holds a list of ids"),
         ("fields.structure.MAX_IMAGE_BYTES", "bytes", "image of a record"),
+        ("fields.structure.MAX_SVG_BYTES", "bytes", "SVG as the logo of a brand"),
         ("record_types.custom_field.MAX_OPTIONS", "", "options of a custom field"),
         ("record_types.custom_field.MAX_OPTION_CHARS", "characters", "one option of a custom field"),
         ("record_types.custom_field.MAX_DECIMALS", "", "decimals of a numeric custom field"),
@@ -299,7 +300,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("tickets.quoting.MAX_MESSAGES", "messages", "quoted in a reply with the conversation, the newest first"),
         ("tickets.quoting.MAX_QUOTED_HTML", "bytes", "HTML quoted in a reply; above it the texts are quoted"),
         ("tickets.letter.MAX_INLINE", "", "inline images in one outgoing email"),
-        ("people.acknowledgement_text.MAX_CHARACTERS", "characters", "`ack_text` and `rating_text` of a group, and each text of `rating_texts`"),
+        ("people.acknowledgement_text.MAX_CHARACTERS", "characters", "`ack_text`, `rating_text`, each text of `rating_texts`"),
         ("people.rating_texts.MAX_LANGUAGES", "", "languages in `rating_texts` of a group"),
         ("tickets.types.rating.MAX_COMMENT_CHARS", "characters", "comment of a rating"),
         (

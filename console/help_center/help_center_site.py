@@ -82,7 +82,7 @@ class Place:
 _ID = "[1-9][0-9]{0,18}"
 _MASK = r"(?P<mask>[^/]{1,100})"
 _SLUG, _CODE = "[a-z0-9-]{1,60}", r"[0-9]{1,19}\.[0-9]{1,12}-[a-z2-7]{24}"
-_PREVIEWED = re.compile(r"/(?:contact(?:/[a-z0-9-]+)?|look-[0-9a-z]+\.css|logo-[0-9]+\.png)\Z")
+_PREVIEWED = re.compile(r"/(?:contact(?:/[a-z0-9-]+)?|look-[0-9a-z]+\.css|logo-[0-9]+)\Z")
 _CONTACT = re.compile(r"/contact(?:-files)?(?:/[a-z0-9-]+)?\Z")
 ROUTES: tuple[tuple[str, re.Pattern[str], Show], ...] = tuple(
     (method, re.compile(rf"{pattern}\Z"), show)
@@ -102,7 +102,7 @@ ROUTES: tuple[tuple[str, re.Pattern[str], Show], ...] = tuple(
         ("GET", r"/sitemap\.xml", feed_pages.sitemap),
         ("GET", r"/robots\.txt", feed_pages.robots),
         ("GET", r"/look-[0-9a-z]+\.css", asset_pages.look),
-        ("GET", rf"/logo-(?P<id>{_ID})\.png", asset_pages.logo),
+        ("GET", rf"/logo-(?P<id>{_ID})(?:\.png)?", asset_pages.logo),
         ("GET", rf"/files/(?P<id>{_ID})/(?P<file>{_ID})(?:/[^/]*)?", asset_pages.file),
         ("GET", "/sign-in", sign_in_pages.show),
         ("POST", "/sign-in", sign_in_pages.send),

@@ -120,7 +120,7 @@ def look_path(visitor: Visitor) -> str:
 def logo_path(visitor: Visitor) -> str:
     """The path of the brand's logo, "" for none."""
     id = visitor.brand.logo_id
-    return f"{visitor.prefix}/logo-{id}.png{_preview_query(visitor)}" if id else ""
+    return f"{visitor.prefix}/logo-{id}{_preview_query(visitor)}" if id else ""
 
 
 def _preview_query(visitor: Visitor) -> str:
