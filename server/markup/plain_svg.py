@@ -51,7 +51,9 @@ class _SvgReader:
         self._path: list[str] = []
         self._count = 0
 
-    def refuse_declarations(self, name: str, system_id: str, public_id: str, has_declarations: int) -> None:
+    def refuse_declarations(
+        self, name: str, system_id: str | None, public_id: str | None, has_declarations: bool
+    ) -> None:
         """Refuses entities; a DOCTYPE alone loads nothing."""
         if has_declarations:
             raise _contains("<!DOCTYPE … [")

@@ -295,7 +295,8 @@ class Group(RecordType):
         "rating_texts": RatingTexts(
             f"The request for a rating in further languages, at most {MAX_LANGUAGES}: a list of maps of `language`, "
             "such as de or pt-BR, `subject` and `text`. A customer gets the one in their language, else "
-            "`rating_subject` and `rating_text`; a blank subject or text of a language is the usual one in it. Sent as a list in JSON.",
+            "`rating_subject` and `rating_text`; a blank subject or text of a language is the usual one in it. Sent "
+            "as a list in JSON.",
             MAX_JSON_CHARS,
             filter=None,
             origin="ours",
