@@ -863,8 +863,11 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("help_center.customers.request_acts.MAX_ALL_BYTES", "bytes", "all files of a reply"),
         ("help_center.customers.request_acts.MAX_PEOPLE", "", "requesters up to which a customer can add colleagues"),
         ("console.help_center.help_center_site.MAX_TEXT_FORM_BYTES", "bytes", "form of a reply without a session"),
-        ("help_center.customers.customer_data.MAX_REQUESTS", "", "tickets in the data of a customer, the newest"),
-        ("help_center.customers.customer_data.MAX_BYTES", "bytes", "data of a customer"),
+        ("help_center.customers.data_archive.MAX_FILE_BYTES", "bytes", "files in the data that a customer downloads"),
+        (
+            "help_center.customers.public_conversation.MAX_EXPORTED_CHARS", "characters",
+            "text of a message in the data that a customer downloads",
+        ),
     ),
     "Contact forms": (
         ("record_types.contact_form.MAX_INTRO_CHARS", "characters", "text above a contact form"),

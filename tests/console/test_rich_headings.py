@@ -45,7 +45,8 @@ AGAIN = """async ([address, markdown, hasHeadings]) => {
     ["markdown", "elements"].map(name => import(address.replace("console.js", `${name}.js`))));
   const box = document.createElement("div");
   box.append(...toElements(fromMarkdown(markdown, hasHeadings)));
-  const headings = [...box.querySelectorAll("h1, h2, h3, h4")].map(each => [Number(each.nodeName[1]), each.textContent]);
+  const found = [...box.querySelectorAll("h1, h2, h3, h4")];
+  const headings = found.map(each => [Number(each.nodeName[1]), each.textContent]);
   return { again: toMarkdown(toBlocks(box, false, hasHeadings)), isRich: isRich(markdown, hasHeadings), headings };
 }"""
 
@@ -156,7 +157,7 @@ def test_a_heading_is_undone_left_and_changed_by_keys(editor: Locator) -> None:
 
 
 def test_pasted_headings_have_two_levels_and_keep_to_the_text(editor: Locator) -> None:
-    page, stored = editor.page, editor.page.locator("[name=content]")
+    stored = editor.page.locator("[name=content]")
     html = (
         "<h1>Top</h1><p>a</p><h2><b>Second</b> <i>one</i></h2><ul><li><h3>In a list</h3></li></ul><h4>Deep<br>er</h4>"
     )
