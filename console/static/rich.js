@@ -474,7 +474,7 @@ export function enrich(form, changed, attach, hasHeadings = false) {
 
   const tools = form.querySelector("[data-tools]");
   const states = Object.entries({
-    "[data-wrap='**']": () => document.queryCommandState("bold"),
+    "[data-wrap='**']": () => within(HEADINGS) ? within("b, strong") : document.queryCommandState("bold"),
     "[data-wrap='*']": () => document.queryCommandState("italic"),
     "[data-wrap='`']": () => within("code, pre"),
     "[data-line='- ']": () => within("ul"),

@@ -95,6 +95,7 @@ def test_an_article_is_written_with_headings_and_has_a_table_of_contents(editor:
     assert violations(page) == []
     page.keyboard.type("## Before you begin")
     expect(heading).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_role("button", name="B", exact=True)).to_have_attribute("aria-pressed", "false")
     page.keyboard.press("Enter")
     page.keyboard.type("Read *this*.")
     page.keyboard.press("Enter")
