@@ -1,5 +1,5 @@
-"""Checks that an SVG is a drawing and nothing else: no script, no other document, nothing loaded from elsewhere. It is
-served with a policy that forbids all that as well; this check tells the person who uploads it."""
+"""Checks that an SVG only draws: it has no scripts, contains no other documents, and loads no files. The policy under
+which it is served forbids the same; this check explains a refusal at the upload."""
 
 import re
 from xml.parsers import expat
@@ -31,7 +31,7 @@ def looks_like_svg(content: bytes) -> bool:
 
 
 def require_plain(content: bytes) -> None:
-    """Raises Invalid, with what has to be removed, unless an SVG only draws."""
+    """Raises Invalid for an SVG that does more than draw. The message quotes the first offending part."""
     reader = _SvgReader()
     parser = expat.ParserCreate(namespace_separator=" ")
     parser.buffer_text = True
@@ -67,7 +67,11 @@ class _SvgReader:
             raise Invalid(N_("is not a valid SVG picture"))
         self._path.append(local)
         self._count += 1
-        if len(self._path) > MAX_DEPTH or self._count > MAX_ELEMENTS:
+        if len(self._path) > MAX_DEPTH:
+            raise Invalid(
+                lazy_gettext("an SVG picture has at most {count} elements inside each other", count=MAX_DEPTH)
+            )
+        if self._count > MAX_ELEMENTS:
             raise Invalid(lazy_gettext("an SVG picture has at most {count} elements", count=MAX_ELEMENTS))
         if uri == "http://www.w3.org/1999/xhtml" or (uri == _NAMESPACE and local not in _DRAWING):
             raise _contains(f"<{local[:40]}>")

@@ -134,8 +134,8 @@ class RecordExporter:
         return self._script(record_type, record, name, value) if isinstance(value, str) else value
 
     def _names_missing(self, record_type: RecordType, item: Any) -> bool:
-        """Whether an item of a list names a deleted record, as a contact form may: another service would read its
-        number as that of another record."""
+        """Whether an item of a list names a deleted record, as a contact form may: another service would take
+        its number for one of its own records."""
         if not isinstance(item, dict):
             return False
         ids = {

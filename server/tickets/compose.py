@@ -155,7 +155,8 @@ def save(writing: RecordWriter, prepared: ComposePlan, draft_id: int = 0) -> tup
 
 
 def _body_of_ticket(writing: RecordWriter, prepared: ComposePlan, ticket: Record) -> Body:
-    """The text of the mail. If another ticket has got its number meanwhile, it names the address of this one."""
+    """Returns the text of the mail with the address of the ticket, whose number is another one if the generated number
+    was taken."""
     if ticket["mask"] == prepared.mask or not prepared.request_url:
         return prepared.body
     url = brands.request_address(writing.ctx.service, writing.tx, prepared.facts.group["id"], ticket["mask"])

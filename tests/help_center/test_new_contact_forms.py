@@ -1,4 +1,4 @@
-"""A contact form before visitors see it: what it begins with, its preview, and what its page warns of."""
+"""A contact form before it is public: its initial values, its preview, and the warnings on its page."""
 
 import html
 import re
@@ -57,7 +57,7 @@ def test_a_new_form_begins_with_the_only_brand_and_the_obvious_group(office, nor
         api.remove("contact_form", id).ok()
     finally:
         office.ids["larch"] = api.create("brand", name=image["name"], host=LARCH, is_public=1).ok()["id"]
-        while office.get("/", LARCH).status_code == 404:  # until the site has read the new host
+        while office.get("/", LARCH).status_code == 404:  # the site reads the new host a moment later
             pass
 
 

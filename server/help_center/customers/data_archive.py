@@ -1,7 +1,7 @@
-"""The data of a customer as a ZIP archive that is written while it is sent: their contact, their tickets with the
-messages that they see, as JSON and HTML, and the files that they sent themselves.
+"""Writes the data of a customer as a ZIP archive while it is sent: the contact, the tickets with their public messages
+as JSON and HTML, and the customer's own files.
 
-A few messages and a piece of a file are in memory at a time, each read in a snapshot of its own."""
+A few messages and one piece of a file are in memory at a time. Each is read in its own snapshot."""
 
 import io
 import json
@@ -25,9 +25,9 @@ from server.records import stored_files
 from server.records.stored_files import StoredFile
 from server.translation import lazy_gettext
 
-MAX_FILE_BYTES = 500 * 1024 * 1024  # of all files in an archive; further ones are named in it
+MAX_FILE_BYTES = 500 * 1024 * 1024  # all files of an archive together; the index names further files
 PIECE_BYTES = 256 * 1024
-BUSY_SECONDS = 60  # after which to try again
+BUSY_SECONDS = 60  # value of Retry-After
 EARLIEST = 315532800  # 1980, the first year of ZIP
 
 Html = Callable[..., str]  # html(part, **values): a part of a page of the archive
@@ -83,7 +83,7 @@ class DataArchive:
         self._service, self._customer, self._now, self._html = service, customer, now, html
         self._room = MAX_FILE_BYTES
         self._left_out: list[tuple[str, str]] = []  # number of the ticket, name of the file
-        self._paths: dict[int, str] = {}  # of the files of one ticket by id
+        self._paths: dict[int, str] = {}  # paths in the archive by file id, for the present ticket
 
     def pieces(self) -> Iterator[bytes]:
         """Yields the bytes of the archive."""

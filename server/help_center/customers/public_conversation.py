@@ -33,7 +33,7 @@ from server.store.transaction import Transaction
 MAX_MESSAGES = 200  # newest messages of a ticket that are read
 MAX_TEXT_CHARS = 20_000  # of a message that are shown
 EXPORTED_AT_ONCE = 10  # messages that an export has in memory
-MAX_EXPORTED_CHARS = 500_000  # of a message in an export
+MAX_EXPORTED_CHARS = 500_000  # text of one exported message
 MAX_INLINE_BYTES = 16 * 1024  # of HTML that is shown in the page; larger HTML has a page of its own
 MAX_IMAGES_BYTES = 3 * 1024 * 1024  # of the images in the document of a message; the others are downloads
 _LOOK = re.compile(r'<(?:font|center|style)\b|<[^>]* (?:style|bgcolor|background|color|align|width|border)="')

@@ -1,4 +1,4 @@
-"""The data of a customer as an archive: what it holds, what it never holds, and one at a time."""
+"""The archive with the data of a customer: contents, limits, and one download at a time."""
 
 import io
 import json
@@ -118,7 +118,7 @@ def test_one_download_at_a_time_and_ten_in_ten_minutes(desk):
         assert "is being downloaded already" in busy.text and 'name="token"' in busy.text
         assert archive(desk.signed_in("ann@kite.example")), "others can"
     statuses = []
-    while len(statuses) < 9:  # until the service knows that the first one is gone, then as often as it allows
+    while len(statuses) < 9:  # the service notices a closed connection a moment later
         status = big.post(DOWNLOAD).status_code
         if status == 200:
             statuses.append(status)

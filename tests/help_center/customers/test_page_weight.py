@@ -1,4 +1,4 @@
-"""What a page costs a visitor on a phone: bytes, other servers, jumps of the layout, and sizes to read and touch."""
+"""Pages on a phone: their bytes, requests to other servers, layout shifts, font sizes, and sizes of buttons."""
 
 import gzip
 import json
@@ -17,8 +17,8 @@ from tests.help_center.customers.test_customers_in_a_browser import link_in
 from tests.service import Server, people
 from tests.smtp_server import SmtpServer
 
-MAX_BYTES = 60_000  # of a page with its style, as they are read by the browser
-MAX_SENT_BYTES = 20_000  # of the same with its scripts, compressed
+MAX_BYTES = 60_000  # HTML and style sheets, uncompressed
+MAX_SENT_BYTES = 20_000  # HTML, style sheets and scripts, compressed
 SECTION = "## Step {number}\n\n" + "Turn the valve slowly until the pressure has gone, and wait. " * 12
 SENTENCE = "It still drips when the other pump is running, and the valve is warm. " * 6
 FACTS = """() => ({
@@ -56,7 +56,7 @@ class Trial:
 
 @pytest.fixture(scope="module")
 def trial(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trial]:
-    """A help center whose pages are as long as those of a team usually are."""
+    """A help center with pages of a usual length."""
     with SmtpServer() as smtp:
         server = Server(tmp_path_factory.mktemp("weight") / "data")
         api = server.set_up()
