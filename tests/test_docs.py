@@ -232,7 +232,8 @@ INTERNAL = {
         outbound.connection.MAX_ADDRESSES outbound.dns.MAX_SERVERS
         outbound.dns.MAX_SERVER_BYTES record_types.shared.mentions.MAX_CHARS record_types.shared.absence.MAX_CHAIN
         automation.recurrence.MAX_DAYS record_types.shared.named_records.MAX_REINDEXED tickets.types.ticket.MAX_DRAWS
-        search.filters.worker_filters.MAX_NAME_CHARS template.filters.images.MAX_SEGMENTS times.zones.MAX_NAME
+        search.filters.worker_filters.MAX_NAME_CHARS markup.image_headers.MAX_SEGMENTS
+        people.rating_texts.MAX_JSON_CHARS times.zones.MAX_NAME
         web.rate.MAX_KEYS
         web.rate.MAX_TOLD
     """,

@@ -6,10 +6,12 @@ from console.help_center.visitor_page import VisitorPage
 from console.http.static_files import FOREVER
 from server.errors import NotFound
 from server.help_center import public_files
+from server.records import pictures
 from server.translation import _
 from server.web.downloads import download
 from server.web.endpoint_call import SANDBOX, id_of
 
+LOGO_POLICY = f"{SANDBOX}; style-src 'unsafe-inline'; img-src data:"  # of an SVG that is opened by itself
 FILE_CACHE = "public, no-cache"  # a file of an article that is no longer public is not shown from a cache
 
 
@@ -28,8 +30,13 @@ def logo(visitor: Visitor) -> VisitorPage:
     if not id or visitor.arguments["id"] != str(id):
         raise NotFound(_("There is no such page."))
     content = public_files.logo(visitor.service, visitor.brand)
-    headers = {"Cache-Control": FOREVER, "Content-Security-Policy": SANDBOX}
-    return VisitorPage(headers=headers, content_type="image/png", content=content)
+    headers = {
+        "Cache-Control": FOREVER,
+        "Content-Security-Policy": LOGO_POLICY,
+        "Cross-Origin-Resource-Policy": "cross-origin",  # previews of links, in chats
+        "X-Content-Type-Options": "nosniff",
+    }
+    return VisitorPage(headers=headers, content_type=pictures.type_of(content), content=content)
 
 
 def file(visitor: Visitor) -> VisitorPage:

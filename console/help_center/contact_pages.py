@@ -57,7 +57,8 @@ def show(visitor: Visitor) -> VisitorPage:
     form = previewed or _form(visitor)
     sent = visitor.query.text("sent", "")
     if sent in (submitting.TICKET_SENT, submitting.MAIL_SENT):
-        return _page(visitor, form, "contact_sent.html", sent=sent)
+        acknowledges = contact_forms.is_acknowledged(visitor.service, form.group_id, form.bucket_id)
+        return _page(visitor, form, "contact_sent.html", sent=sent, acknowledges=acknowledges)
     token = form_tokens.new_token(visitor.service, form.id, visitor.ctx.now)
     typed = TypedForm(subject=visitor.query.text("subject", "")[: form_values.MAX_SUBJECT_CHARS])
     return _form_page(visitor, form, token, typed, Form(), is_preview=previewed is not None)

@@ -35,7 +35,7 @@ from server.access.service_actor import own_context
 from server.context import Service
 from server.dataclass import dataclass
 from server.errors import Forbidden, HelpdeskError, NotAuthenticated, NotFound, NotOffered
-from server.help_center import visit_counts, visitor_files
+from server.help_center import form_previews, visit_counts, visitor_files
 from server.help_center.customers import request_acts
 from server.help_center.public_library import Libraries, Library
 from server.record_types.shared import brands
@@ -47,6 +47,7 @@ from server.web import entity_tags, error_bodies
 from server.web.endpoint_call import Response
 from server.web.hosts import host_name
 from server.web.packed import packed, takes_gzip
+from server.web.params import Params, decode_query
 from server.web.rate import RateLimiter
 from server.web.site import Pool, Request, Site, announced
 
@@ -79,6 +80,7 @@ class Place:
 _ID = "[1-9][0-9]{0,18}"
 _MASK = r"(?P<mask>[^/]{1,100})"
 _SLUG, _CODE = "[a-z0-9-]{1,60}", r"[0-9]{1,19}\.[0-9]{1,12}-[a-z2-7]{24}"
+_PREVIEWED = re.compile(r"/(?:contact(?:/[a-z0-9-]+)?|look-[0-9a-z]+\.css|logo-[0-9]+)\Z")
 _CONTACT = re.compile(r"/contact(?:-files)?(?:/[a-z0-9-]+)?\Z")
 ROUTES: tuple[tuple[str, re.Pattern[str], Show], ...] = tuple(
     (method, re.compile(rf"{pattern}\Z"), show)
@@ -98,7 +100,7 @@ ROUTES: tuple[tuple[str, re.Pattern[str], Show], ...] = tuple(
         ("GET", r"/sitemap\.xml", feed_pages.sitemap),
         ("GET", r"/robots\.txt", feed_pages.robots),
         ("GET", r"/look-[0-9a-z]+\.css", asset_pages.look),
-        ("GET", rf"/logo-(?P<id>{_ID})\.png", asset_pages.logo),
+        ("GET", rf"/logo-(?P<id>{_ID})(?:\.png)?", asset_pages.logo),
         ("GET", rf"/files/(?P<id>{_ID})/(?P<file>{_ID})(?:/[^/]*)?", asset_pages.file),
         ("GET", "/sign-in", sign_in_pages.show),
         ("POST", "/sign-in", sign_in_pages.send),
@@ -218,6 +220,9 @@ class HelpCenterSite(Site):
             return self._sent(request, _finished(rating, self._https))
         catalogs_here = catalogs.languages(self.service)
         library = self.libraries.library(place.host) if place.is_served else None
+        preview = self._preview(request, place) if library is None and place.is_served else ""
+        if preview:
+            library, key = self.libraries.hidden(place.host), None
         if library is None:
             with translation.speaking(
                 catalogs_here.catalog_for(catalogs_here.accepted(request.headers.get("Accept-Language", "")))
@@ -227,9 +232,12 @@ class HelpCenterSite(Site):
                 )
         language, path = _language_of(library, place.path)
         ctx = own_context(self.service, request_id=request.id)
-        visitor = Visitor(ctx, request, library, place.prefix, language, path)
+        visitor = Visitor(ctx, request, library, place.prefix, language, path, preview)
         with translation.speaking(catalogs_here.catalog_for(language)):
             page = self._page(visitor, place)
+        if preview:
+            page.is_cacheable = False
+            page.headers["Cache-Control"] = "no-store"
         if page.response is not None:
             return self._file(request, page)
         finished = _finished(page, self._https)
@@ -238,6 +246,20 @@ class HelpCenterSite(Site):
         response = self._sent(request, finished)
         response.write, response.cookies = page.write, page.cookies
         return response
+
+    def _preview(self, request: Request, place: Place) -> str:
+        """Returns the code with which an administrator sees a form of a brand that is not public, "" without one."""
+        if request.method not in ("GET", "HEAD") or not _PREVIEWED.search(place.path):
+            return ""
+        library = self.libraries.hidden(place.host)
+        if library is None or not request.query:
+            return ""
+        try:
+            code = Params(decode_query(request.query)).text(form_previews.PARAMETER, "") or ""
+        except HelpdeskError:
+            return ""
+        form = form_previews.previewed_form(own_context(self.service), library.brand, code)
+        return code if form is not None else ""
 
     def failure(self, error: HelpdeskError) -> Response:
         status, _code = error_bodies.status_and_code(error)

@@ -118,7 +118,7 @@ class RatingPages:
             day=long_day(translation.spoken().language, found.until) if found else "",
             brand=brand,
             home=f"{link.prefix}/" if is_here else "",
-            logo=f"{link.prefix}/logo-{brand.logo_id}.png" if brand is not None and is_here and brand.logo_id else "",
+            logo=f"{link.prefix}/logo-{brand.logo_id}" if brand is not None and is_here and brand.logo_id else "",
             style=link.prefix + static_files.address(STYLE),
             look=f"{link.prefix}/look-{accent or 'plain'}.css" if is_here else "",
             path=link.path,

@@ -4,6 +4,7 @@ returns 404, like one that does not exist."""
 import secrets
 from collections.abc import Callable
 from datetime import datetime
+from typing import Any
 from urllib.parse import quote
 
 from markupsafe import Markup
@@ -13,10 +14,16 @@ from console.help_center.visitor import Visitor
 from console.help_center.visitor_page import VisitorPage, see
 from console.html.form import sentence
 from console.html.templates import fragment
-from server import clock, locales, times
+from server import clock, locales, times, translation
 from server.context import Service
 from server.errors import HelpdeskError, NotFound
-from server.help_center.customers import customer_data, customer_requests, public_conversation, request_acts
+from server.help_center.customers import (
+    customer_data,
+    customer_requests,
+    data_archive,
+    public_conversation,
+    request_acts,
+)
 from server.help_center.customers.customer_requests import OwnRequest
 from server.help_center.customers.customers import SignedInCustomer
 from server.help_center.customers.public_conversation import PublicMessage
@@ -24,15 +31,19 @@ from server.help_center.customers.request_acts import SentFile
 from server.markup import text_to_html
 from server.markup.typed_text import MAX_QUERY_CHARS
 from server.record_types.shared.brands import REQUESTS_PATH, request_path
+from server.records import catalogs
 from server.tickets.types.ticket_parts.status import CLOSED
 from server.translation import _, ngettext, shown
 from server.web.downloads import disposition, download
-from server.web.endpoint_call import id_of
+from server.web.endpoint_call import Response, id_of
+from server.web.error_bodies import headers as error_headers
 from server.web.error_bodies import status_and_code
+from server.web.site import UNKNOWN_LENGTH
 
 Act = Callable[[Service, SignedInCustomer, str, int], object]
 DATA_PATH = "/your-data"
 FORM_ID_BYTES = 12
+MEGABYTE = 1024 * 1024
 MAX_TYPED_CHARS = 2 * request_acts.MAX_REPLY_CHARS  # length of a refused text that a page shows again
 DOCUMENT_POLICY = (
     "default-src 'none'; img-src data:; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; "
@@ -221,12 +232,35 @@ def show_data(visitor: Visitor, customer: SignedInCustomer) -> VisitorPage:
 
 @for_customer
 def download_data(visitor: Visitor, customer: SignedInCustomer) -> VisitorPage:
-    """The data of a customer as a file."""
+    """The data of a customer as an archive, which is written while it is sent."""
     if not is_own_form(visitor):
         return _data_page(visitor, customer, problem=_signed_in_again(), status=403)
-    content = customer_data.data_of(visitor.service, customer, visitor.ctx.now)
-    headers = {"Content-Disposition": disposition("your-data.json"), "X-Content-Type-Options": "nosniff"}
-    return VisitorPage(content=content, content_type="application/json", headers=headers)
+    try:
+        archive = data_archive.begin(visitor.service, customer, visitor.ctx.now, _archive_html(visitor))
+    except HelpdeskError as error:
+        page = _data_page(visitor, customer, problem=sentence(shown(error.message)), status=status_and_code(error)[0])
+        page.headers |= error_headers(error)
+        return page
+    headers = {
+        "Cache-Control": "no-store",
+        "Content-Disposition": disposition("your-data.zip"),
+        "X-Content-Type-Options": "nosniff",
+        "X-Accel-Buffering": "no",  # nginx would store what the customer has not received
+    }
+    response = Response(headers=headers, content_type="application/zip", pieces=archive.pieces, length=UNKNOWN_LENGTH)
+    return VisitorPage(response=response)
+
+
+def _archive_html(visitor: Visitor) -> data_archive.Html:
+    """Renders pages of the archive in the language of the visitor, on whatever thread sends it."""
+    catalog = catalogs.languages(visitor.service).catalog_for(visitor.language)
+    words = {"language": visitor.language, "direction": translation.direction(visitor.language), "brand": visitor.brand}
+
+    def html(part: str, **values: Any) -> str:
+        with translation.speaking(catalog):
+            return str(fragment("help_center/customer_archive.html", part=part, **words, **values))
+
+    return html
 
 
 @for_customer
@@ -251,6 +285,7 @@ def _data_page(visitor: Visitor, customer: SignedInCustomer, problem: str = "", 
         path=visitor.place(DATA_PATH),
         requests_path=visitor.place(REQUESTS_PATH),
         is_done=visitor.query.text("done", "") == "asked",
+        most_megabytes=data_archive.MAX_FILE_BYTES // MEGABYTE,
         problem=problem,
         status=status,
     )

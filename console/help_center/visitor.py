@@ -18,7 +18,7 @@ from server.web.site import Request, content_type
 @dataclass
 class Visitor:
     """A request. prefix: the beginning of all paths, "" at the host of a help center. path: below prefix and language,
-    with a slash at its beginning."""
+    with a slash at its beginning. preview: the code of a preview of a brand that is not public."""
 
     ctx: Context
     request: Request
@@ -26,6 +26,7 @@ class Visitor:
     prefix: str
     language: str
     path: str
+    preview: str = ""
     arguments: dict[str, str] = field(default_factory=dict)
 
     @property

@@ -11,7 +11,7 @@ from console.html.templates import fragment
 from console.http import static_files
 from server import translation
 from server.dataclass import dataclass
-from server.help_center import contact_forms
+from server.help_center import contact_forms, form_previews
 from server.store.writer import Write
 from server.web.endpoint_call import Response
 
@@ -113,12 +113,19 @@ def static_path(visitor: Visitor, name: str) -> str:
 
 def look_path(visitor: Visitor) -> str:
     """The path of the style sheet with the brand's color."""
-    return f"{visitor.prefix}/look-{visitor.brand.accent.removeprefix('#').lower() or 'plain'}.css"
+    name = visitor.brand.accent.removeprefix("#").lower() or "plain"
+    return f"{visitor.prefix}/look-{name}.css{_preview_query(visitor)}"
 
 
 def logo_path(visitor: Visitor) -> str:
     """The path of the brand's logo, "" for none."""
-    return f"{visitor.prefix}/logo-{visitor.brand.logo_id}.png" if visitor.brand.logo_id else ""
+    id = visitor.brand.logo_id
+    return f"{visitor.prefix}/logo-{id}{_preview_query(visitor)}" if id else ""
+
+
+def _preview_query(visitor: Visitor) -> str:
+    """What opens a file of a brand that is not public yet."""
+    return f"?{form_previews.PARAMETER}={visitor.preview}" if visitor.preview else ""
 
 
 def json_page(value: object) -> VisitorPage:

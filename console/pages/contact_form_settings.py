@@ -18,7 +18,8 @@ from console.lists import lookup
 from console.lists.worklist import Worklist, declare
 from console.pages.help_center_settings import CONTACT, TABS
 from server.errors import HelpdeskError
-from server.help_center import form_previews
+from server.help_center import contact_forms, form_previews
+from server.record_types.shared import brands
 from server.record_types.shared.contact_fields import CONDITIONS, FILLABLE, MAX_FORM_FIELDS
 from server.records import custom_fields, records
 from server.translation import N_, _
@@ -100,7 +101,21 @@ def _open(visit: Visit, id: int) -> OpenForm:
     ]
     own = [Control(name, is_own=True, is_drawn=True, kind="line") for name in names]
     fields.controls = (*fields.controls, *own)
-    return fields.fill(**(dict.fromkeys(names, "") | values))
+    return fields.fill(**(dict.fromkeys(names, "") | values | ({} if id else _obvious_place(visit))))
+
+
+def _obvious_place(visit: Visit) -> dict[str, str]:
+    """What a new form begins with: the only brand; the only group, else that which alone works for the brand, else
+    the default group, unless it works for another brand."""
+    known = records.reading(visit.ctx, brands.all_brands)
+    brand = known[0] if len(known) == 1 else None
+    groups = [int(group_id) for group_id, _name in lookup.choices(visit, "group")]
+    own = brand.group_ids.intersection(groups) if brand else frozenset()
+    chosen = next((each for each in (groups, [*own]) if len(each) == 1), [])
+    if not chosen:
+        defaults = [int(group_id) for group_id, _name in lookup.choices(visit, "group", "default:yes")]
+        chosen = [each for each in defaults if not own or each in own]
+    return {"brand_id": str(brand.id) if brand else "", "group_id": str(chosen[0]) if chosen else ""}
 
 
 def _rows(visit: Visit, stored: list[Any]) -> int:
@@ -129,12 +144,16 @@ def _show(visit: Visit, fields: OpenForm) -> PageResponse:
     """The form, and for a stored one its switch, its preview and what to copy."""
     record = records.retrieve(visit.ctx, URI, fields.id) if fields.id else {}
     address = form_previews.form_address(visit.ctx, fields.id) if fields.id else ""
+    brand = form_previews.brand_of(visit.ctx, record["brand_id"]) if record else None
     rows = sum(1 for each in fields.controls if each.name.startswith("field_"))
     definitions = list(custom_fields.fields_on(visit.ctx, visit.service.registry.type("ticket"), ()))
     return fields.render(
         "contact_form.html",
         base=BASE,
         record=record,
+        brand=brand,
+        acknowledges=bool(record)
+        and contact_forms.is_acknowledged(visit.service, record["group_id"], record["bucket_id"]),
         address=address,
         preview=form_previews.preview_address(visit.ctx, fields.id) if fields.id else "",
         codes=list(_codes(address, record)) if address else [],

@@ -24,6 +24,7 @@ from console.tickets.frames import document_of, framed
 from server.errors import BadQuery, Forbidden, HelpdeskError, Invalid
 from server.mailroom import mail_setup
 from server.people import groups, next_owner
+from server.people.rating_texts import MAX_LANGUAGES
 from server.people.rosters import MANAGER, MEMBER, REMOVE
 from server.people.types.group import LAST, NONE, THREAD
 from server.records import records
@@ -74,7 +75,7 @@ FORM = RecordForm(URI, (
     Control("quoted_history", N_("Replies quote"),
             N_("Below the text of a new reply. Workers can edit or remove it."), "choice", options=QUOTED),
     Control("links_to_requests", N_("End email with the address of the ticket in the help center"),
-            N_("Acknowledgements and replies. Customers sign in to open it.")),
+            N_("Acknowledgements, replies and first messages. Customers sign in to open it.")),
     Control("list_headers", N_("Mailing list headers"),
             N_("For bulk email, one per line: List-Id: <news.desk.example>. Usually blank."), "area",
             attributes={"rows": 2}),
@@ -106,6 +107,9 @@ FORM = RecordForm(URI, (
     Control("assign_calendar_id", N_("Hours"), N_("At other times tickets wait, and are assigned first when the hours "
                                                   "begin."), none=N_("Always")),
 ))  # fmt: skip
+RATING_ROWS = "rating_rows"  # a field of the form: the number of languages that it has
+BLANK_RATING_ROWS = 1  # for a further language
+RATING_PARTS = ("language", "subject", "text")
 ACKNOWLEDGEMENT, ASSIGNMENT, RATING = (
     tuple(each.name for each in FORM.controls if isinstance(each, Control) and each.name.startswith(prefix))
     for prefix in ("ack_", "assign_", "rating_")
@@ -190,7 +194,7 @@ def create_bucket(visit: Visit) -> PageResponse:
     try:
         made = records.create(visit.ctx, "bucket", {"name": form.text("bucket"), "group_id": visit.id})
     except HelpdeskError as error:
-        return _form(visit, FORM.open(visit, visit.id), form.refuse(error, names={"name": "bucket"}))
+        return _form(visit, _open(visit, visit.id), form.refuse(error, names={"name": "bucket"}))
     visit.flash(_("Bucket {label} created.", label=made["_label"]))
     return see(f"{BASE}/{visit.id}#buckets")
 
@@ -315,10 +319,39 @@ def _form(visit: Visit, fields: OpenForm, bucket_form: Form | None = None) -> Pa
         acknowledgement=ACKNOWLEDGEMENT,
         assignment=ASSIGNMENT,
         rating=RATING,
+        rating_rows=range(sum(1 for each in fields.controls if each.name.startswith("rating_language_"))),
+        rating_rows_name=RATING_ROWS,
         outlook=assign_queue.outlook(visit.ctx, fields.id) if fields.id else None,
         most_candidates=MAX_CANDIDATES,
         why=_why,
     )
+
+
+def _open(visit: Visit, id: int) -> OpenForm:
+    """The form, with rows for requests for a rating in further languages."""
+    fields = FORM.open(visit, id)
+    stored = list(fields.stored.get("rating_texts") or [])
+    rows = range(_rating_rows(visit, len(stored)))
+    texts = {
+        f"rating_{part}_{row}": stored[row][part] if row < len(stored) else "" for row in rows for part in RATING_PARTS
+    }
+    own = [Control(name, is_own=True, is_drawn=True, kind="line") for name in texts]
+    fields.controls = (*fields.controls, *own)
+    return fields.fill(**texts)
+
+
+def _rating_rows(visit: Visit, stored: int) -> int:
+    submitted = visit.form.integer(RATING_ROWS, 0, 0, MAX_LANGUAGES) if visit.is_post else 0
+    return max(submitted, min(stored + BLANK_RATING_ROWS, MAX_LANGUAGES))
+
+
+def _rating_texts(visit: Visit, fields: OpenForm, form: Form) -> dict[str, Any]:
+    """The requests for a rating in further languages; nothing if the form has no rows for them, as an undo."""
+    if RATING_ROWS not in visit.form:
+        return {}
+    rows = ({part: form.text(f"rating_{part}_{row}") for part in RATING_PARTS} for row in range(_rating_rows(visit, 0)))
+    texts = [each for each in rows if any(text.strip() for text in each.values())]
+    return {"rating_texts": texts} if texts != list(fields.stored.get("rating_texts") or []) else {}
 
 
 def _why(visit: Visit, candidate: next_owner.Candidate) -> str:
@@ -368,9 +401,10 @@ def _bucket(visit: Visit, fields: OpenForm) -> PageResponse:
 declare_pages(
     RecordPages(
         BASE,
-        FORM,
+        _open,
         _form,
         LIST,
+        more=_rating_texts,
         created=N_("{label} created. Choose its members."),
         deleted="",
         leave=lambda visit, group: BASE if visit.record_id else f"{ROSTERS}?group={group['id']}",

@@ -125,7 +125,7 @@ def _logo(visit: Visit, fields: OpenForm, form: Form) -> dict[str, Any]:
     upload = visit.form.upload("logo") if "logo" in visit.form else None
     if upload is None or not upload.content:
         return {}
-    return {"image": f"data:image/png;base64,{base64.b64encode(upload.content).decode()}"}
+    return {"image": f"data:image/unknown;base64,{base64.b64encode(upload.content).decode()}"}
 
 
 declare_pages(

@@ -8,6 +8,7 @@ const EM = new Set(["I", "EM", "CITE", "VAR", "DFN"]);
 const CODE = new Set(["CODE", "TT", "KBD", "SAMP"]);
 const LEFT_OUT = new Set("HEAD STYLE SCRIPT TITLE META LINK NOSCRIPT TEMPLATE SVG IFRAME OBJECT BUTTON SELECT INPUT TEXTAREA HR".split(" "));
 const BLOCKS = new Set("P DIV SECTION ARTICLE HEADER FOOTER MAIN ASIDE NAV ADDRESS CENTER FIGURE FIGCAPTION DL DT DD FORM FIELDSET H1 H2 H3 H4 H5 H6 TR LI BODY".split(" "));
+const LEVELS = { H1: 2, H2: 2, H3: 3, H4: 3, H5: 3, H6: 3 }; // of headings, where there are any
 const own = /\/files\/(\d+)(?:[/?].*)?$/;
 const made = (name, values = {}, data = {}) => {
   const element = Object.assign(document.createElement(name), values);
@@ -61,6 +62,7 @@ const MAKERS = {
     return list;
   },
   quote: ({ blocks }) => filled(made("blockquote"), blocks.map(toElement)),
+  heading: ({ level, runs }) => filled(made(`h${level}`), lineOf(runs)),
   code: ({ text, info = "" }) => made("pre", { textContent: `${text}\n` }, { info }),
   table({ rows, rule }) {
     const table = made("table", {}, rule ? { rule } : {});
@@ -94,8 +96,8 @@ function marksOf(element, marks) {
   return [...marks, ...more.filter((each) => !marks.includes(each))];
 }
 
-// isPasted: from elsewhere, where blanks collapse.
-export function toBlocks(root, isPasted = false) {
+// isPasted: from elsewhere, where blanks collapse. hasHeadings: else headings are bold lines.
+export function toBlocks(root, isPasted = false, hasHeadings = false) {
   const blocks = [];
   let runs = null;
 
@@ -115,13 +117,28 @@ export function toBlocks(root, isPasted = false) {
     inside(element, marks);
     if (runs) end();
     else if (blocks.length === count && !isPasted) blocks.push({ type: "p", runs: [] });
+    tighten(element, count);
   }
+  // A paragraph without a blank line below a heading, as its Markdown was.
+  function tighten(element, count) {
+    if ("tight" in (element.dataset ?? {}) && blocks[count - 1]?.type === "heading" && blocks[count]) blocks[count].isTight = true;
+  }
+  function heading(element) {
+    end();
+    const count = blocks.length;
+    inside(element, []);
+    end();
+    const line = blocks.splice(count).flatMap((each) => each.runs ?? []);
+    if (line.length) blocks.push({ type: "heading", level: LEVELS[element.nodeName], runs: line, isTight: isTight(element) });
+    else if (!isPasted) blocks.push({ type: "p", runs: [] });
+  }
+  const isTight = (element) => "tight" in element.dataset && (blocks.at(-1)?.type === "heading" || blocks.at(-1)?.runs?.length > 0);
   function inside(element, marks) {
     for (const each of element.childNodes) visit(each, marks);
   }
   function add(element, found) {
     end();
-    blocks.push({ ...found, isTight: "tight" in element.dataset && blocks.at(-1)?.type === "p" && blocks.at(-1).runs.length > 0 });
+    blocks.push({ ...found, isTight: isTight(element) });
   }
   function visit(node, marks) {
     const name = node.nodeName;
@@ -144,6 +161,7 @@ export function toBlocks(root, isPasted = false) {
       for (const each of all("br", node)) each.replaceWith("\n");
       add(node, { type: "code", text: node.textContent.replace(/\n$/, ""), info: node.dataset.info ?? "" });
     } else if (name === "TABLE") table(node, marks);
+    else if (hasHeadings && LEVELS[name]) heading(node);
     else if (BLOCKS.has(name)) block(node, marksOf(node, marks));
     else {
       const before = runs?.length ?? 0;

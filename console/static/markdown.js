@@ -1,8 +1,8 @@
-// Markdown as rich text has it, and back: paragraphs, bold, italic, code, links, pictures, lists, quotes, tables. A text with
-// anything else does not come back unchanged, by which it is known.
+// Markdown as rich text has it, and back: paragraphs, bold, italic, code, links, pictures, lists, quotes, tables, and where
+// hasHeadings is set, headings of levels 2 and 3. A text with anything else does not come back unchanged, by which it is known.
 //
 // A text is a list of blocks: {type: "p", runs}, {type: "list", isOrdered, start, mark, items}, {type: "quote", blocks},
-// {type: "code", text, info}, {type: "table", rule, rows}. isTight: no blank line above. Runs are pieces of a line with
+// {type: "code", text, info}, {type: "table", rule, rows}, {type: "heading", level, runs}. isTight: no blank line above. Runs are pieces of a line with
 // their marks, outermost first: {text}, {code}, {src, alt}, {isBreak}; a mark is "strong", "em" or "a:<address>".
 const ESCAPED = /^\\([!-/:-@[-`{-~])/;
 const CODE = /^(`+)(?!`)([^]*?[^`])\1(?!`)/;
@@ -12,6 +12,7 @@ const PICTURE = /^!\[((?:\\.|[^\\\[\]\n])*)\]\(([^\s()<>]+)\)/;
 const LINK = /^\[((?:\\.|!\[[^\]]*\]\([^\s()]*\)|[^\\\[\]])+)\]\(((?:https?:\/\/|mailto:)[^\s()<>]+)\)/i;
 const FENCE = /^(`{3,})([^`]*)$/;
 const ITEM = /^([-*+]|\d{1,9}[.)]) (?=\S)/;
+const HEADING = /^(#{2,3}) (?=\S)(?!.*(?:\s|^)#+$)/;
 const RULE = /^\|(?: *:?-+:? *\|)+$/;
 const word = /[\p{L}\p{N}]/u;
 const mark = /[\p{P}\p{S}]/u;
@@ -80,8 +81,10 @@ export function runsOf(text, marks = []) {
 const cellsOf = (line) => line.slice(1, -1).split(/(?<=(?<!\\)(?:\\\\)*)\|/).map((cell) => runsOf(cell.trim().replaceAll("\\|", "|")));
 
 // One block at the beginning of lines: [block, number of lines].
-function blockOf(lines) {
+function blockOf(lines, hasHeadings) {
   const [first, second] = lines;
+  const heading = hasHeadings && HEADING.exec(first);
+  if (heading) return [{ type: "heading", level: heading[1].length, runs: runsOf(first.slice(heading[0].length)) }, 1];
   const fence = FENCE.exec(first);
   if (fence) {
     const end = lines.findIndex((line, at) => at && line.trim() === fence[1]);
@@ -99,7 +102,7 @@ function blockOf(lines) {
     const rows = lines.slice(0, end < 0 ? lines.length : end);
     return [{ type: "table", rule: second, rows: [rows[0], ...rows.slice(2)].map(cellsOf) }, rows.length];
   }
-  const interrupts = (line) => !line || /^(>|`{3,}[^`]*$|([-*+]|1[.)]) \S)/.test(line);
+  const interrupts = (line) => !line || /^(>|`{3,}[^`]*$|([-*+]|1[.)]) \S)/.test(line) || (hasHeadings && HEADING.test(line));
   const end = lines.findIndex((line, at) => at && interrupts(line));
   const own = end < 0 ? lines : lines.slice(0, end);
   return [{ type: "p", runs: runsOf(own.join("\n")) }, own.length];
@@ -118,7 +121,7 @@ function listOf(lines, first) {
   return [list, at];
 }
 
-function blocksOf(lines) {
+function blocksOf(lines, hasHeadings = false) {
   const blocks = [];
   let isBegun = false;
   for (let at = 0; at < lines.length;) {
@@ -128,8 +131,9 @@ function blocksOf(lines) {
     const isOver = at === lines.length;
     for (let count = isBegun && !isOver ? blanks - 1 : blanks; count > 0; count--) blocks.push({ type: "p", runs: [] });
     if (isOver) break;
-    const [block, length] = blockOf(lines.slice(at));
-    block.isTight = isBegun && !blanks && block.type !== "p" && block.type !== "table" && blocks.at(-1).type === "p";
+    const [block, length] = blockOf(lines.slice(at), hasHeadings);
+    const before = isBegun && !blanks ? blocks.at(-1).type : "";
+    block.isTight = before === "heading" || (before === "p" && block.type !== "p" && block.type !== "table");
     blocks.push(block);
     isBegun = true;
     at += length;
@@ -137,7 +141,7 @@ function blocksOf(lines) {
   return blocks;
 }
 
-export const fromMarkdown = (text) => blocksOf(text.replace(/\r\n?/g, "\n").split("\n"));
+export const fromMarkdown = (text, hasHeadings = false) => blocksOf(text.replace(/\r\n?/g, "\n").split("\n"), hasHeadings);
 
 // -- writing -----------------------------------------------------------------------------------------------------------
 
@@ -220,7 +224,8 @@ function joined(runs) {
   return all;
 }
 
-const cellOf = (runs) => lineOf(runs.map((run) => run.isBreak ? { text: " ", marks: run.marks } : run)).trim().replaceAll("|", "\\|");
+const oneLineOf = (runs) => lineOf(runs.map((run) => run.isBreak ? { text: " ", marks: run.marks } : run)).trim();
+const cellOf = (runs) => oneLineOf(runs).replaceAll("|", "\\|");
 export function tableOf({ rows, rule }) {
   const width = Math.max(...rows.map((row) => row.length));
   const [head, ...body] = rows.map((row) => `| ${Array.from({ length: width }, (_, at) => cellOf(row[at] ?? [])).join(" | ")} |`);
@@ -243,6 +248,10 @@ const WRITERS = {
     return `${fence}${info}\n${text}\n${fence}`;
   },
   table: tableOf,
+  heading({ level, runs }) {
+    const text = oneLineOf(runs).replace(/(^|\s)(#+)$/, "$1\\$2");
+    return text && `${"#".repeat(level)} ${text}`;
+  },
 };
 
 export function toMarkdown(blocks) {
@@ -265,4 +274,5 @@ export function toMarkdown(blocks) {
 
 // Whether rich text shows a text and brings it back as it is.
 const MOST = 100_000; // characters that are read while somebody types
-export const isRich = (text) => text.length <= MOST && toMarkdown(fromMarkdown(text)) === text.replace(/\r\n?/g, "\n");
+export const isRich = (text, hasHeadings = false) =>
+  text.length <= MOST && toMarkdown(fromMarkdown(text, hasHeadings)) === text.replace(/\r\n?/g, "\n");

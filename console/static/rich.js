@@ -10,7 +10,8 @@ import { history } from "./undoing.js";
 const style = Object.assign(document.createElement("link"), { rel: "stylesheet", href: new URL("rich.css", import.meta.url) });
 document.head.append(style);
 
-const LINES = "p, li, pre, td, th"; // elements that hold a line
+const LINES = "p, li, pre, td, th, h2, h3"; // elements that hold a line
+const HEADINGS = "h2, h3";
 const LISTS = "ul, ol";
 const made = (name, nodes = [], values = {}) => {
   const element = Object.assign(document.createElement(name), values);
@@ -21,8 +22,8 @@ const hasWords = (element) => Boolean(element.textContent.trim() || element.quer
 const paragraph = (nodes = []) => made("p", nodes.length ? nodes : [made("br")]);
 const unwrap = (element) => element.replaceWith(...element.childNodes);
 
-// changed(): what follows a change. attach(files, isInline): uploads files.
-export function enrich(form, changed, attach) {
+// changed(): what follows a change. attach(files, isInline): uploads files. hasHeadings: whether the text may have headings.
+export function enrich(form, changed, attach, hasHeadings = false) {
   const text = form.elements.content;
   const told = form.querySelector("[data-plain]");
   const editor = made("div", [], { className: "rich", contentEditable: "true", role: "textbox", ariaMultiLine: "true", dir: "auto", id: "content-rich", ariaLabel: text.labels[0].textContent.trim() });
@@ -34,8 +35,8 @@ export function enrich(form, changed, attach) {
   const past = history(editor);
   const run = (command, value) => document.execCommand(command, false, value);
 
-  const show = () => editor.replaceChildren(...toElements(fromMarkdown(text.value)));
-  const store = () => (text.value = toMarkdown(toBlocks(editor)));
+  const show = () => editor.replaceChildren(...toElements(fromMarkdown(text.value, hasHeadings)));
+  const store = () => (text.value = toMarkdown(toBlocks(editor, false, hasHeadings)));
   function edited() {
     tidy();
     store();
@@ -94,16 +95,16 @@ export function enrich(form, changed, attach) {
     const now = range();
     const ends = now && [now.startContainer, now.startOffset, now.endContainer, now.endOffset];
     let isTidied = false;
-    for (const each of all("font, span, div, p p", editor)) {
+    for (const each of all("font, span, div, p p, :is(h2, h3) p, :is(li, blockquote, td, th) :is(h2, h3)", editor)) {
       if (each.matches("font, span")) unwrap(each);
-      else if (each.matches("div")) each.replaceWith(paragraph([...each.childNodes]));
+      else if (each.matches("div") || (each.matches(HEADINGS) && each.closest("blockquote") && !each.closest("li, td, th"))) each.replaceWith(paragraph([...each.childNodes]));
       else unwrap(each);
       isTidied = true;
     }
     for (const box of [editor, ...all("blockquote", editor)]) {
       let line = null;
       for (const each of [...box.childNodes]) {
-        if (each.matches?.("p, ul, ol, blockquote, pre, table")) line = null;
+        if (each.matches?.("p, ul, ol, blockquote, pre, table, h2, h3")) line = null;
         else {
           if (!line) each.before((line = made("p")));
           line.append(each);
@@ -190,7 +191,7 @@ export function enrich(form, changed, attach) {
   }
   const PLACE = "\ue000"; // stands for Markdown that rich text does not have, and with which the message is Markdown
   function put(markdown) {
-    if (isRich(markdown)) return putBlocks(fromMarkdown(markdown));
+    if (isRich(markdown, hasHeadings)) return putBlocks(fromMarkdown(markdown, hasHeadings));
     putBlocks([{ type: "p", runs: [{ text: PLACE, marks: [] }] }]);
     const at = text.value.indexOf(PLACE);
     text.value = text.value.replace(PLACE, () => markdown);
@@ -209,7 +210,7 @@ export function enrich(form, changed, attach) {
     else if (within("pre")) {
       past.record();
       run("insertText", plain);
-    } else if (html) putBlocks(toBlocks(bodyOf(html), true));
+    } else if (html) putBlocks(toBlocks(bodyOf(html), true, hasHeadings));
     else putBlocks(rows ? [{ type: "table", rows: cellsOf(rows) }] : literal(plain));
   }
   let isPlain = false;
@@ -253,13 +254,19 @@ export function enrich(form, changed, attach) {
 
   // -- what is set -----------------------------------------------------------------------------------------------------
 
+  // Lines of the text itself become headings, or paragraphs again if all of them are headings of that level.
+  function toHeading(now, name) {
+    const chosen = lines(now).filter((each) => each.matches("p, h2, h3") && each.parentElement === editor);
+    const isBack = chosen.every((each) => each.matches(name));
+    for (const each of chosen) each.replaceWith(successor(isBack ? "p" : name, each));
+  }
   function toList(now, name) {
-    const chosen = lines(now).filter((each) => each.matches("p, li"));
+    const chosen = lines(now).filter((each) => each.matches("p, li, h2, h3"));
     const lists = new Set(chosen.map((each) => each.closest("li") && each.parentElement));
     if (chosen.length && chosen.every((each) => each.matches("li") && each.parentElement.matches(name))) return chosen.forEach(leaveList);
     for (const list of lists) if (list) list.replaceWith(successor(name, list));
     let list = null;
-    for (const each of chosen.filter((line) => line.matches("p") && !line.closest("li"))) {
+    for (const each of chosen.filter((line) => line.matches("p, h2, h3") && !line.closest("li"))) {
       const item = successor("li", each);
       if (list && list.nextSibling === each) list.append(item);
       else each.before((list = made(name, [item])));
@@ -283,7 +290,10 @@ export function enrich(form, changed, attach) {
     const touched = [...editor.children].filter((each) => now.intersectsNode(each));
     const box = made("blockquote");
     touched[0]?.before(box);
-    box.append(...touched);
+    for (const each of touched) {
+      box.append(each.matches(HEADINGS) ? successor("p", each) : each);
+      if (each.matches(HEADINGS)) each.remove();
+    }
     if (!box.nextSibling) box.after(paragraph());
     return false;
   }
@@ -309,7 +319,14 @@ export function enrich(form, changed, attach) {
     }
     return false;
   }
-  const line = (sign) => change((now) => (sign === "> " ? toQuote(now) : toList(now, sign === "- " ? "ul" : "ol")));
+  const ACTS = {
+    "> ": toQuote,
+    "- ": (now) => toList(now, "ul"),
+    "1. ": (now) => toList(now, "ol"),
+    "## ": (now) => toHeading(now, "h2"),
+    "### ": (now) => toHeading(now, "h3"),
+  };
+  const line = (sign) => change((now) => ACTS[sign](now));
   function wrap(sign) {
     if (sign === "`") return change(toCode);
     enter();
@@ -381,23 +398,41 @@ export function enrich(form, changed, attach) {
     const key = event.key.toLowerCase();
     const isCommand = (event.ctrlKey || event.metaKey) && !event.altKey;
     isPlain = isCommand && event.shiftKey && key === "v";
+    const level = hasHeadings && (event.ctrlKey || event.metaKey) && event.altKey && !event.getModifierState("AltGraph") && { Digit2: "## ", Digit3: "### " }[event.code];
+    if (level) {
+      event.preventDefault();
+      return line(level);
+    }
     if (isCommand && (key === "z" || (key === "y" && !event.shiftKey))) goBack(event, key === "y" || event.shiftKey);
     else if (isCommand && !event.shiftKey) {
       const act = { b: () => wrap("**"), i: () => wrap("*"), k: link }[key];
       if (act) (event.preventDefault(), event.stopPropagation(), act());
     } else if (event.key === "Enter" && !isCommand && !event.shiftKey) breakLine(event);
+    else if (event.key === "Backspace" && !isCommand) leaveHeading(event);
     else if (event.key === " ") begin(event);
   });
   // A sign of Markdown at the beginning of a line becomes what it stands for.
   function begin(event) {
     const own = within("p");
-    const sign = { "-": "- ", "*": "- ", "1.": "1. ", ">": "> " }[own?.textContent];
+    const signs = { "-": "- ", "*": "- ", "1.": "1. ", ">": "> ", ...(hasHeadings ? { "##": "## ", "###": "### " } : {}) };
+    const sign = signs[own?.textContent];
     if (!sign || own.closest("li, blockquote") || !range().collapsed) return;
     event.preventDefault();
     past.record();
     own.replaceChildren(made("br"));
     caret(own);
     line(sign);
+  }
+  // At the beginning of a heading, Backspace makes it a paragraph.
+  function leaveHeading(event) {
+    const [now, own] = [range(), within(HEADINGS)];
+    if (!own || !now.collapsed) return;
+    const before = document.createRange();
+    before.selectNodeContents(own);
+    before.setEnd(now.startContainer, now.startOffset);
+    if (String(before) || before.cloneContents().querySelector("img, br")) return;
+    event.preventDefault();
+    change(() => own.replaceWith(successor("p", own)));
   }
   // Enter in a cell or in code is a line, and leaves code or a quotation from an empty one.
   function breakLine(event) {
@@ -439,14 +474,16 @@ export function enrich(form, changed, attach) {
 
   const tools = form.querySelector("[data-tools]");
   const states = Object.entries({
-    "[data-wrap='**']": () => document.queryCommandState("bold"),
+    "[data-wrap='**']": () => within(HEADINGS) ? within("b, strong") : document.queryCommandState("bold"),
     "[data-wrap='*']": () => document.queryCommandState("italic"),
     "[data-wrap='`']": () => within("code, pre"),
     "[data-line='- ']": () => within("ul"),
     "[data-line='1. ']": () => within("ol"),
     "[data-line='> ']": () => within("blockquote"),
+    "[data-line='## ']": () => within("h2"),
+    "[data-line='### ']": () => within("h3"),
     "[data-link]": () => within("a"),
-  }).map(([selector, isOn]) => [tools.querySelector(selector), isOn]);
+  }).map(([selector, isOn]) => [tools.querySelector(selector), isOn]).filter(([button]) => button);
   document.addEventListener("selectionchange", () => {
     const now = editor.isConnected && range();
     if (!now) return;
@@ -458,7 +495,7 @@ export function enrich(form, changed, attach) {
   const toggle = made("button", [t("Markdown")], { type: "button", className: "quiet", title: t("Show the Markdown of the message"), tabIndex: -1 });
   tools.append(toggle);
   function choose(isWanted) {
-    const can = isRich(text.value);
+    const can = isRich(text.value, hasHeadings);
     editor.hidden = !(isWanted && can);
     text.hidden = !editor.hidden;
     toggle.ariaPressed = editor.hidden;

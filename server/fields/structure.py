@@ -3,16 +3,23 @@
 import base64
 import binascii
 import json
-import struct
+import re
 from typing import Any
 
 from server.digits import is_whole
+from server.errors import Invalid
 from server.fields.field import Field, Intake, as_text, split_sign
+from server.markup.image_headers import image_header
+from server.markup.plain_svg import looks_like_svg, require_plain
 from server.translation import N_, lazy_gettext
 
 MAX_DEPTH = 32
 MAX_IMAGE_BYTES = 1_000_000
+MAX_SVG_BYTES = 200_000
 IMAGE_SIDES = (50, 500)
+LOGO_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+_PNG_PREFIX = re.compile("data:image/png;base64,")
+_LOGO_PREFIX = re.compile(r"data:image/[a-z0-9.+-]{1,40};base64,")
 MAX_REFERENCES = 1000
 
 
@@ -87,35 +94,58 @@ class Structure(Field):
 
 
 class Image(Field):
-    """A PNG as a data URI; `data:null` removes it. The value is its bytes, b"" for none."""
+    """A PNG as a data URI; `data:null` removes it. The value is its bytes, b"" for none.
+
+    is_logo: accepts a JPEG, GIF, WebP or plain SVG as well; its bytes decide, whatever the URI says."""
 
     type = "image"
 
-    def __init__(self, note: str, **options: Any) -> None:
+    def __init__(self, note: str, *, is_logo: bool = False, **options: Any) -> None:
         super().__init__(note, stored=False, **options)
+        self.is_logo = is_logo
 
     def read(self, raw: Any, intake: Intake) -> bytes:
         text = as_text(raw)
         if text == "data:null":
             return b""
-        prefix = "data:image/png;base64,"
-        if not text.startswith(prefix):
-            raise self.bad("must be a PNG picture as data:image/png;base64,... or data:null")
+        prefix = _LOGO_PREFIX.match(text) if self.is_logo else _PNG_PREFIX.match(text)
+        if prefix is None:
+            kind = (
+                "a picture as data:image/...;base64,..."
+                if self.is_logo
+                else "a PNG picture as data:image/png;base64,..."
+            )
+            raise self.bad(f"must be {kind} or data:null")
         try:
-            content = base64.b64decode(text[len(prefix) :], validate=True)
+            content = base64.b64decode(text[prefix.end() :], validate=True)
         except (binascii.Error, ValueError):
             raise self.bad("is not base64") from None
         if len(content) > MAX_IMAGE_BYTES:
             raise self.bad(
                 lazy_gettext("at most {count} bytes, this has {number}", count=MAX_IMAGE_BYTES, number=len(content))
             )
-        if len(content) < 24 or not content.startswith(b"\x89PNG\r\n\x1a\n"):
-            raise self.bad(N_("is not a PNG picture"))
-        width, height = struct.unpack(">II", content[16:24])
+        if self.is_logo and looks_like_svg(content):
+            self._require_plain(content)
+            return content
+        header = image_header(content)
+        if header is None or header.type not in (LOGO_TYPES if self.is_logo else ("image/png",)):
+            raise self.bad(
+                N_("is not a PNG, JPEG, GIF, WebP or SVG picture") if self.is_logo else N_("is not a PNG picture")
+            )
         low, high = IMAGE_SIDES
-        if not (low <= width <= high and low <= height <= high):
-            raise self.bad(f"must be {low} to {high} pixels on each side, this is {width} by {height}")
+        if not (low <= header.width <= high and low <= header.height <= high):
+            raise self.bad(f"must be {low} to {high} pixels on each side, this is {header.width} by {header.height}")
         return content
+
+    def _require_plain(self, content: bytes) -> None:
+        if len(content) > MAX_SVG_BYTES:
+            raise self.bad(
+                lazy_gettext("at most {count} bytes, this has {number}", count=MAX_SVG_BYTES, number=len(content))
+            )
+        try:
+            require_plain(content)
+        except Invalid as error:
+            raise self.bad(error.message) from None
 
 
 class References(Field):

@@ -4,6 +4,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from server.access.service_actor import own_context
 from server.context import Service
 from server.contexts import TICKET
 from server.dataclass import dataclass
@@ -12,7 +13,9 @@ from server.record_types.record_type import Record
 from server.record_types.shared.brands import BrandProfile
 from server.record_types.shared.contact_fields import FormField, form_fields
 from server.record_types.shared.custom import FieldDefinition, definitions
+from server.records.reading import RecordReader
 from server.store.transaction import Transaction
+from server.tickets import acknowledging
 
 PATH = "/contact"
 
@@ -65,6 +68,12 @@ def form_by_id(service: Service, id: int, *, also_off: bool = False) -> PublicFo
         return _public(tx, record) if record is not None else None
 
     return service.store.read(read)
+
+
+def is_acknowledged(service: Service, group_id: int, bucket_id: int) -> bool:
+    """Whether the group of a form confirms by email that a message has arrived."""
+    ctx = own_context(service)
+    return service.store.read(lambda tx: acknowledging.is_sent(RecordReader(ctx, tx), group_id, bucket_id))
 
 
 def contact_path(service: Service, brand: BrandProfile, language: str) -> str:

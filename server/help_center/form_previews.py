@@ -1,4 +1,5 @@
-"""Addresses of contact forms for administrators: where visitors open a form, and a preview of one that is off."""
+"""Addresses of contact forms for administrators: where visitors open a form, and a preview of one that is off, or whose
+brand is not public."""
 
 from server.context import Context
 from server.digits import whole_in
@@ -14,10 +15,15 @@ PREVIEW_SECONDS = 3600
 PARAMETER = "preview"
 
 
+def brand_of(ctx: Context, brand_id: int) -> BrandProfile | None:
+    """Returns a brand, None if it was deleted."""
+    return ctx.service.store.read(lambda tx: brands.brand_with_id(tx, brand_id))
+
+
 def form_address(ctx: Context, form_id: int) -> str:
     """Returns the address of a form, in the language that it is written in; "" if its brand was deleted."""
     form = records.retrieve(ctx, "contact_form", form_id)
-    brand = ctx.service.store.read(lambda tx: brands.brand_with_id(tx, form["brand_id"]))
+    brand = brand_of(ctx, form["brand_id"])
     if brand is None:
         return ""
     language = form["language"] if form["language"] in brand.languages else brand.languages[0]
@@ -26,7 +32,8 @@ def form_address(ctx: Context, form_id: int) -> str:
 
 
 def preview_address(ctx: Context, form_id: int) -> str:
-    """Returns the address of a preview, which works for an hour, also while the form is off."""
+    """Returns the address of a preview, which works for an hour, also while the form is off or its brand is not
+    public."""
     code = signed(signing_key(ctx.service, KEY), f"preview.{form_id}.{ctx.now + PREVIEW_SECONDS}")
     return f"{form_address(ctx, form_id)}?{PARAMETER}={code}"
 

@@ -166,6 +166,13 @@ class Libraries:
         with self._lock:  # a flood of visitors loads it once
             return self._service.store.read(lambda tx: self._library(tx, host))
 
+    def hidden(self, host: str) -> Library | None:
+        """Returns the brand at a host name that is not public, without its articles; None if there is none."""
+        brand = brands.brand_at(self._service.store.read(brands.all_brands), host)
+        if brand is None or brand.is_public:
+            return None
+        return Library(brand, 0, {language: Shelf(language) for language in brand.languages})
+
     def _library(self, tx: Transaction, host: str) -> Library | None:
         version = tx.version(brands.VERSION)
         if version != self._version:

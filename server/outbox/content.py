@@ -77,6 +77,8 @@ class Placeholders:
     and so on, a worker's names also without prefix, and plain values. Unknown ones are empty. `ticket_url` is the
     address of the ticket for its customers, if the brand of its group shows them their requests.
 
+    request_url: that address for a ticket that does not exist yet.
+
     own: the type among `records` whose keys need no prefix and come first. as_caller: fills in only data that the
     caller may read, for texts that any worker writes. shown: formats a value."""
 
@@ -90,6 +92,7 @@ class Placeholders:
         own: str = "",
         as_caller: bool = False,
         shown: Callable[[str], str] = str,
+        request_url: str = "",
     ) -> None:
         # Administrators write mail templates, and the recipient reads the text: the caller's rights do not matter.
         self._ctx = ctx if as_caller else ctx.as_actor(system(), ctx.tz)
@@ -98,7 +101,7 @@ class Placeholders:
         self._plain = dict(plain or {})
         self._own = own
         self._shown = shown
-        self._request_url = ""  # is not passed through `shown`, which would make the address unusable
+        self._request_url = request_url  # is not passed through `shown`, which would make the address unusable
 
     def fill(self, template: str, body_html: str | None = None, *, is_markdown: bool = False) -> str:
         """Returns the text of a template. body_html: for HTML templates, where every other value is escaped.
@@ -113,8 +116,7 @@ class Placeholders:
             if is_html and match[1] == BODY:
                 return body_html or ""
             if match[1] == TICKET_URL and self._request_url:
-                url = self._request_url
-                return f"<{url}>" if is_markdown else html.escape(url) if is_html else url
+                return _address_in(self._request_url, HTML if is_html else MARKDOWN if is_markdown else PLAIN)
             text = self._shown(values.get(match[1], ""))
             if is_markdown:
                 return escape_markdown(text)
@@ -124,7 +126,7 @@ class Placeholders:
 
     def _values(self, names: set[str]) -> dict[str, str]:
         values_by_name = {name: self._plain[name] for name in names if name in self._plain}
-        if TICKET_URL in names and (address := self._request_address()):
+        if TICKET_URL in names and (address := self._request_url or self._request_address()):
             values_by_name[TICKET_URL] = self._request_url = address
         if self._own:
             own = self._dictionary(self._own, ",".join(sorted(names)))
@@ -152,6 +154,25 @@ class Placeholders:
         dictionaries = Dictionaries(self._ctx, self._tx)
         records = dictionaries.records(uri, [self._records.get(uri, 0)])
         return dictionaries.dictionaries(uri, records, expand)[0] if records else {}
+
+
+def needs_ticket_url(content: str) -> bool:
+    """Whether a text names the address of its ticket, which is filled in when the email is built."""
+    return any(match[1] == TICKET_URL for match in PLACEHOLDER.finditer(content))
+
+
+def with_ticket_url(content: str, format: str, address: str) -> str:
+    """Returns a text in a format with the address of its ticket; other placeholders stay.
+
+    >>> with_ticket_url("{{ticket_url}} {{name}}", MARKDOWN, "https://x.example/requests/A-1")
+    '<https://x.example/requests/A-1> {{name}}'
+    """
+    filled = _address_in(address, format)
+    return PLACEHOLDER.sub(lambda match: filled if match[1] == TICKET_URL else match[0], content)
+
+
+def _address_in(address: str, format: str) -> str:
+    return f"<{address}>" if format == MARKDOWN else html.escape(address) if format == HTML else address
 
 
 def with_ticket_link(content: str, format: str, label: str, address: str) -> str:

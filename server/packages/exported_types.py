@@ -14,7 +14,7 @@ EXPORTED = frozenset((
 LEFT_OUT = frozenset((
     ("automation_timer", "last_ran_at"), ("brand", "group_ids"), ("brand", "is_public"),
     ("bucket", "is_default"),
-    ("contact_form", "consent_version"), ("contact_form", "form_fields"), ("contact_form", "is_on"),
+    ("contact_form", "consent_version"), ("contact_form", "is_on"),
     ("currency", "is_default"), ("group", "is_default"),
     ("mailbox", "checked_at"), ("mailbox", "num_fails"), ("oauth_app", "client_id"), ("oauth_app", "overlap_until"),
     ("outgoing_webhook", "overlap_until"), ("outgoing_webhook", "secret"),
@@ -30,5 +30,9 @@ ON: dict[str, tuple[tuple[str, str], ...]] = {
 }
 # Tokens that the service obtains again when the account is connected.
 RENEWED = {"connected_account": ("access_token", "refresh_token", "session_token", "expires_at", "token_type")}
-# {(type, key of its params): the type of the record with that id}
-PARAM_TARGETS = {("mail_transport", "connected_account"): "connected_account"}
+# {(type, key in one of its structures): the type of the record with that id}
+PARAM_TARGETS = {
+    ("contact_form", "field_id"): "custom_field",
+    ("contact_form", "if_field_id"): "custom_field",
+    ("mail_transport", "connected_account"): "connected_account",
+}

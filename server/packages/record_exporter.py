@@ -121,7 +121,8 @@ class RecordExporter:
                 if key not in renewed
             }
         if isinstance(value, list):
-            return [self._structure(record_type, record, each, name, hidden) for each in value]
+            items = [each for each in value if not self._names_missing(record_type, each)]
+            return [self._structure(record_type, record, each, name, hidden) for each in items]
         if isinstance(value, bool) or not isinstance(value, (str, int, float)) or value == "":
             return value
         text = str(value)
@@ -131,6 +132,16 @@ class RecordExporter:
         if hidden:
             return self._spliced(text, [(0, len(text), name)], (), record_type, record)
         return self._script(record_type, record, name, value) if isinstance(value, str) else value
+
+    def _names_missing(self, record_type: RecordType, item: Any) -> bool:
+        """Whether an item of a list names a deleted record, as a contact form may: another service would take
+        its number for one of its own records."""
+        if not isinstance(item, dict):
+            return False
+        ids = {
+            key: int(id) for key, id in item.items() if (record_type.uri, key) in PARAM_TARGETS and is_whole(str(id))
+        }
+        return any(id and not self._is_there(PARAM_TARGETS[record_type.uri, key], id) for key, id in ids.items())
 
     def _hides(self, record_type: RecordType, key: str) -> bool:
         return record_type.uri in RENEWED or secret_texts.is_secret_name(key)

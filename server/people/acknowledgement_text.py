@@ -29,6 +29,7 @@ PLACEHOLDERS = (
     "ticket_url",
 )
 RATING_FIELDS = ("rating_subject", "rating_text")  # texts of requests for ratings have the same placeholders
+RATING_TEXTS = "rating_texts"  # the same texts in further languages
 FIELDS = ("ack_enabled", "ack_subject", "ack_text", "ack_hours", "ack_calendar_id")
 
 
@@ -38,6 +39,9 @@ def check(change: Change, writing: Writing, registry: "Registry") -> None:
     for name in RATING_FIELDS:
         if change.changes(name):
             _check_placeholders(writing, registry, name, change.value(name) or "")
+    for each in change.new.get(RATING_TEXTS) or ():
+        for text in (each["subject"], each["text"]):
+            _check_placeholders(writing, registry, RATING_TEXTS, text)
     if not any(change.changes(name) for name in FIELDS):
         return
     change.new["ack_error"] = ""

@@ -93,7 +93,7 @@ class Brand(RecordType):
 
     uri = "brand"
     tier = 2
-    traits = (Comments(), CustomFields(), Links(), Watchers(), Avatars(), Search())
+    traits = (Comments(), CustomFields(), Links(), Watchers(), Avatars(is_logo=True), Search())
     access = Access(read="any worker", write=("admins",))
     is_administrative = True
     fields = {

@@ -6,6 +6,8 @@ from html import escape
 from server.context import Context
 from server.dataclass import dataclass
 from server.errors import NotFound
+from server.markup.image_headers import image_header
+from server.markup.plain_svg import SVG_TYPE, looks_like_svg
 from server.record_types.traits import Avatars
 from server.records import records
 from server.store import blobs
@@ -43,8 +45,14 @@ def picture(ctx: Context, uri: str, id: int) -> Picture:
 
     version, content = ctx.service.store.read(read)
     if content:
-        return Picture(content, "image/png", version, True)
-    return Picture(drawn(label, id).encode(), "image/svg+xml", 0, False)
+        return Picture(content, type_of(content), version, True)
+    return Picture(drawn(label, id).encode(), SVG_TYPE, 0, False)
+
+
+def type_of(content: bytes) -> str:
+    """Returns the media type of an uploaded picture by its bytes."""
+    header = image_header(content)
+    return header.type if header is not None else SVG_TYPE if looks_like_svg(content) else "application/octet-stream"
 
 
 def drawn(label: str, id: int) -> str:

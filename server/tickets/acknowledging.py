@@ -15,6 +15,7 @@ from server.errors import HelpdeskError, Invalid, TimedOut, Unavailable
 from server.outbox import queue_rows
 from server.outbox.content import Placeholders
 from server.outbox.draft_kinds import Save
+from server.outbox.sender import sender_of, way_of
 from server.people.acknowledgement_text import ABOUT, ALWAYS, INSIDE
 from server.people.administrators import administrators
 from server.record_types.calendars.availability import covers, free
@@ -72,6 +73,19 @@ def begin(writing: RecordWriter, ticket_id: int, message_id: int, sender_id: int
     )
     queue_rows.put(writing.tx, id, {"checked": queue_rows.digest(params)})
     writing.wake()
+
+
+def is_sent(reading: RecordReader, group_id: int, bucket_id: int) -> bool:
+    """Whether email that begins a ticket here is acknowledged, at some hours at least, and can be sent."""
+    group = reading.record("group", group_id)
+    if group is None or not group["ack_enabled"]:
+        return False
+    bucket = reading.record("bucket", bucket_id or group["default_bucket_id"])
+    try:
+        sender = sender_of(reading.tx, reading.registry, group, bucket)
+    except HelpdeskError:
+        return False
+    return way_of(reading.tx, reading.registry, sender.address_id) is not None
 
 
 def is_acknowledgement(draft: Record) -> bool:

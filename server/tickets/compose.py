@@ -12,11 +12,12 @@ from server.errors import Invalid
 from server.mail.mail_bytes import subject_of_compose
 from server.mail.mask import new_mask
 from server.outbox import delivery, queue_rows
-from server.outbox.content import Body, body_of
+from server.outbox.content import Body, body_of, needs_ticket_url
 from server.outbox.deliver import MailSpec
 from server.outbox.delivery import Delivery
 from server.outbox.sending import send_and_wait
 from server.record_types.record_type import Record
+from server.record_types.shared import brands
 from server.record_types.shared.sending_addresses import COMPOSE
 from server.records import activity
 from server.records.reading import RecordReader
@@ -29,6 +30,9 @@ from server.tickets.request_values import ComposeRequest, compose_request
 from server.tickets.types.message_parts import counters
 from server.tickets.types.ticket_parts import status_names
 from server.tickets.types.ticket_parts.status import WORDS
+from server.translation import N_, about_field
+
+NO_REQUESTS = N_("names the address of the ticket, but customers of this group do not see their requests")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +47,7 @@ class SendResult:
 @dataclass(frozen=True, slots=True)
 class ComposePlan:
     """A compose request with the data read for it and the mail built from it. worker_id: the sending worker. mask:
-    generated for the new ticket."""
+    generated for the new ticket. request_url: its address for the customers, "" if they do not see their requests."""
 
     request: ComposeRequest
     facts: MailFacts
@@ -51,6 +55,7 @@ class ComposePlan:
     mail: MailSpec
     worker_id: int
     mask: str
+    request_url: str = ""
 
 
 def compose(ctx: Context, values: Mapping[str, Any]) -> SendResult:
@@ -83,7 +88,10 @@ def prepare(ctx: Context, request: ComposeRequest, worker_id: int, is_checked: b
     """Checks a request against the database and builds the mail. is_checked: skip permission checks, which an earlier
     step made."""
 
-    def read(tx: Transaction) -> MailFacts:
+    # Generated here rather than on the writer thread, which would block on the random numbers of the system.
+    mask = new_mask(ctx.service.settings.mail_mask_pattern, today=datetime.fromtimestamp(ctx.now, UTC).date())
+
+    def read(tx: Transaction) -> tuple[MailFacts, str]:
         reading = RecordReader(ctx, tx)
         if not is_checked:
             reading.rules.require_create(reading.registry.type("ticket"))
@@ -93,17 +101,18 @@ def prepare(ctx: Context, request: ComposeRequest, worker_id: int, is_checked: b
         letter.check_ids(reading, request)
         if request.org_id and not reading.lookup.exists("org", request.org_id):
             raise Invalid(f"org_id: there is no org {request.org_id}", field="org_id")
-        return letter.facts_of(reading, request, group, bucket, worker_id, 0)
+        url = brands.request_address(ctx.service, tx, group["id"], mask)
+        if not url and needs_ticket_url(request.content):
+            raise Invalid(about_field("content", NO_REQUESTS), field="content")
+        return letter.facts_of(reading, request, group, bucket, worker_id, request_url=url), url
 
-    facts = ctx.service.store.read(read)
-    body = body_of(request.content, request.format, facts.signature, None)
+    facts, url = ctx.service.store.read(read)
+    body = body_of(letter.with_request_url(request, facts, url), request.format, facts.signature, None)
     mail = letter.mail_of(ctx, request, facts, request.subject, worker_id, 0)
     if letter.has_own_files(ctx, body.html):
         inline = ctx.service.store.read(lambda tx: letter.inline_files(RecordReader(ctx, tx), body.html))
         mail = replace(mail, inline_ids=inline)
-    # Generated here rather than on the writer thread, which would block on the random numbers of the system.
-    mask = new_mask(ctx.service.settings.mail_mask_pattern, today=datetime.fromtimestamp(ctx.now, UTC).date())
-    return ComposePlan(request, facts, body, mail, worker_id, mask)
+    return ComposePlan(request, facts, body, mail, worker_id, mask, url)
 
 
 def save(writing: RecordWriter, prepared: ComposePlan, draft_id: int = 0) -> tuple[int, int, str]:
@@ -128,7 +137,7 @@ def save(writing: RecordWriter, prepared: ComposePlan, draft_id: int = 0) -> tup
     message_id = letter.store_message(
         writing,
         mail,
-        prepared.body,
+        _body_of_ticket(writing, prepared, ticket),
         recipients,
         ticket_id,
         {
@@ -143,6 +152,17 @@ def save(writing: RecordWriter, prepared: ComposePlan, draft_id: int = 0) -> tup
     draft = _draft_values(prepared, recipients, ticket) | {"ticket_id": ticket_id}
     draft_id, claim = letter.queue(writing, mail, facts.way, draft, message_id, draft_id)
     return ticket_id, draft_id, claim
+
+
+def _body_of_ticket(writing: RecordWriter, prepared: ComposePlan, ticket: Record) -> Body:
+    """Returns the text of the mail with the address of the ticket, whose number is another one if the generated number
+    was taken."""
+    if ticket["mask"] == prepared.mask or not prepared.request_url:
+        return prepared.body
+    url = brands.request_address(writing.ctx.service, writing.tx, prepared.facts.group["id"], ticket["mask"])
+    body = prepared.body
+    html = body.html.replace(prepared.request_url, url) if body.html else body.html
+    return replace(body, text=body.text.replace(prepared.request_url, url), html=html)
 
 
 def _ticket_values(writing: RecordWriter, prepared: ComposePlan, addresses: list[Record]) -> dict[str, Any]:

@@ -18,12 +18,20 @@ from server.errors import Forbidden, Invalid, TooLarge
 from server.mail import list_headers
 from server.mail.mail_bytes import MAX_FILES_BYTES, automatic_headers, mailer, new_message_id
 from server.outbox import queue_rows
-from server.outbox.content import Body, Placeholders, Signature, signature_of
+from server.outbox.content import (
+    Body,
+    Placeholders,
+    Signature,
+    needs_ticket_url,
+    signature_of,
+    with_ticket_link,
+    with_ticket_url,
+)
 from server.outbox.deliver import MailSpec, own_file
 from server.outbox.outcome import park
 from server.outbox.sender import Sender, TransportChoice, sender_of, way_of
 from server.record_types.record_type import Record
-from server.record_types.shared import custom
+from server.record_types.shared import brands, custom
 from server.record_types.shared.relation_tables import ATTACHED
 from server.record_types.shared.secrets import random_text
 from server.record_types.traits.custom_field_trait import write_values
@@ -36,7 +44,7 @@ from server.tickets.mail_loops import NOTE
 from server.tickets.request_values import Addresses, MailRequest
 from server.tickets.types.draft import TOKEN_CHARS
 from server.tickets.types.ticket_parts import status_names
-from server.translation import ENGLISH, Catalog, about_field, lazy_gettext
+from server.translation import ENGLISH, Catalog, _, about_field, lazy_gettext, speaking
 
 SENT = "ticket.message.outbound"
 HTML_NAME = "original_message.html"
@@ -162,13 +170,21 @@ def mailable_files(reading: RecordReader, ids: Sequence[int]) -> list[Record]:
 
 
 def facts_of(
-    reading: RecordReader, request: MailRequest, group: Record, bucket: Record | None, worker_id: int, ticket_id: int
+    reading: RecordReader,
+    request: MailRequest,
+    group: Record,
+    bucket: Record | None,
+    worker_id: int,
+    *,
+    ticket_id: int = 0,
+    request_url: str = "",
 ) -> MailFacts:
-    """Reads sender, signature and transport of a mail from a bucket. Raises Invalid."""
+    """Reads sender, signature and transport of a mail from a bucket. request_url: the address of a new ticket for its
+    customers. Raises Invalid."""
     tx, ctx, registry = reading.tx, reading.ctx, reading.registry
     sender = sender_of(tx, registry, group, bucket, request.html_template_id, has_html=request.has_html)
     records = {"worker": worker_id, "group": group["id"], "bucket": bucket["id"] if bucket else 0, "ticket": ticket_id}
-    values = Placeholders(ctx, tx, records)
+    values = Placeholders(ctx, tx, records, request_url=request_url)
     worker = reading.record("worker", worker_id) if worker_id else None
     zone = (worker["timezone"] if worker else "") or ctx.actor.timezone or "UTC"
     return MailFacts(
@@ -189,6 +205,26 @@ def voice_of(ctx: Context, group: Record, worker: Record | None, zone: str = "UT
     language = group["language"] or (worker["language"] if worker else "")
     catalog = catalogs.languages(ctx.service).catalog_for(language) if language else ENGLISH
     return Voice(catalog, group["timezone"] or (worker["timezone"] if worker else "") or zone)
+
+
+def request_url(reading: RecordReader, group: Record, mask: str, content: str) -> str:
+    """Returns the address of a ticket for its customers if an email of the group contains it: its text names it, or the
+    group ends its email with it. "" otherwise, and if the customers do not see their requests."""
+    if not (group["links_to_requests"] or needs_ticket_url(content)):
+        return ""
+    return brands.request_address(reading.ctx.service, reading.tx, group["id"], mask)
+
+
+def with_request_url(request: MailRequest, facts: MailFacts, address: str) -> str:
+    """Returns the text of an email with the address of the ticket for its customers: where the text names it, else at
+    its end if the group wants that. "" leaves the text unchanged."""
+    if not address:
+        return request.content
+    content = with_ticket_url(request.content, request.format, address)
+    if address in content or not facts.group["links_to_requests"]:
+        return content
+    with speaking(facts.voice.language):
+        return with_ticket_link(content, request.format, _("View your request"), address)
 
 
 def customs_of(reading: RecordReader, sent: Mapping[str, Any]) -> Customs:

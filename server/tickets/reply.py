@@ -14,12 +14,11 @@ from server.mail.headers import Head, header_value, ids_in
 from server.mail.mail_bytes import references_of_reply, subject_of_forward, subject_of_reply
 from server.mail.mask import masks_in
 from server.outbox import delivery, queue_rows
-from server.outbox.content import Body, body_of, with_ticket_link
+from server.outbox.content import Body, body_of
 from server.outbox.deliver import MailSpec
 from server.outbox.delivery import Delivery
 from server.outbox.sending import send_and_wait
 from server.record_types.record_type import Record
-from server.record_types.shared import brands
 from server.record_types.shared.sending_addresses import FORWARD, REPLY
 from server.records.reading import RecordReader
 from server.records.writing import RecordWriter
@@ -33,7 +32,6 @@ from server.tickets.quoting import QuotedMessage
 from server.tickets.recipients import recipients_of
 from server.tickets.request_values import ReplyRequest, reply_request
 from server.tickets.types.message_parts import stored_headers
-from server.translation import _, speaking
 
 Also = Callable[[RecordWriter], None]
 
@@ -45,7 +43,7 @@ class ReplyData:
     request: completed with the parts that a forward adds. answered: the message replied to. changes: columns of the
     ticket to change. original: the message that a forward includes, else the messages to quote. foreign_marks: ticket
     numbers of another helpdesk in the subject replied to. ticket_url: the address of the ticket for its customers, ""
-    if the email does not end with it."""
+    if the email does not contain it."""
 
     request: ReplyRequest
     answered: Record
@@ -129,7 +127,9 @@ def prepare(ctx: Context, request: ReplyRequest, is_checked: bool = False) -> Re
         original = forwarding.quotation_of(data.original, base_url, voice)
     else:
         original = quoting.quotation_of(data.original, base_url, voice)
-    body = body_of(_content(request, data), request.format, data.facts.signature, original)
+    body = body_of(
+        letter.with_request_url(request, data.facts, data.ticket_url), request.format, data.facts.signature, original
+    )
     mail = _mail(ctx, request, data)
     if letter.has_own_files(ctx, body.html):
         inline = ctx.service.store.read(lambda tx: letter.inline_files(RecordReader(ctx, tx), body.html))
@@ -203,7 +203,7 @@ def _read(reading: RecordReader, request: ReplyRequest, is_checked: bool) -> Rep
     if moves and not is_checked:
         letter.require_group(reading.ctx, group)
     fields = stored_headers.head(answered["headers"])
-    facts = letter.facts_of(reading, request, group, bucket, request.worker_id, ticket["id"])
+    facts = letter.facts_of(reading, request, group, bucket, request.worker_id, ticket_id=ticket["id"])
     original = (
         forwarding.read_message(reading, answered, ticket["subject"], request.has_html)
         if request.is_forward
@@ -221,24 +221,8 @@ def _read(reading: RecordReader, request: ReplyRequest, is_checked: bool) -> Rep
         _changes(request, ticket, group, bucket),
         original,
         _foreign_marks(reading, ticket, answered, fields),
-        "" if request.is_forward else _ticket_url(reading, group, ticket, request.content),
+        "" if request.is_forward else letter.request_url(reading, group, ticket["mask"], request.content),
     )
-
-
-def _ticket_url(reading: RecordReader, group: Record, ticket: Record, content: str) -> str:
-    """The address of a ticket for its customers, if the group ends its email with it and the text does not have it."""
-    if not group["links_to_requests"]:
-        return ""
-    address = brands.request_address(reading.ctx.service, reading.tx, group["id"], ticket["mask"])
-    return "" if address in content else address
-
-
-def _content(request: ReplyRequest, data: ReplyData) -> str:
-    """The text of a reply, with the address of the ticket for its customers if the group wants that."""
-    if not data.ticket_url:
-        return request.content
-    with speaking(data.facts.voice.language):
-        return with_ticket_link(request.content, request.format, _("View your request"), data.ticket_url)
 
 
 def _recipients(reading: RecordReader, request: ReplyRequest, ticket: Record, answered: Record) -> Recipients:

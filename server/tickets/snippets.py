@@ -5,7 +5,7 @@ from typing import Any
 
 from server.context import Context
 from server.errors import Conflict, Invalid, NotFound, Required
-from server.outbox.content import WORKER_NAMES, Placeholders
+from server.outbox.content import TICKET_URL, WORKER_NAMES, Placeholders
 from server.people import undoable_deletions
 from server.record_types.record_type import Record
 from server.record_types.shared.points import PLACEHOLDER
@@ -77,7 +77,7 @@ def unknown_placeholders(ctx: Context, content: str, context: str) -> list[str]:
 
     def is_known(tx: Transaction, name: str) -> bool:
         key = name.removeprefix("current_")
-        if name in WORKER_NAMES or (own is not None and is_key(registry, own, name, tx)):
+        if name in (*WORKER_NAMES, TICKET_URL) or (own is not None and is_key(registry, own, name, tx)):
             return True
         uri, _, key = key.partition("_")
         named = {"worker": registry.type("worker"), **({own.uri: own} if own is not None else {})}
@@ -153,7 +153,8 @@ def _filled(ctx: Context, tx: Transaction, id: int, context_id: int) -> str:
     if own:
         reading.require("read", own, context_id)
         records[own] = context_id
-    return Placeholders(ctx, tx, records, own=own, as_caller=True).fill(snippet["content"])
+    later = {} if own else {TICKET_URL: f"{{{{{TICKET_URL}}}}}"}  # filled in when the email is built
+    return Placeholders(ctx, tx, records, later, own=own, as_caller=True).fill(snippet["content"])
 
 
 def _type_of(reading: RecordReader, snippet: Record) -> str:

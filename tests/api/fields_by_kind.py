@@ -82,6 +82,10 @@ FITTING: dict[tuple[str, str], Any] = {
     ("group", "quoted_history"): ("last", "last"),
     ("group", "members"): lambda api: ({"member": str(api.ids["milo"])}, None),
     ("group", "list_headers"): ("list-id: <a.b>", "List-Id: <a.b>"),
+    ("group", "rating_texts"): (
+        '[{"language": "pt_BR", "text": "Tudo bem?"}]',
+        [{"language": "pt-BR", "subject": "", "text": "Tudo bem?"}],
+    ),
     ("group", "reply_address_id"): lambda api: twice(
         made(api, "address", mail_transport_id=made(api, "mail_transport"))
     ),

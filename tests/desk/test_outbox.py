@@ -35,6 +35,22 @@ def cut_short(desk: Post, **values: Any) -> tuple[int, int, str]:
     return desk.service.store.write(lambda tx: save(RecordWriter(ctx, tx), prepared))
 
 
+@pytest.mark.parametrize("format", ["", "markdown"])
+def test_a_message_names_the_address_of_its_own_ticket_if_its_number_was_given_to_another(
+    desk: Post, format: str
+) -> None:
+    ctx = desk.context(desk.nora)
+    records.create(ctx, "brand", {"name": "Kite", "is_public": 1, "has_requests": 1})
+    form = {"group_id": desk.support, "to": "ann@kite.example", "subject": "Boat", "content": "At {{ticket_url}}"}
+    prepared = prepare(ctx, compose_request(ctx, form | {"content_format": format}), desk.nora)
+    ids = [desk.service.store.write(lambda tx: save(RecordWriter(ctx, tx), prepared))[0] for _ in range(2)]
+    masks = [desk.one("ticket", id=id)["mask"] for id in ids]
+    assert masks[0] == prepared.mask != masks[1]
+    for id, mask in zip(ids, masks, strict=True):
+        message = desk.message(id)
+        assert message["content"].endswith(f"/requests/{mask}" + (">" if format else "")), message["content"]
+
+
 # -- scheduled ---------------------------------------------------------------------------------------------------------
 
 

@@ -293,6 +293,66 @@ def test_in_the_language_of_the_contact(desk: Post, smtp: SmtpServer) -> None:
     assert '<html lang="de' in body(sent(smtp)[2], "html") and rating(desk, received)["contact_id"]
 
 
+GERMAN = {"language": "de", "subject": "Ihr Urteil zu {{mask}}", "text": "Guten Tag, **{{group_name}}** fragt."}
+
+
+@pytest.mark.parametrize(
+    ("language", "subject", "text"),
+    [
+        ("de_AT", "Ihr Urteil zu ", "<strong>Support</strong> fragt"),
+        ("pt_PT", "Tudo bem? ", "the request is closed"),  # of another region; its blank text is the usual one
+        ("fr_FR", "Your view, ", "Dear customer"),
+        ("", "Your view, ", "Dear customer"),
+    ],
+)
+def test_a_group_asks_in_the_language_of_the_contact_with_its_own_words(
+    desk: Post, smtp: SmtpServer, language: str, subject: str, text: str
+) -> None:
+    texts = [GERMAN, {"language": "pt_BR", "subject": "Tudo bem? {{mask}}"}]
+    fields = {"rating_subject": "Your view, {{mask}}", "rating_text": "Dear customer", "rating_texts": texts}
+    records.update(desk.context(desk.nora), "group", desk.support, fields)
+    stored = desk.one("group", id=desk.support)["rating_texts"]
+    assert [each["language"] for each in stored] == ["de", "pt-BR"] and stored[1]["text"] == ""
+    desk.create("contact", first_name="Ann", language=language, email_id=desk.address("ann@kite.example"))
+    received = closed(desk)
+    desk.run_due(24 * HOUR)
+    message = sent(smtp)[2]
+    assert message["Subject"] == subject + received.mask
+    if language != "pt_PT":
+        assert text in body(message, "html")
+    else:
+        assert "Dear customer" not in body(message, "html")
+
+
+@pytest.mark.parametrize(
+    ("texts", "problem"),
+    [
+        ([GERMAN, GERMAN | {"language": "de"}], "the language de is there twice"),
+        ([GERMAN | {"language": "xx"}], "'xx' is not a known language"),
+        ([GERMAN | {"language": ""}], "each subject and text needs its language"),
+        ([GERMAN | {"subject": " ", "text": ""}], "de needs a subject or a text"),
+        ([GERMAN | {"text": "{{nonsense}}"}], "there is no placeholder {{nonsense}}"),
+        ([GERMAN | {"text": "x" * 20_001}], "at most 20000 characters"),
+        ([GERMAN | {"subject": "x" * 256}], "at most 255 characters"),
+        ([GERMAN | {"other": 1}], "takes a list of maps with language, subject and text"),
+        (["de"], "takes a list of maps with language, subject and text"),
+        ({"de": "x"}, "takes a list of maps with language, subject and text"),
+        (
+            [
+                GERMAN | {"language": f"{each}"}
+                for each in "aa ab ae af ak am an ar as av ay az ba be bg bi bm bn bo br bs".split()
+            ],
+            "at most 20 languages",
+        ),
+    ],
+)
+def test_texts_in_further_languages_are_checked(desk: Post, texts: Any, problem: str) -> None:
+    with pytest.raises(Invalid, match=re.escape(problem)) as refused:
+        records.update(desk.context(desk.nora), "group", desk.support, {"rating_texts": texts})
+    assert refused.value.details["field"] == "rating_texts"
+    assert desk.one("group", id=desk.support)["rating_texts"] == []
+
+
 # -- the link ----------------------------------------------------------------------------------------------------------
 
 

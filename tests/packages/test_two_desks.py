@@ -191,6 +191,66 @@ def test_the_secret_address_of_a_chat_is_entered_again(desks):
     assert (record["program"], record["events"], record["url"]) == ("slack", "ticket.late", "https://hooks.slack.com/…")
 
 
+def test_a_contact_form_moves_with_its_fields_or_asks_for_them(desks):
+    first, second = desks
+    kind = {"name": "Kind", "context": "ticket", "type": "D", "uri": "moved_kind", "params": {"options": ["A", "B"]}}
+    number = {"name": "Number", "context": "ticket", "type": "S", "uri": "moved_number"}
+    ids = {each["uri"]: first.create("custom_field", **each).ok()["id"] for each in (kind, number)}
+    gone = first.create("custom_field", name="Gone", context="ticket", type="S", uri="moved_gone").ok()["id"]
+    fields = [
+        {"field_id": ids["moved_kind"], "is_required": 1},
+        {"field_id": ids["moved_number"], "if_field_id": ids["moved_kind"], "if_value": "B"},
+        {"field_id": gone},
+    ]
+    brand = first.create("brand", name="Moved", host="moved.example").ok()["id"]
+    form = first.create(
+        "contact_form", name="Moved", brand_id=brand, group_id=1, slug="moved", form_fields=json.dumps(fields)
+    ).ok()["id"]
+    first.remove("custom_field", gone).ok()
+    # A number that is another field on the second desk must not be read as that one.
+    for name in ("One", "Two", "Three", "Four"):
+        second.create(
+            "custom_field", name=f"Other {name}", context="ticket", type="S", uri=f"other_{name}".lower()
+        ).ok()
+
+    whole = export(first, f"contact_form:{form}", f"brand:{brand}", *(f"custom_field:{id}" for id in ids.values()))
+    assert not [key for key in prompts(whole) if key.startswith("custom_field")]
+    made = bring(second, whole, **answers(whole))
+    there = second.record("contact_form", made[f"contact_form_{form}"]["id"]).ok()
+    new = {uri: made[f"custom_field_{id}"]["id"] for uri, id in ids.items()}
+    assert [
+        (each["field_id"], each["is_required"], each["if_field_id"], each["if_value"]) for each in there["form_fields"]
+    ] == [(new["moved_kind"], 1, 0, ""), (new["moved_number"], 0, new["moved_kind"], "B")]
+    assert there["is_on"] == 0
+
+    alone = export(first, f"contact_form:{form}")
+    keys = {key for key in prompts(alone) if key.startswith("custom_field")}
+    assert keys == {f"custom_field_{id}" for id in ids.values()}
+    assert {prompts(alone)[key]["label"] for key in keys} == {"Custom Field: Kind", "Custom Field: Number"}
+    sent = {key: value for key, value in answers(alone).items() if key not in keys} | {
+        f"custom_field_{ids[uri]}": str(new[uri]) for uri in ids
+    }
+    refused = second.post(IMPORT, package_json=json.dumps(alone), grants=1)
+    assert refused.status == 422 and all(key in refused["message"] for key in keys)
+    other_brand = second.create("brand", name="Free", host="free.example").ok()["id"]
+    sent |= {key: str(other_brand) for key in prompts(alone) if key.startswith("brand")}
+    reused = bring(second, alone, **sent)[f"contact_form_{form}"]["id"]
+    assert second.record("contact_form", reused).ok()["form_fields"] == there["form_fields"]
+
+    remove(second, {}, {f"contact_form_{form}": {"id": reused}})
+    remove(second, {}, {uid: each for uid, each in made.items() if not uid.startswith("custom_field")})
+
+    # Fields that the second desk does not have, and entries that are not in the package, are named.
+    wrong = sent | {f"custom_field_{ids['moved_kind']}": str(second.found("custom_field", 'name:"Other One"')[0])}
+    other = {f"prompts[{key}]": value for key, value in wrong.items()}
+    refused = second.post(IMPORT, package_json=json.dumps(alone), grants=1, **other)
+    assert refused.status == 422 and "no field can depend on Other One" in refused["message"], refused["message"]
+    whole["records"] = [each for each in whole["records"] if each["_context"] != "custom_field"]
+    sent = {f"prompts[{key}]": value for key, value in answers(whole).items()}
+    refused = second.post(IMPORT, package_json=json.dumps(whole), grants=1, **sent)
+    assert refused.status == 422 and "field 1 names no custom field" in refused["message"], refused["message"]
+
+
 @pytest.fixture(scope="module")
 def samples(desks) -> dict[str, dict[str, int]]:
     """{type: {type: id} of its sample and the samples that it references}, on the first desk."""

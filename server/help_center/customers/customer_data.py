@@ -1,25 +1,19 @@
-"""Exports the data of a customer as a file, and turns their request to erase it into a ticket."""
+"""The data of a customer, and their request to erase it, which becomes a ticket. data_archive.py packs it."""
 
 import hashlib
-import json
 from typing import Any
 
-from server.access import lockout
 from server.access.service_actor import own_context
-from server.clock import utc_text
 from server.context import Service
-from server.errors import TooMany
-from server.help_center.customers import customer_requests, public_conversation, request_acts
+from server.help_center.customers import customer_requests, request_acts
 from server.help_center.customers.customers import SignedInCustomer
 from server.mail.mail_bytes import OutgoingMail
 from server.mailroom.receiving import Receipt
 from server.outbox.sender import default_sender
 from server.records.reading import RecordReader
 from server.settings import VERSION
-from server.translation import _, lazy_gettext
+from server.translation import _
 
-MAX_REQUESTS = 300  # newest tickets in the file
-MAX_BYTES = 20 * 1024 * 1024  # size of the file; further tickets are left out
 DAY_SECONDS = 86400
 CONTACT_FIELDS = (
     *("first_name", "last_name", "title", "phone", "mobile", "location", "language", "timezone", "dob"),
@@ -27,27 +21,12 @@ CONTACT_FIELDS = (
 )
 
 
-def data_of(service: Service, customer: SignedInCustomer, now: int) -> bytes:
-    """Returns a JSON document with the contact of a customer and the tickets that they requested, without the contents
-    of files. Raises TooMany."""
-    key = f"customer data:{customer.address_id}"
-    if not service.store.write(lambda tx: lockout.has_left(tx, key, now)):
-        raise TooMany(
-            lazy_gettext("Your data was downloaded several times. Try again in ten minutes."),
-            retry_after=lockout.WINDOW_SECONDS,
-        )
+def person_and_requests(
+    service: Service, customer: SignedInCustomer, now: int
+) -> tuple[dict[str, Any], list[customer_requests.OwnRequest]]:
+    """Returns the contact of a customer, and the tickets that they requested, newest first."""
     ctx = own_context(service, now)
-    person, requests = service.store.read(lambda tx: _person(RecordReader(ctx, tx), customer))
-    document: dict[str, Any] = {"created": utc_text(now), "person": person, "requests": [], "is_complete": True}
-    size = len(json.dumps(document))
-    for each in requests[:MAX_REQUESTS]:
-        entry = _entry(service, customer, each)
-        size += len(json.dumps(entry))
-        if size > MAX_BYTES:
-            break
-        document["requests"].append(entry)
-    document["is_complete"] = len(document["requests"]) == len(requests)
-    return json.dumps(document, ensure_ascii=False, indent=2).encode()
+    return service.store.read(lambda tx: _person(RecordReader(ctx, tx), customer))
 
 
 def ask_for_erasure(service: Service, customer: SignedInCustomer, now: int) -> Receipt:
@@ -85,26 +64,6 @@ def _person(
     if org is not None:
         person["organization"] = org["name"]
     return person, customer_requests.all_requests(reading.tx, customer)
-
-
-def _entry(service: Service, customer: SignedInCustomer, request: customer_requests.OwnRequest) -> dict[str, Any]:
-    messages = public_conversation.read(service, customer, request.id, has_look=False)
-    return {
-        "number": request.mask,
-        "subject": request.subject,
-        "status": customer_requests.STATE_NAMES[request.status_id],
-        "created": utc_text(request.created),
-        "updated": utc_text(request.updated),
-        "messages": [
-            {
-                "at": utc_text(each.at),
-                "from": customer.email if each.is_own else each.who,
-                "text": "\n".join(text for _kind, text in each.parts),
-                "files": [{"name": file.name, "bytes": file.size} for file in each.files],
-            }
-            for each in messages
-        ],
-    }
 
 
 def _deciding_group(reading: RecordReader, customer: SignedInCustomer) -> tuple[int, str]:

@@ -6,7 +6,7 @@ Recipients are shown only to the customers who received the email."""
 import base64
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from server.access.service_actor import own_context
 from server.context import Service
@@ -32,6 +32,8 @@ from server.store.transaction import Transaction
 
 MAX_MESSAGES = 200  # newest messages of a ticket that are read
 MAX_TEXT_CHARS = 20_000  # characters of a message that are shown
+EXPORTED_AT_ONCE = 10  # messages that an export has in memory
+MAX_EXPORTED_CHARS = 500_000  # text of one exported message
 MAX_INLINE_BYTES = 16 * 1024  # size of HTML that is shown inside the page; larger HTML has its own page
 MAX_IMAGES_BYTES = 3 * 1024 * 1024  # size of the images in a message's document; further ones are downloads
 _LOOK = re.compile(r'<(?:font|center|style)\b|<[^>]* (?:style|bgcolor|background|color|align|width|border)="')
@@ -75,11 +77,29 @@ def public_ids(tx: Transaction, customer: SignedInCustomer, message_ids: Iterabl
     return {each["id"]: each["ticket_id"] for each in _public(tx, customer, messages)}
 
 
-def read(service: Service, customer: SignedInCustomer, ticket_id: int, *, has_look: bool = True) -> list[PublicMessage]:
-    """Returns the messages of a ticket that a customer may see, the oldest first. has_look: with HTML and files; the
-    caller has checked that they may see the ticket."""
+def read(service: Service, customer: SignedInCustomer, ticket_id: int) -> list[PublicMessage]:
+    """Returns the newest messages of a ticket that a customer may see, the oldest first. The caller has checked that
+    they may see the ticket."""
     ctx = own_context(service)
-    return service.store.read(lambda tx: _messages(RecordReader(ctx, tx), customer, ticket_id, has_look))
+    return service.store.read(
+        lambda tx: _shown_messages(RecordReader(ctx, tx), customer, _newest(tx, ticket_id), has_look=True)
+    )
+
+
+def pages(service: Service, customer: SignedInCustomer, ticket_id: int) -> Iterator[list[PublicMessage]]:
+    """Yields all messages of a ticket that a customer may see, the oldest first, a few from each snapshot."""
+    ctx, after = own_context(service), (-1, 0)
+    while True:
+
+        def read(tx: Transaction, after: tuple[int, int] = after) -> tuple[list[Record], list[PublicMessage]]:
+            rows = _following(tx, ticket_id, after)
+            return rows, _shown_messages(RecordReader(ctx, tx), customer, rows, max_chars=MAX_EXPORTED_CHARS)
+
+        rows, messages = service.store.read(read)
+        if not rows:
+            return
+        after = (rows[-1]["created"], rows[-1]["id"])
+        yield messages
 
 
 def newest_ids(tx: Transaction, customer: SignedInCustomer, ticket_id: int) -> list[int]:
@@ -197,6 +217,24 @@ def _workers(tx: Transaction, address_ids: set[int]) -> set[int]:
     return {id for (id,) in rows}
 
 
+def _following(tx: Transaction, ticket_id: int, after: tuple[int, int]) -> list[Record]:
+    """The messages of a ticket that follow one, given by its time and id."""
+    message = table_named("message")
+    rows = tx.rows(
+        lambda: (
+            message.select(*(getattr(message.c, name) for name in _COLUMNS))
+            .where(
+                message.c.ticket_id == slot(0),
+                (message.c.created > slot(1)) | ((message.c.created == slot(1)) & (message.c.id > slot(2))),
+            )
+            .order_by(message.c.created, message.c.id)
+            .limit(slot(3))
+        ),
+        (ticket_id, *after, EXPORTED_AT_ONCE),
+    )
+    return [dict(zip(_COLUMNS, row, strict=True)) for row in rows]
+
+
 def _newest(tx: Transaction, ticket_id: int) -> list[Record]:
     """The newest messages of a ticket, the oldest first."""
     message = table_named("message")
@@ -215,8 +253,15 @@ def _newest(tx: Transaction, ticket_id: int) -> list[Record]:
 # -- what is shown -----------------------------------------------------------------------------------------------------
 
 
-def _messages(reading: RecordReader, customer: SignedInCustomer, ticket_id: int, has_look: bool) -> list[PublicMessage]:
-    messages = _public(reading.tx, customer, _newest(reading.tx, ticket_id))
+def _shown_messages(
+    reading: RecordReader,
+    customer: SignedInCustomer,
+    stored: list[Record],
+    *,
+    has_look: bool = False,
+    max_chars: int = MAX_TEXT_CHARS,
+) -> list[PublicMessage]:
+    messages = _public(reading.tx, customer, stored)
     contents = _contents(reading.tx, [each["id"] for each in messages])
     files: dict[int, list[StoredFile]] = {}
     for message_id, file in _files(reading.tx, [each["id"] for each in messages]):
@@ -226,7 +271,7 @@ def _messages(reading: RecordReader, customer: SignedInCustomer, ticket_id: int,
         html_id, html = each["html_attachment_id"], ""
         if has_look and html_id and each["is_outgoing"]:
             html = _plain_look(_stored_html(reading, html_id, MAX_INLINE_BYTES))
-        text = contents.get(each["id"], "")[:MAX_TEXT_CHARS]
+        text = contents.get(each["id"], "")[:max_chars]
         own_files = [file for file in files.get(each["id"], ()) if file.id != html_id]
         shown.append(_shown(reading, customer, each, text, html, own_files))
     return shown

@@ -9,6 +9,7 @@ from server.fields import Bit, CreatedAt, Id, Intake, Name, Number, Structure, T
 from server.fields.field import as_text
 from server.mail import list_headers
 from server.people import acknowledgement_text, next_owner, rosters
+from server.people.rating_texts import MAX_JSON_CHARS, MAX_LANGUAGES, RatingTexts
 from server.record_types.record_type import (
     Access,
     Change,
@@ -256,8 +257,8 @@ class Group(RecordType):
             stored=False,
         ),
         "links_to_requests": Bit(
-            "1: its acknowledgements and replies end with the address of the ticket in the help center, where the "
-            "brand of the group shows customers their requests.",
+            "1: its acknowledgements, replies and first messages of new tickets end with the address of the ticket in "
+            "the help center, where the brand of the group shows customers their requests.",
             filter="linksRequests",
             filter_note="Its email ends with the address of the ticket in the help center.",
             origin="ours",
@@ -288,6 +289,15 @@ class Group(RecordType):
             "Text of the request for a rating in Markdown, with placeholders such as {{mask}} and {{group_name}}; the "
             "links follow it. Blank for the usual one in the language of the customer.",
             acknowledgement_text.MAX_CHARACTERS,
+            filter=None,
+            origin="ours",
+        ),
+        "rating_texts": RatingTexts(
+            f"The request for a rating in further languages, at most {MAX_LANGUAGES}: a list of maps of `language`, "
+            "such as de or pt-BR, `subject` and `text`. A customer gets the one in their language, else "
+            "`rating_subject` and `rating_text`; a blank subject or text of a language is the usual one in it. Sent "
+            "as a list in JSON.",
+            MAX_JSON_CHARS,
             filter=None,
             origin="ours",
         ),

@@ -61,12 +61,14 @@ def checked_fields(field: Field, items: Sequence[Any]) -> list[dict[str, Any]]:
     if len(items) > MAX_FORM_FIELDS:
         raise field.bad(lazy_gettext("at most {count} fields", count=MAX_FORM_FIELDS))
     fields: list[FormField] = []
-    for item in items:
+    for number, item in enumerate(items, 1):
         if not isinstance(item, Mapping) or not set(item) <= KEYS:
             raise field.bad(N_("takes a list of maps with field_id, is_required, if_field_id and if_value"))
+        if item.get("field_id") in (None, "", 0, "0"):
+            raise field.bad(lazy_gettext("field {number} names no custom field: send its id", number=number))
         fields.append(
             FormField(
-                _id(field, item.get("field_id")),
+                _id(field, item["field_id"]),
                 _flag(field, item.get("is_required", 0)),
                 _id(field, item.get("if_field_id", 0), least=0),
                 as_text(item.get("if_value", ""))[:MAX_CONDITION_CHARS],

@@ -15,12 +15,20 @@ BLOB = "image_blob_id"
 
 
 class Avatars(Trait):
-    """Records with a picture."""
+    """Records with a picture. is_logo: in any format of the web."""
 
     name = "avatars"
     columns = (Column(BLOB),)
 
+    def __init__(self, *, is_logo: bool = False) -> None:
+        self.is_logo = is_logo
+
     def fields(self) -> dict[str, Field]:
+        if self.is_logo:
+            note = (
+                "PNG, JPEG, GIF or WebP as a data URI, 50 to 500 pixels a side, or a plain SVG; `data:null` removes it."
+            )
+            return {"image": Image(note, is_logo=True)}
         return {"image": Image("PNG as a data URI, 50 to 500 pixels a side; `data:null` removes it.")}
 
     def keys(self, record_type: "RecordType") -> list[Key]:

@@ -20,7 +20,7 @@ from server.outbox.content import MARKDOWN, Placeholders, Signature, body_of, si
 from server.outbox.deliver import MailSpec
 from server.outbox.sender import Sender, TransportChoice, sender_of, way_of
 from server.outbox.sending import send_soon
-from server.people import late_links
+from server.people import late_links, rating_texts
 from server.people.acknowledgement_text import ABOUT
 from server.people.address_names import named_address
 from server.record_types.record_type import Record
@@ -52,8 +52,9 @@ DAY_SECONDS = 86400
 
 @dataclass(frozen=True, slots=True)
 class RatingRequest:
-    """The data of a request for a rating. customer: the address of the recipient. subject, text: of the group, with
-    placeholders filled in; blank for the usual ones. language: of the customer, else of the group; blank if unknown."""
+    """The data of a request for a rating. customer: the address of the recipient. subject, text: of the group in that
+    language, else the usual ones, with placeholders filled in. language: of the customer, else of the group; blank if
+    unknown."""
 
     ticket: Record
     group: Record
@@ -118,7 +119,8 @@ def _read(reading: RecordReader, payload: dict[str, Any]) -> RatingRequest | Non
     values = Placeholders(ctx, tx, records, own=ABOUT[0], shown=harmless)
     contact = reading.record("contact", customer["contact_id"]) if customer["contact_id"] else None
     language = (contact["language"] if contact else "") or group["language"]
-    subject, text = group["rating_subject"], group["rating_text"]
+    own = rating_texts.text_for(group["rating_texts"], language)
+    subject, text = (own["subject"], own["text"]) if own else (group["rating_subject"], group["rating_text"])
     if not subject.strip() or not text.strip():
         usual = usual_text(language, ctx.service)
         subject, text = subject if subject.strip() else usual[0], text if text.strip() else usual[1]
