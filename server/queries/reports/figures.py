@@ -32,7 +32,8 @@ class Measure:
     """What is counted: the records of a search. q: the search, with {span} for the range; measures with the same one
     are read together. narrow: further terms of this measure. seconds: the filter of a time, of which the median and the
     time that 90 % do not exceed are computed. of_tickets: counts the tickets of the messages that the search finds.
-    good: the part of the records, as a further term, whose share is computed."""
+    good: the part of the records, as a further term, whose share is computed. tone: `ok` or `err` if the records are
+    good or bad, for the colour of charts."""
 
     key: str
     label: Words
@@ -42,6 +43,7 @@ class Measure:
     seconds: str = ""
     of_tickets: bool = False
     good: str = ""
+    tone: str = ""
 
 
 @dataclass(frozen=True)
