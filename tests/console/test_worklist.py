@@ -238,7 +238,7 @@ def test_many_buckets_and_workers_are_found_by_the_server(chromium: Browser, tmp
         page.keyboard.press("Escape")
     group = nora.search("group", 'name:"Branch 07"').ok()["results"][0]["id"]
     assert [nora.record("ticket", id)["group_id"] for id in ids] == [group, group]
-    for typed, words in (("Branch 09 / Inbox", "Moved to Branch 09 / "), ("Branch", "no record has exactly that name")):
+    for typed, words in (("Branch 09 / Inbox", "Moved to Branch 09 / "), ("Branch", "No record has exactly that name")):
         form = {
             "list": "/search/ticket",
             "back": "/search/ticket",

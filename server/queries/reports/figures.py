@@ -128,14 +128,14 @@ class Figures:
     def _parts(self, measures: Sequence[Measure], shown: DayRange, by: str, among: str) -> dict[Measure, Parts]:
         """Returns the figures of measures of the same records."""
         rows, dimension, columns = self._rows(measures, shown, by, among)
+        width = dimension.width if dimension is not None else 0
         if dimension is None:
             named: dict[Raw, Member | None] = {(): None}
         else:
             hits: dict[Raw, int] = defaultdict(int)
             for row in rows:
-                hits[row[: dimension.width]] += row[columns[""]]
+                hits[row[:width]] += row[columns[""]]
             named = {raw: each for raw, each in (dimension.members(hits) or {}).items() if each is not None}
-        width = dimension.width if dimension is not None else 0
         by_key: dict[Hashable, list[tuple[Any, ...]]] = defaultdict(list)
         members: dict[Hashable, Member | None] = {}
         for row in rows:
