@@ -216,7 +216,7 @@ INTERNAL = {
     "bounds of our own loops and memory that nothing which is meant well comes near": """
         markup.quoted.MAX_DEVICE_CHARS tickets.customer.MAX_ADDRESSES tickets.customer.MAX_READ
         tickets.reply_html.MAX_BYTES
-        tickets.reply_html.MAX_CACHED
+        tickets.reply_html.MAX_CACHED tickets.note_html.MAX_CHARS tickets.note_html.MAX_CACHED
         people.invitations.MAX_LISTED_TEXT
         people.presence.MAX_TICKETS markup.quoted.MAX_HEAD_LINES markup.quoted.MAX_HEAD_CHARS
         access.rules.MAX_DEPTH access.tokens.MAX_TOKEN_CHARS console.site.MAX_FORM_BYTES

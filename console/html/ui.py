@@ -70,8 +70,8 @@ KEYS = (
 )
 # The macros of each file of console/templates/macros.
 MACROS = {
-    "fields": "token hidden summary field time_field zone_field area editor choice chooser ticks tick control_field "
-    "field_grid start_from",
+    "fields": "token hidden summary field time_field zone_field area written editor choice chooser ticks tick "
+    "control_field field_grid start_from",
     "buttons": "button undo order_buttons marks asks draft copy passkey",
     "texts": "badge state when last_used short_time hint due breakable code_parts copied avatar snippet secret "
     "version_head version_changes diff",

@@ -7,14 +7,16 @@ from typing import Any, TypeVar
 from console.html import templates, ui
 from console.html.ui import PAGE_ROWS, ChooserOptions, Option
 from console.http.visit import Visit
+from server.dataclass import dataclass
 from server.digits import is_whole
 from server.errors import Invalid, NotFound
 from server.record_types.shared.paths import found_at as found_at
 from server.records import records
 from server.records.records import LABEL, SearchRequest
-from server.translation import _, in_sentence
+from server.translation import N_, Words, _, in_sentence
 
 MAX_CHOICES = 500  # choices of a list
+PLACE = "place"  # of tickets: their buckets, with the group
 MAX_LISTED_CHOICES = 60  # choices in the page; with more, the server searches
 EMPTY_PAGE: dict[str, Any] = {"results": [], "total": 0, "page": 1}
 
@@ -73,6 +75,30 @@ def numbered(id: str, label: str) -> str:
     return f"{label} #{id}"
 
 
+def chosen_label(found: ChooserOptions) -> str:
+    """The label of the chosen record, the submitted value if there is none."""
+    if found.options is not None:
+        return next((text for value, text in found.options if value == found.shown), found.shown)
+    return _NUMBERED.sub("", found.shown).strip() or found.shown
+
+
+@dataclass(frozen=True)
+class RecordChoices:
+    """The records that a field takes. options: what a page offers, called with the id of the chosen one. chosen: reads
+    the submitted text, and returns the id. none: the label of no record, whose value is 0."""
+
+    options: Callable[[Visit, str], ChooserOptions]
+    chosen: Callable[[Visit, str], int]
+    none: Words = ""
+
+
+WORKERS = RecordChoices(
+    lambda visit, chosen: choosable(visit, "worker", "isDisabled:no", chosen),
+    lambda visit, text: chosen_id(visit, "worker", text, "value"),
+    N_("Nobody"),
+)
+
+
 def options(visit: Visit, rows: list[dict[str, Any]]) -> list[Option]:
     """Records that a search found, as id and label; they must hold their LABEL."""
     return [(str(each["id"]), choice(visit, each)) for each in rows]
@@ -92,20 +118,23 @@ def away(visit: Visit, worker: Mapping[str, Any]) -> str:
 templates.GLOBALS["away"] = away
 
 
-def chosen_id(visit: Visit, uri: str, text: str, field: str = "") -> int:
+def chosen_id(visit: Visit, uri: str, text: str, field: str = "", named: Sequence[Option] | None = None) -> int:
     """The id that a chooser was sent: `Mara Lindqvist #12`, `12`, or a name that one record alone has; 0 for nothing.
 
-    Raises Invalid for a name of none or of several. field: of the form, for the error."""
+    Raises Invalid for a name of none or of several. field: of the form, for the error. named: the records that the text
+    may name, None for those that a search for it finds."""
     text = text.strip()
     if not text or text == "0":
         return 0
     number = _NUMBERED.search(text)
     if number:
         return int(number[1])
-    page = records.search_names(visit.ctx, uri, text, MAX_LISTED_CHOICES)
-    exact = [each for each in page["results"] if str(each[LABEL]).lower() == text.lower()]
+    if named is None:
+        page = records.search_names(visit.ctx, uri, text, MAX_LISTED_CHOICES)
+        named = [(str(each["id"]), str(each[LABEL])) for each in page["results"]]
+    exact = [id for id, label in named if label.lower() == text.lower()]
     if len(exact) == 1:
-        return int(exact[0]["id"])
+        return int(exact[0])
     if exact:
         raise Invalid(_("several records have that name; choose from the list, or enter the ID"), field=field)
     raise Invalid(_("no record has exactly that name; choose from the list, or enter the ID"), field=field)

@@ -17,6 +17,7 @@ from console.http.page_response import INVALID, PageResponse
 from console.http.routes import Access
 from console.http.visit import Visit
 from console.lists import exports, lookup, worklist_columns
+from console.lists.lookup import RecordChoices
 from console.lists.rows import Row, RowSource
 from console.lists.selection import for_each
 from console.lists.worklist_columns import ListColumn
@@ -55,14 +56,14 @@ class BulkAction:
     """An action on the selected records: it sets fields, or `deletes`.
 
     undo: the name of the action that reverses it. confirm: the question before it. field: the field that is set to a
-    value from `choices`, or to typed text with the placeholder `hint`; the value `me` stands for the worker. restores:
-    stored fields that its undo restores for each record. key: its keyboard shortcut. is_time: whether the typed value
-    is a future time in words. page: a page that asks for the rest, called with `ids`. run: acts on a row that is not a
-    record, by its id. is_there: whether a visitor sees it. is_rare: whether it is in the menu *More*. says: the message
-    after it, for one record and for `{count}`; `{value}` is the chosen value. says_none: the message if the value is
-    blank. suggest: the path with completions of the typed value. change: acts on a record by its id with the value, in
-    place of setting the field, and returns the fields that its undo restores. are_acts: whether each choice is found
-    by its own words in the jump dialog."""
+    value from `choices`, to one of `record_choices`, or to typed text with the placeholder `hint`; the value `me`
+    stands for the worker. restores: stored fields that its undo restores for each record. key: its keyboard shortcut.
+    is_time: whether the typed value is a future time in words. page: a page that asks for the rest, called with `ids`.
+    run: acts on a row that is not a record, by its id. is_there: whether a visitor sees it. is_rare: whether it is in
+    the menu *More*. says: the message after it, for one record and for `{count}`; `{value}` is the chosen value.
+    says_none: the message if the value is blank. suggest: the path with completions of the typed value. change: acts on
+    a record by its id with the value, in place of setting the field, and returns the fields that its undo restores.
+    are_acts: whether each choice is found by its own words in the jump dialog."""
 
     name: str
     label: Words
@@ -72,6 +73,7 @@ class BulkAction:
     confirm: Words = ""
     field: str = ""
     choices: Callable[[Visit], Sequence[Option]] | None = None
+    record_choices: RecordChoices | None = None
     hint: Words = ""
     restores: tuple[str, ...] = ()
     key: str = ""
@@ -97,6 +99,8 @@ class BulkAction:
             return ""
         if self.is_time:
             return ui.soon(visit, times.ahead(value, visit.now, visit.ctx.tz))
+        if self.record_choices is not None:
+            return lookup.chosen_label(self.record_choices.options(visit, value))
         options = self.choices(visit) if self.choices is not None else ()
         return shown_mark(next((text for option, text in options if option == value), value))
 

@@ -17,6 +17,7 @@ from server.automation import macros
 from server.dataclass import dataclass
 from server.help import articles, synonyms
 from server.people import saved_searches, workspace_pages
+from server.people.buckets import usable_buckets
 from server.record_types.shared import paths, record_owners
 from server.records import records
 from server.settings import SETTINGS
@@ -93,7 +94,7 @@ def choose(visit: Visit) -> PageResponse:
     q = visit.query.text("q", "").strip()
     results, total = _choosable(visit, q)
     name = visit.arguments["name"]
-    uris = record_owners.TYPES if name == owners.NAME else (name,)
+    uris = {owners.NAME: record_owners.TYPES, lookup.PLACE: ("bucket",)}.get(name, (name,))
     samples = [Sample("GET", f"/rest/records/{uri}/search.json", [("q", q)] if q else []) for uri in uris]
     return render(visit, "choose.html", q=q, what=name.replace("_", " "), samples=samples, results=results, total=total)
 
@@ -228,6 +229,8 @@ def _choosable(visit: Visit, q: str) -> tuple[list[tuple[int, str]], int]:
     """The matching records as pairs of id and label, and the number of all matches."""
     if visit.arguments["name"] == owners.NAME:
         return owners.found(visit, q, MAX_CHOSEN_FROM)
+    if visit.arguments["name"] == lookup.PLACE:
+        return usable_buckets(visit.ctx, MAX_CHOSEN_FROM, q)
     uri = visit.service.registry.type(visit.arguments["name"]).uri
     page = records.search_names(visit.ctx, uri, q, MAX_CHOSEN_FROM)
     return [(each["id"], lookup.choice(visit, each)) for each in page["results"]], page["total"]

@@ -152,7 +152,7 @@ class ReportPage:
             marks = [ui.day(self.visit, each.day)[1] if each.day else "" for each in table.rows]
             cells = [[row.cells[place] for row in table.rows] for place in range(len(table.columns))]
             series = [
-                Series(column.label, [each.value or 0 for each in own], paths=[self.link(each) for each in own])
+                Series(column.label, [each.value or 0 for each in own], column.tone, [self.link(each) for each in own])
                 for column, own in zip(table.columns, cells, strict=True)
             ]
             return charts.columns(table.title, places, series, table.of, marks=marks, file=self.file(table))

@@ -154,6 +154,8 @@ def act(visit: Visit) -> PageResponse:
     value = visit.form.text(f"value_{action.name}", "")
     if action.field and not value.strip():
         raise Invalid(_("Choose or enter a value for “{action}”.", action=shown(action.label)), field="value")
+    if action.record_choices is not None:
+        value = str(action.record_choices.chosen(visit, value))
     if action.run is not None:
         done_rows, refused = for_each([str(id) for id in ids], partial(action.run, visit))
         visit.flash(" ".join(_sentences(visit, action, len(done_rows), refused, value)))

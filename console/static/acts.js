@@ -48,6 +48,8 @@ async function ofField(field, verb, rest) {
   }
   if (field.dataset.chooser) {
     const results = (await asked(field.dataset.chooser, rest))?.results ?? [];
+    const none = field.dataset.none;
+    if (none?.toLowerCase().startsWith(rest.toLowerCase())) results.push({ label: none, id: 0 });
     return results.map((each) => ({ label: `${verb}: ${each.label}`, run: () => fill(field, `${each.label} #${each.id}`) }));
   }
   if (field.dataset.suggest) {

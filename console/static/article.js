@@ -51,4 +51,4 @@ for (const name of ["dragover", "dragleave", "drop"]) {
     if (name === "drop") attachAll(event.dataTransfer.files, true);
   });
 }
-if ("rich" in form.dataset && isMarkdown()) import("./rich.js").then(({ enrich }) => (rich = enrich(form, changed, attachAll, true)), () => null);
+if ("rich" in form.dataset && isMarkdown()) import("./rich.js").then(({ enrich }) => (rich = enrich(form, changed, attachAll, { hasHeadings: true })), () => null);

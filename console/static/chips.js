@@ -18,8 +18,10 @@ export function chips(input) {
   box.className = "chips";
   list.className = "chosen";
   list.setAttribute("aria-label", label);
+  const hasFocus = document.activeElement === input; // which an element that moves loses
   input.replaceWith(box);
   box.append(list, input);
+  if (hasFocus) input.focus();
 
   const addresses = () => all("li", list).map((each) => each.dataset.address);
   const whole = () => [...addresses(), input.value.trim()].filter(Boolean).join(", ");

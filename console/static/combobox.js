@@ -176,13 +176,15 @@ const last = (text) => text.slice(text.lastIndexOf(",") + 1).trim();
 
 enhance((root) => {
   for (const input of all("[data-chooser]", root)) {
-    const field = input.closest(".field");
+    const field = input.closest(".field") ?? input.parentElement;
     field.classList.add("chooser");
+    const none = input.dataset.none; // what stands for no record
     for (const plain of all("[data-plain]", field)) plain.hidden = true;
     combobox(
       input,
       async (text) => (await asked(input.dataset.chooser + (input.form?.elements[input.dataset.of]?.value ?? ""), text.replace(/#\d+$/, "")))?.results
-        .map((each) => ({ label: each.label, note: `#${each.id}`, id: each.id })) ?? null,
+        .map((each) => ({ label: each.label, note: `#${each.id}`, id: each.id }))
+        .concat(none?.toLowerCase().startsWith(text.toLowerCase()) ? [{ label: none, id: 0 }] : []) ?? null,
       (chosen) => {
         input.value = `${chosen.label} #${chosen.id}`;
         input.dispatchEvent(new Event("change", { bubbles: true }));

@@ -37,6 +37,11 @@ for (const form of all("form[data-guard]")) {
   });
 }
 
+// Texts with buttons above them; those of replies and articles begin by themselves.
+enhance((root) => {
+  for (const area of all("[data-written]", root)) import("./noting.js").then(({ write }) => write(area), () => null);
+});
+
 // Who is mentioned, or a snippet, is chosen while a text is typed; what helps comes with the first sign.
 addEventListener("input", async ({ target, data }) => {
   if (data && target.dataset.typing?.includes(data)) (await import("./typing.js")).begin(target);

@@ -5,6 +5,7 @@ import { all, say } from "./page.js";
 import { markdownOf, readClipboard } from "./pasting.js";
 import { picker } from "./picking.js";
 import { t } from "./say.js";
+import { rove } from "./tools.js";
 
 // changed(): what follows a change. attach(files, isInline): uploads files.
 export function format(form, changed, attach) {
@@ -104,22 +105,5 @@ export function format(form, changed, attach) {
   bucket?.addEventListener("change", async () => {
     const answer = await fetch(`${way.dataset.way}?${new URLSearchParams({ bucket: bucket.value })}`).catch(() => null);
     if (answer?.ok) way.replaceChildren(...new DOMParser().parseFromString(await answer.text(), "text/html").body.childNodes);
-  });
-}
-
-// One stop for Tab; the arrow keys lead from tool to tool.
-function rove(tools) {
-  const stops = () => all(":is(button, summary):not(.items *)", tools);
-  const stop = (chosen) => stops().forEach((each) => (each.tabIndex = each === chosen ? 0 : -1));
-  stop(stops()[0]);
-  tools.addEventListener("focusin", ({ target }) => stops().includes(target) && stop(target));
-  tools.addEventListener("keydown", (event) => {
-    const found = stops();
-    const at = found.indexOf(event.target);
-    const by = getComputedStyle(tools).direction === "rtl" ? -1 : 1;
-    const to = { ArrowRight: at + by, ArrowLeft: at - by, Home: 0, End: found.length - 1 }[event.key];
-    if (at < 0 || to === undefined) return;
-    event.preventDefault();
-    found[(to + found.length) % found.length].focus();
   });
 }

@@ -11,6 +11,11 @@ for (const section of sections) {
   });
 }
 
+// Tabs that have no room scroll; the one of the page is in view.
+const tabs = document.querySelector(".tabs");
+const shown = tabs?.querySelector("[aria-current]");
+if (shown && tabs.scrollWidth > tabs.clientWidth) tabs.scrollLeft += shown.getBoundingClientRect().left - tabs.getBoundingClientRect().left - (tabs.clientWidth - shown.clientWidth) / 2;
+
 // On a phone the rail is a page of its own.
 addEventListener("keydown", (event) => {
   if (event.key === "Escape" && location.hash === "#rail") location.hash = "#main";

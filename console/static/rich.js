@@ -2,7 +2,7 @@
 // change of the rich text is written into it.
 import { toBlocks, toElements } from "./elements.js";
 import { fromMarkdown, isRich, toMarkdown } from "./markdown.js";
-import { all } from "./page.js";
+import { all, say } from "./page.js";
 import { bodyOf, cellsOf, readClipboard } from "./pasting.js";
 import { t } from "./say.js";
 import { history } from "./undoing.js";
@@ -23,10 +23,20 @@ const paragraph = (nodes = []) => made("p", nodes.length ? nodes : [made("br")])
 const unwrap = (element) => element.replaceWith(...element.childNodes);
 
 // changed(): what follows a change. attach(files, isInline): uploads files. hasHeadings: whether the text may have headings.
-export function enrich(form, changed, attach, hasHeadings = false) {
-  const text = form.elements.content;
+// text: the box with the Markdown.
+export function enrich(form, changed, attach, { hasHeadings = false, text = form.elements.content } = {}) {
+  if (text.required) {
+    text.required = false; // a browser cannot show what is wrong with a hidden box
+    form.addEventListener("submit", (event) => {
+      if (text.value.trim()) return;
+      event.preventDefault();
+      event.stopImmediatePropagation();
+      say(t("Write a note first."));
+      (editor.hidden ? text : editor).focus();
+    }, true);
+  }
   const told = form.querySelector("[data-plain]");
-  const editor = made("div", [], { className: "rich", contentEditable: "true", role: "textbox", ariaMultiLine: "true", dir: "auto", id: "content-rich", ariaLabel: text.labels[0].textContent.trim() });
+  const editor = made("div", [], { className: "rich", contentEditable: "true", role: "textbox", ariaMultiLine: "true", dir: "auto", id: `${text.id}-rich`, ariaLabel: text.labels[0].textContent.trim() });
   if (text.dataset.typing) editor.dataset.typing = text.dataset.typing;
   for (const name of ["aria-describedby", "aria-invalid"]) if (text.hasAttribute(name)) editor.setAttribute(name, text.getAttribute(name));
   text.after(editor);
@@ -503,8 +513,11 @@ export function enrich(form, changed, attach, hasHeadings = false) {
     links.hidden = true;
     place = null;
     const [from, to] = editor.hidden ? [editor, text] : [text, editor];
-    from.removeAttribute("data-first-field");
-    to.setAttribute("data-first-field", "");
+    for (const name of ["data-first-field", "data-focus"]) {
+      if (!from.hasAttribute(name)) continue;
+      from.removeAttribute(name);
+      to.setAttribute(name, "");
+    }
     for (const [button] of states) button.ariaPressed = editor.hidden ? null : "false";
     if (!editor.hidden) show();
   }

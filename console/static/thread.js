@@ -6,7 +6,8 @@ import { t } from "./say.js";
 
 // The page as it is now. changes: what the stream told. isOurs: whether it follows an act of ours, which is no news.
 export async function renew(changes, isOurs) {
-  const answer = await fetch(location.href, { headers: { "X-Live": "1" }, redirect: "error" }).catch(() => null);
+  const answer = await fetch(location.href, { headers: { "X-Live": "1" }, redirect: "manual" }).catch(() => null);
+  if (answer?.type === "opaqueredirect") return showMerged(document.querySelector("[data-changed]"));
   if (!answer?.ok) return;
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   for (const id of ["ticket-head", "panel"]) {
@@ -18,6 +19,12 @@ export async function renew(changes, isOurs) {
   const line = document.querySelector("[data-changed]");
   const isDraft = !added.length && changes.every((each) => each.startsWith("draft")); // of ours, kept just now
   if (!isOurs && !isDraft) tell(line, added);
+}
+
+// The ticket is part of another one. What is being written stays, and is sent from there.
+function showMerged(line) {
+  const link = Object.assign(document.createElement("a"), { href: location.pathname, textContent: t("Show") });
+  line?.replaceChildren(t("This ticket was merged into another one."), " ", link);
 }
 
 // What an entry says, whatever the time that has passed since.

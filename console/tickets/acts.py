@@ -10,7 +10,7 @@ from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit, own_path
 from console.lists import lookup, tagged
-from console.tickets import came_from, inbox, present, reply_form
+from console.tickets import came_from, inbox, present, reply_choices, reply_form
 from console.tickets.show import TICKET, Ticket, ticket_of_mask
 from server import tickets
 from server.digits import id_in
@@ -113,7 +113,9 @@ def _fields(visit: Visit, name: str) -> dict[str, Any]:
         return {"owner_id": str(lookup.chosen_id(visit, "worker", text, "owner"))}
     if name == "org":
         return {"org_id": str(lookup.chosen_id(visit, "org", value, "org"))}
-    return {"place": {"bucket_id": value}, "importance": {"importance": value}, "subject": {"subject": value}}[name]
+    if name == "place":
+        return {"bucket_id": str(reply_choices.chosen_bucket(visit, value))}
+    return {"importance": {"importance": value}, "subject": {"subject": value}}[name]
 
 
 def _flash_undoable(visit: Visit, ticket: Ticket, text: Words, before: dict[str, str]) -> None:

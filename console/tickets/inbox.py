@@ -16,7 +16,7 @@ from console.lists import lookup, tagged
 from console.lists.worklist import BulkAction, Worklist, declare
 from console.lists.worklist_columns import ListColumn
 from console.tickets import list_place, present
-from console.tickets.reply_choices import buckets
+from console.tickets.reply_choices import BUCKETS
 from server.automation import macros
 from server.automation.macros.running import UNDONE
 from server.digits import is_whole
@@ -215,10 +215,6 @@ def _updated(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
 # -- actions on selected tickets ---------------------------------------------------------------------------------------
 
 
-def _workers(visit: Visit) -> list[Option]:
-    return [("0", N_("Nobody")), *lookup.choices(visit, "worker", "isDisabled:no")[: lookup.MAX_LISTED_CHOICES]]
-
-
 def _status_names(visit: Visit) -> list[Option]:
     return [(str(each.id), each.name) for each in ticket_statuses.all_of(visit.ctx)]
 
@@ -253,15 +249,15 @@ ACTIONS = (
     BulkAction("reply", N_("Reply"), {}, key="r", page=f"{PATH}/reply"),
     BulkAction("take", N_("Assign to me"), {"owner_id": "me"}, key="i", restores=("owner_id",),
                says=SAYS["take"]),
-    BulkAction("assign", N_("Assign"), {}, key="a", restores=("owner_id",), field="owner_id", choices=_workers,
-               is_rare=True,
+    BulkAction("assign", N_("Assign"), {}, key="a", restores=("owner_id",), field="owner_id",
+               record_choices=lookup.WORKERS, is_rare=True,
                says=SAYS["assign"],
                says_none=SAYS["unassign"]),
     BulkAction("next", N_("Assign to whoever is next"), {"owner_id": "0", assignment.FIELD: assignment.GROUP},
                restores=("owner_id",), is_rare=True,
                says=SAYS["next"]),
     BulkAction("move", N_("Move"), {}, key="m", restores=("bucket_id", "owner_id", "status_name_id"),
-               field="bucket_id", choices=buckets,
+               field="bucket_id", record_choices=BUCKETS,
                change=lambda visit, id, value: properties.move(visit.ctx, id, value), is_rare=True,
                says=SAYS["move"]),
     BulkAction("tag", N_("Tag"), {}, key="t", restores=("tag_names",), field="tag_names", hint=N_("billing, -vip"),

@@ -6,12 +6,14 @@ from console.html.form import Form
 from console.html.ui import ChooserOptions, Option
 from console.http.visit import Visit
 from console.lists import lookup
+from console.lists.lookup import PLACE, RecordChoices
 from server.contexts import GROUP, WORKER
 from server.dataclass import dataclass
+from server.digits import is_whole
 from server.mail.addresses import parse_list
 from server.people.buckets import usable_buckets
 from server.records import records
-from server.records.records import SearchRequest
+from server.records.records import LABEL, SearchRequest
 from server.tickets.outgoing_identity import UNKNOWN, OutgoingIdentity, outgoing_identity
 from server.translation import _
 
@@ -75,7 +77,29 @@ def way_from(visit: Visit, bucket: str, options: tuple[Option, ...] | None = Non
 
 def buckets(visit: Visit) -> list[Option]:
     """Returns the buckets that the worker may use, as `Group / Bucket`, first in their own groups."""
-    return [(str(id), label) for id, label in usable_buckets(visit.ctx, lookup.MAX_CHOICES)]
+    return [(str(id), label) for id, label in usable_buckets(visit.ctx, lookup.MAX_CHOICES)[0]]
+
+
+def choosable_buckets(visit: Visit, chosen: str) -> ChooserOptions:
+    """Returns the same as options of a chooser. chosen: the id of the present bucket."""
+    listed, total = usable_buckets(visit.ctx, lookup.MAX_LISTED_CHOICES)
+    options = [(str(id), label) for id, label in listed]
+    if total <= len(options) and chosen in {"", *dict(options)}:
+        return ChooserOptions(PLACE, options, chosen)
+    rows = lookup.search(visit, "bucket", f"id:{chosen}", f"{LABEL},group_") if is_whole(chosen) else []
+    present = [(str(each["id"]), f"{each.get('group__label') or ''} / {each[LABEL]}") for each in rows]
+    if total <= len(options):
+        return ChooserOptions(PLACE, options + present, chosen)
+    return ChooserOptions(PLACE, None, lookup.numbered(*present[0]) if present else chosen)
+
+
+def chosen_bucket(visit: Visit, text: str) -> int:
+    """Returns the id of the bucket that a chooser was sent. Raises Invalid for the name of none or of several."""
+    named = [(str(id), label) for id, label in usable_buckets(visit.ctx, lookup.MAX_LISTED_CHOICES, text)[0]]
+    return lookup.chosen_id(visit, "bucket", text, "bucket_id", named)
+
+
+BUCKETS = RecordChoices(choosable_buckets, chosen_bucket)
 
 
 def _snippets(visit: Visit, kind: str) -> list[Option]:

@@ -100,7 +100,7 @@ def render_ticket(visit: Visit, ticket: Sheet, form: ReplyForm | None = None) ->
         log_path=_address(visit, log="0" if _has_log(visit) else ""),
         is_unfolded=_is_unfolded(visit),
         fold_path=_address(visit, open="" if _is_unfolded(visit) else "all"),
-        owner=lookup.choosable(visit, "worker", "isDisabled:no", str(keys["owner_id"] or "")),
+        owner=lookup.WORKERS.options(visit, str(keys["owner_id"] or "")),
         clocks=clocks.of_ticket(visit, ticket),
         rating_badges=inbox.RATING_BADGES,
         owner_away=_owner_away(visit, keys["owner_id"]),
@@ -108,7 +108,7 @@ def render_ticket(visit: Visit, ticket: Sheet, form: ReplyForm | None = None) ->
         card=customer_card.customer_card(visit, ticket),
         tagged=tagged(visit, TICKET, ticket.id, f"{paths.ticket(keys['mask'])}/tags", key="t"),
         badges=inbox.STATUS_BADGES,
-        buckets=reply_choices.buckets(visit),
+        place=reply_choices.choosable_buckets(visit, str(keys["bucket_id"] or "")),
     )
 
 

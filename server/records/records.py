@@ -217,14 +217,16 @@ def count(ctx: Context, uri: str, q: str) -> int:
     return int(search(ctx, uri, SearchRequest(q, limit=1))["total"])
 
 
-def search_names(ctx: Context, uri: str, text: str, limit: int, q: str = "") -> dict[str, Any]:
+def search_names(ctx: Context, uri: str, text: str, limit: int, q: str = "", parent: str = "") -> dict[str, Any]:
     """Returns the records whose names contain every word of a text; the first records if the text is blank. q: an
-    additional query."""
+    additional query. parent: the link to a record whose name counts as well, and whose label the results have."""
     words = [word for word in text.replace('"', " ").split() if word.strip("*?")][:MAX_NAMED_WORDS]
     # Types that search for whole words find them by their beginnings, other types find any part of a name.
-    q = " ".join([q, *(f'(text:"*{word}*" OR text:"{word}*")' for word in words)])
+    own = 'text:"*{word}*" OR text:"{word}*"'
+    either = f"({own} OR {parent}:({own}))" if parent else f"({own})"
+    q = " ".join([q, *(either.format(word=word) for word in words)])
     try:
-        return search(ctx, uri, SearchRequest(q, limit, expand=LABEL))
+        return search(ctx, uri, SearchRequest(q, limit, expand=f"{LABEL},{parent}_" if parent else LABEL))
     except BadQuery:
         return {"results": [], "total": 0, "page": 1}
 

@@ -1,7 +1,7 @@
 """The conversation of a ticket in order: messages, notes, unsent mail and changes."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from itertools import groupby
 from typing import Any
 
@@ -19,6 +19,7 @@ from server.records import records, sheet
 from server.records.records import SearchRequest
 from server.records.sheet import File, Sheet
 from server.tickets import answered, latest_words, reply_html
+from server.tickets.note_html import note_html
 from server.tickets.unseen import Mark
 from server.translation import N_, Words
 
@@ -53,7 +54,8 @@ SHOWN_ELSEWHERE = (
 class Entry:
     """An item of the conversation. kind: message, note, draft or event. who: the author's name, with `who_id` of a
     worker for the picture. recipients: (header, names) of a message. parts: of the text, as marked by markup/quoted.py;
-    a frame shows the full message if `has_html`. html: sanitized, of a worker's message that needs no frame. original:
+    a frame shows the full message if `has_html`. html: sanitized, of a note, or of a worker's
+    message that needs no frame. original:
     the author of a mail that a worker forwarded, unless they get the replies. sent_at: the sender's date if it differs
     from `at` by an hour or more."""
 
@@ -283,7 +285,8 @@ def _files(keys: dict[str, Any]) -> list[File]:
 def _note(keys: dict[str, Any]) -> Entry:
     is_worker = keys.get("author__context") == WORKER
     author = str(keys.get("author__label") or "Helpdesk")
-    return _entry("note", keys, keys["created"], str(keys["comment"]), author, keys["author_id"] if is_worker else 0)
+    text, author_id = str(keys["comment"]), keys["author_id"] if is_worker else 0
+    return replace(_entry("note", keys, keys["created"], text, author, author_id), html=note_html(text))
 
 
 def _entry(

@@ -130,7 +130,7 @@ def test_the_reply_is_one_line_until_it_is_used(page: Page, nora: Api, ticket: d
     ("key", "field", "kind"),
     [
         ("r", "#content", "Reply"),
-        pytest.param("f", "#content", "Forward", marks=OTHERS),
+        pytest.param("f", "#to", "Forward", marks=OTHERS),
         pytest.param("n", "#note", "Note", marks=OTHERS),
     ],
 )

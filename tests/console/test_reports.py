@@ -7,11 +7,17 @@ from html import unescape
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from playwright.sync_api import Page
 
+from server import clock
+from server.records.writing import RecordWriter
 from tests.console.visitor import Visitor
+from tests.records.desk import Desk
 from tests.service import Api
 
-REPORTS = ("", "/groups", "/workers", "/tags", "/customers", "/hours", "/targets")
+REPORTS = ("", "/groups", "/workers", "/tags", "/customers", "/hours", "/ratings", "/targets")
+_FILLS = """() => [...document.querySelectorAll(".legend .swatch")].map(
+  (each) => [each.parentElement.innerText.trim(), getComputedStyle(each).backgroundColor])"""
 
 
 @pytest.mark.parametrize("report", REPORTS)
@@ -94,3 +100,26 @@ def test_a_report_is_subscribed_to_and_ended(signed_in: Visitor) -> None:
     signed_in.send(f"{page}/email", {"weekday": "0"}, page=page)
     assert "You no longer get this report by email." in signed_in.get(page).text
     assert signed_in.send("/reports/nothing/email", {"weekday": "1"}, page=page).status_code == 422
+
+
+def test_all_reports_are_in_view_from_1280_pixels(page: Page) -> None:
+    for report in REPORTS:
+        page.goto(f"/reports{report}")
+        tabs = page.locator("nav.reports")
+        assert tabs.evaluate("each => each.scrollWidth <= each.clientWidth"), report
+        box = tabs.bounding_box()
+        assert box is not None and box["height"] < 50, report  # one line
+
+
+def test_bad_ratings_are_red_and_only_outlined(page: Page, nora: Api, desk: Desk) -> None:
+    ticket = nora.create("ticket", subject="Rated in a chart", group_id=nora.ids["support"]).ok()["id"]
+    values = {"ticket_id": ticket, "score": "bad", "rated_at": clock.now(), "asked_at": clock.now()}
+    desk.store.write(lambda tx: RecordWriter(desk.context(), tx).create("rating", values))
+    page.goto('/reports/ratings?q=subject:"Rated in a chart"')
+    [good, bad] = page.evaluate(_FILLS)
+    assert (good[0], bad[0]) == ("Good", "Bad") and good[1] != bad[1]
+    bar = page.locator(".plot rect.kerr").first
+    assert bar.evaluate("each => getComputedStyle(each).stroke") not in ("none", "")
+    assert page.locator(".plot rect.kok").count() == 0  # nobody is happy
+    page.emulate_media(forced_colors="active")
+    assert bar.evaluate("each => getComputedStyle(each).fill !== getComputedStyle(each).stroke")

@@ -309,3 +309,77 @@ def test_a_pasted_picture_stands_in_the_message_and_its_mail(editor: Locator, no
     assert shown.evaluate("each => each.naturalWidth") == 1 and page.locator(".said-list [data-file]").count() == 0
     id = str(shown.get_attribute("src")).rpartition("/")[2]
     assert nora.search("attachment", f"id:{id} on.message:(isOutgoing:yes)").ok()["total"] == 1
+
+
+def test_a_note_is_written_and_shown_as_rich_text(same_page: Page, rich: None, nora: Api) -> None:
+    raw = "From: ana@kite.example\nTo: support@desk.example\nSubject: Noted\n\nIt leaks.\n"
+    mask = nora.parse(raw).ok()["mask"]
+    same_page.goto(f"/tickets/{mask}?answer=note")
+    editor = same_page.get_by_role("textbox", name="Note for your colleagues")
+    expect(editor).to_have_class("rich")
+    assert violations(same_page) == []
+    editor.focus()
+    same_page.keyboard.type("- look at ")
+    same_page.keyboard.press("Control+B")
+    same_page.keyboard.type("valve 3")
+    same_page.keyboard.press("Control+B")
+    same_page.keyboard.press("Enter")
+    same_page.keyboard.type("ask @mil")
+    same_page.locator("#note-rich-words [role=option]").first.wait_for()
+    same_page.keyboard.press("Enter")
+    expect(same_page.locator("#note")).to_have_value(re.compile(r"- look at \*\*valve 3\*\*\n- ask @milo"))
+    expect(same_page.locator(".note-form > .help").last).to_have_text("Stored as a draft, not saved yet.")
+    same_page.reload()
+    expect(editor.locator("strong")).to_have_text("valve 3")
+    editor.focus()
+    same_page.keyboard.press("Control+Enter")
+    note = same_page.locator(".noted .said-html")
+    expect(note.locator("li")).to_have_text([re.compile("look at valve 3"), re.compile("ask @milo")])
+    expect(note.locator("strong")).to_have_text("valve 3")
+    expect(editor).to_have_text("")
+
+
+def test_an_empty_note_is_not_sent(same_page: Page, rich: None, mask: str) -> None:
+    same_page.goto(f"/tickets/{mask}?answer=note")
+    expect(same_page.get_by_role("textbox", name="Note for your colleagues")).to_have_class("rich")
+    same_page.get_by_role("button", name="Add note").click()
+    expect(same_page.locator(".toasts")).to_contain_text("Write a note first.")
+    expect(same_page.get_by_role("textbox", name="Note for your colleagues")).to_be_focused()
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "field", "button"),
+    [
+        ("reply", "Message", "content", "Send 2 replies"),
+        ("note", "Note for your colleagues", "note", "Add 2 notes"),
+    ],
+)
+def test_one_text_for_several_tickets_is_rich_text(
+    same_page: Page, rich: None, nora: Api, path: str, name: str, field: str, button: str
+) -> None:
+    raw = "From: ana@kite.example\nTo: support@desk.example\nSubject: {}\n\nIt leaks.\n"
+    parsed = [nora.parse(raw.format(f"{path} {n}")).ok().json for n in range(2)]
+    ids = ",".join(str(each["id"]) for each in parsed)
+    same_page.goto(f"/inbox/{path}?ids={ids}&back=/inbox")
+    editor = same_page.get_by_role("textbox", name=name, exact=True)
+    expect(editor).to_be_focused()
+    expect(editor).to_have_class("rich")
+    assert violations(same_page) == []
+    same_page.keyboard.type("All is ")
+    same_page.keyboard.press("Control+B")
+    same_page.keyboard.type("well")
+    expect(same_page.locator(f"#{field}")).to_have_value("All is **well**")
+    same_page.get_by_role("button", name=button).click()
+    expect(same_page.locator("#toasts")).to_contain_text(re.compile("2 (replies sent|notes added)"))
+    same_page.goto(f"/tickets/{parsed[0]['mask']}")
+    expect(same_page.locator(".said-html strong", has_text="well")).to_be_visible()
+
+
+def test_a_table_is_pasted_into_a_note_and_files_are_not(same_page: Page, mask: str) -> None:
+    same_page.goto(f"/tickets/{mask}?answer=note")
+    note = same_page.locator("#note")
+    note.focus()
+    note.evaluate(PASTE, {"texts": {"text/html": TABLE}, "files": [], "picture": ""})
+    expect(note).to_have_value(re.compile(r"^\| "))
+    note.evaluate(PASTE, {"texts": {}, "files": ["pump.png"], "picture": PICTURE})
+    expect(same_page.locator(".toasts")).to_contain_text("No files can be added here.")

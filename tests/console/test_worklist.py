@@ -4,13 +4,16 @@ import csv
 import io
 import json
 import re
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from console.lists.lookup import MAX_LISTED_CHOICES
 from console.pages.worklists import MAX_SELECTED
+from tests.console.browser import Browser
 from tests.console.visitor import Visitor, place, text_of
-from tests.service import Api
+from tests.service import Api, Server
 
 HEADERS = re.compile(r"<th scope=\"col\"[^>]*>(.*?)</th>", re.DOTALL)
 TASKS = "/search/task"
@@ -195,3 +198,53 @@ def test_rows_are_selected_by_keys_and_ranges(page: Page, nora: Api) -> None:
     expect(page.locator(".bulk")).to_contain_text("5 / 5")
     page.locator("[data-all]").click()
     expect(page.locator(".bulk")).to_be_hidden()
+
+
+def test_many_buckets_and_workers_are_found_by_the_server(chromium: Browser, tmp_path: Path) -> None:
+    server = Server(tmp_path / "data")
+    nora = server.set_up()
+    for number in range(MAX_LISTED_CHOICES):
+        nora.create("group", name=f"Branch {number:02}").ok()
+        nora.create(
+            "worker",
+            first_name="Ida",
+            last_name=f"Branch {number:02}",
+            email=f"ida{number}@desk.example",
+            language="en_US",
+            timezone="UTC",
+        ).ok()
+    support = nora.search("group", "default:yes").ok()["results"][0]["id"]
+    ids = [nora.create("ticket", subject=f"Sent on {n}", group_id=support).ok()["id"] for n in range(2)]
+    visitor = Visitor(nora.url)
+    visitor.sign_in()
+    assert "Branch 07" not in visitor.get("/search/ticket").text.partition("<main")[2]
+    with chromium.page(nora.url, cookies=visitor.cookies) as page:
+        page.goto("/search/ticket?q=subject:Sent*")
+        page.keyboard.press("j")
+        page.keyboard.press("x")
+        page.keyboard.press("Shift+J")
+        page.keyboard.press("m")
+        line = page.get_by_role("combobox", name="Move")
+        expect(line).to_be_focused()
+        page.keyboard.type("branch 07")
+        expect(page.locator(".pick .options li")).to_have_text(re.compile("Branch 07 / "))
+        page.keyboard.press("Enter")
+        page.keyboard.press("Enter")
+        expect(page.locator(".toasts")).to_contain_text("2 tickets moved to Branch 07 / ")
+        page.keyboard.press("Control+k")
+        page.keyboard.type("assign branch 03")
+        page.locator("#jump").get_by_text("Assign: Ida Branch 03").wait_for()
+        page.keyboard.press("Escape")
+        page.keyboard.press("Escape")
+    group = nora.search("group", 'name:"Branch 07"').ok()["results"][0]["id"]
+    assert [nora.record("ticket", id)["group_id"] for id in ids] == [group, group]
+    for typed, words in (("Branch 09 / Inbox", "Moved to Branch 09 / "), ("Branch", "No record has exactly that name")):
+        form = {
+            "list": "/search/ticket",
+            "back": "/search/ticket",
+            "do": "move",
+            "value_move": typed,
+            "ids[]": [str(ids[0])],
+        }
+        sent = visitor.send("/-/bulk", form, page="/search/ticket")
+        assert words in text_of(sent.text if sent.status_code == 422 else visitor.get("/search/ticket").text)

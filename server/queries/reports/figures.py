@@ -32,7 +32,8 @@ class Measure:
     """What is counted: the records of a search. q: the search, with {span} for the range; measures with the same one
     are read together. narrow: further terms of this measure. seconds: the filter of a time, of which the median and the
     time that 90 % do not exceed are computed. of_tickets: counts the tickets of the messages that the search finds.
-    good: the part of the records, as a further term, whose share is computed."""
+    good: the part of the records, as a further term, whose share is computed. tone: `ok` or `err` if the records are
+    good or bad, for the colour of charts."""
 
     key: str
     label: Words
@@ -42,6 +43,7 @@ class Measure:
     seconds: str = ""
     of_tickets: bool = False
     good: str = ""
+    tone: str = ""
 
 
 @dataclass(frozen=True)
@@ -126,14 +128,14 @@ class Figures:
     def _parts(self, measures: Sequence[Measure], shown: DayRange, by: str, among: str) -> dict[Measure, Parts]:
         """Returns the figures of measures of the same records."""
         rows, dimension, columns = self._rows(measures, shown, by, among)
+        width = dimension.width if dimension is not None else 0
         if dimension is None:
             named: dict[Raw, Member | None] = {(): None}
         else:
             hits: dict[Raw, int] = defaultdict(int)
             for row in rows:
-                hits[row[: dimension.width]] += row[columns[""]]
+                hits[row[:width]] += row[columns[""]]
             named = {raw: each for raw, each in (dimension.members(hits) or {}).items() if each is not None}
-        width = dimension.width if dimension is not None else 0
         by_key: dict[Hashable, list[tuple[Any, ...]]] = defaultdict(list)
         members: dict[Hashable, Member | None] = {}
         for row in rows:

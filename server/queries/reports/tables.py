@@ -61,8 +61,8 @@ RESOLUTIONS_WITHIN = Measure(
     "resolutions_within", N_("Resolution within target"), CREATED.q, narrow=_RESOLVED, good="missed.resolution:no"
 )
 RATED = Measure("rated", N_("Ratings"), "rated:{span}", "rating")
-RATED_GOOD = Measure("good", N_("Good"), RATED.q, "rating", narrow="score:good")
-RATED_BAD = Measure("bad", N_("Bad"), RATED.q, "rating", narrow="score:bad")
+RATED_GOOD = Measure("good", N_("Good"), RATED.q, "rating", narrow="score:good", tone="ok")
+RATED_BAD = Measure("bad", N_("Bad"), RATED.q, "rating", narrow="score:bad", tone="err")
 SHARE_GOOD = Measure("good_share", N_("Share of good"), RATED.q, "rating", good="score:good")
 REQUESTED = Measure("asked", N_("Customers asked"), "asked:{span}", "rating")
 _RATINGS = (RATED, RATED_GOOD, RATED_BAD, SHARE_GOOD)
@@ -81,12 +81,14 @@ _TARGETS = (
 
 @dataclass(frozen=True)
 class ReportColumn:
-    """kind: `count`, `seconds` or `percent`. share: of the records that a time does not exceed: MEDIAN or MOST."""
+    """kind: `count`, `seconds` or `percent`. share: of the records that a time does not exceed: MEDIAN or MOST.
+    tone: of the measure."""
 
     key: str
     label: Words
     kind: str = "count"
     share: Words = ""
+    tone: str = ""
 
 
 @dataclass(frozen=True)
@@ -208,7 +210,7 @@ class ByStep:
             )
             for steps in zip(*counted, strict=True)
         ]
-        columns = tuple(ReportColumn(each.key, each.label) for each in self.measures)
+        columns = tuple(ReportColumn(each.key, each.label, tone=each.tone) for each in self.measures)
         return ReportTable(self.name, self.title, _STEP_NAMES[shown.step], "columns", columns, rows)
 
 
