@@ -117,7 +117,7 @@ class ModelServer:
         return True
 
     def _answer(self, path: str, headers: dict[str, str], body: Any) -> Any:
-        if not path.startswith(f"{self.prefix}/"):
+        if path not in (f"{self.prefix}/chat/completions", f"{self.prefix}/models"):
             return 404, b"404 page not found"
         if self.key and headers.get("authorization") != f"Bearer {self.key}":
             return 401, {"error": {"message": f"Incorrect API key provided: {self.key}"}}

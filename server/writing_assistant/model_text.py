@@ -14,6 +14,7 @@ _HIDDEN = re.compile("[\u00ad\u200b\u2028-\u202e\u2060-\u2069\ufeff]|[\x00-\x08\
 _THOUGHTS = re.compile(r"\A\s*<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
 _FENCE = re.compile(r"\A\s*```[a-z]*\n(.*?)\n?```\s*\Z", re.DOTALL)
 _DEFINITION = re.compile(r"^[ ]{0,3}\[[^\]\n]{1,200}\]:[ \t]*\S.*$", re.MULTILINE)
+_IMAGE = re.compile(r"!\[([^\[\]\n]{0,300})\]\([^)\n]{0,2300}\)")
 _IMAGE_MARK = re.compile(r"!(?=\[)")
 _LINK = re.compile(r"\[([^\[\]\n]{0,300})\]\(\s*<?([^()\s<>]{0,2000}(?:\([^()\s<>]{0,200}\))?)>?[^)\n]{0,300}\)")
 _REFERENCE = re.compile(r"\[([^\[\]\n]{1,300})\][ ]?\[[^\[\]\n]{0,200}\]")
@@ -22,7 +23,7 @@ _TAG_START = re.compile(r"<(?=[A-Za-z/!?])")
 _SPACES = re.compile(r"\n{3,}")
 _USED = re.compile(r"^[\s*_]*sources?(?: used)?[\s*_]*:[\s*_]*([0-9 ,;and&\[\]]*|none)\W*\Z", re.IGNORECASE)
 _TAG_MARKS = re.compile(r"^[\s\-*•#\"'`\[\](){}]+|[\s\"'`\[\](){}.]+\Z|^\s*[0-9]+[.)]\s+")
-_ADDRESS = re.compile(r"[^\s@<>()\[\],;:\"]{1,64}@[^\s@<>()\[\],;:\"]{1,255}")
+_ADDRESS = re.compile(r"[^\s@<>()\[\],;:\"]{1,64}@[^\s@<>()\[\],;:\"]{1,255}(?<!\.)")
 _NUMBER = re.compile(r"(?<![\w.])\+?[0-9](?:[ /().-]{0,2}[0-9]){6,}")
 
 
@@ -46,10 +47,10 @@ def markdown(text: str, base_url: str, known: Collection[str] = ()) -> str:
     base_url: of this service, whose files would be attached to the email. known: addresses of the prompt.
 
     >>> markdown("![x](https://evil.example/?a) <b>Hi</b>", "https://desk.example")
-    'x (https://evil.example/?a) \\\\<b>Hi\\\\</b>'
+    'x \\\\<b>Hi\\\\</b>'
     """
     text = _DEFINITION.sub("", plain(text))
-    text = _IMAGE_MARK.sub("", text)
+    text = _IMAGE_MARK.sub("", _IMAGE.sub(r"\1", text))
     text = _LINK.sub(lambda match: _written_out(match[0], match[1], match[2], known), text)
     text = _REFERENCE.sub(r"\1", text)
     text = _AUTOLINK.sub(r"\1", text)
@@ -93,7 +94,7 @@ def without_contacts(text: str) -> str:
     accounts and orders.
 
     >>> without_contacts("Call +49 30 1234567 or write to ida@larch.example.")
-    'Call [number] or write to [address]'
+    'Call [number] or write to [address].'
     """
     return _NUMBER.sub("[number]", _ADDRESS.sub("[address]", text))
 

@@ -218,12 +218,13 @@ def _articles(ctx: Context, ticket: Ticket, words: Collection[str]) -> list[Mode
 
 
 def _brand_ids(ctx: Context, tx: Transaction) -> set[int]:
-    """Returns the brands whose help centers belong to groups that are on, and 0 for articles of all brands."""
-    all_brands = brands.all_brands(tx)
-    ids = {0}
-    for group_id in group_ids_on(ctx):
+    """Returns the brands of groups that are on, and 0 for articles of all brands."""
+    all_brands, on = brands.all_brands(tx), group_ids_on(ctx)
+    ids = {0, *(each.id for each in all_brands if not each.group_ids.isdisjoint(on))}
+    for group_id in on:
         brand = brands.brand_of_group(all_brands, group_id)
-        ids |= {brand.id} if brand is not None else set()
+        if brand is not None and not brand.group_ids:
+            ids.add(brand.id)
     return ids
 
 
