@@ -1,5 +1,5 @@
-"""A stand-in for servers with the chat completions of the OpenAI API, on 127.0.0.1. It records each request, and replies
-as its test says: late, wrongly, or not at all."""
+"""A stand-in for servers with the chat completions of the OpenAI API, on 127.0.0.1. It records each request, and
+replies as its test says: late, wrongly, or not at all."""
 
 import json
 import select
@@ -16,7 +16,9 @@ Answer = tuple[int, Any] | tuple[int, Any, dict[str, str]]
 
 def completion(text: Any, **more: Any) -> dict[str, Any]:
     """Returns the body of a response with a text. more: further keys of its choice."""
-    return {"choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop", **more}]}
+    return {
+        "choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop", **more}]
+    }
 
 
 class ModelServer:

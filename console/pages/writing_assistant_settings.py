@@ -1,4 +1,4 @@
-"""Settings › Productivity › Writing assistant: the provider with a test, the groups that are switched on, and what left.
+"""Settings › Productivity › Writing assistant: the provider with a test, the groups that are on, and what left.
 
 Not the page of assistants that connect to the helpdesk (assistants.py)."""
 
@@ -27,7 +27,10 @@ TABS = [(BASE, N_("Provider and groups")), (CALLS, N_("What left"))]
 FIELDS = ("base_url", "model", "api_key")
 NAMES = {"key": "api_key"}  # {field of the operation: field of the form}
 LABELS = {"base_url": N_("Base address"), "model": N_("Model"), "api_key": N_("API key")}
-SWITCHES = ((WRITING_ASSISTANT, "groups", "writingAssistant:yes"), (WRITING_ASSISTANT_NOTES, "notes", "writingAssistantNotes:yes"))
+SWITCHES = (
+    (WRITING_ASSISTANT, "groups", "writingAssistant:yes"),
+    (WRITING_ASSISTANT_NOTES, "notes", "writingAssistantNotes:yes"),
+)
 TEST_SECONDS = 30.0  # that an administrator waits for each of the two requests
 LIMITS = "writing_assistant_"  # prefix of the settings
 STATES = {
@@ -94,7 +97,7 @@ def remove(visit: Visit) -> PageResponse:
 @page("GET", CALLS, "admin")
 def show_calls(visit: Visit) -> PageResponse:
     """What left, newest first, without the texts."""
-    calls = model_calls.listed(visit.ctx, visit.query.id("before", 0))
+    calls = model_calls.newest_calls(visit.ctx, visit.query.id("before", 0))
     labels = {
         "ticket": _labels(visit, "ticket", [each.ticket_id for each in calls]),
         "worker": _labels(visit, "worker", [each.worker_id for each in calls]),

@@ -1,7 +1,8 @@
-"""The writing assistant on a ticket: its acts, a running call, its result. Everything works as a form and a page; scripts
-(assist.js) request the same addresses as parts, and show the results in place."""
+"""The writing assistant on a ticket: its acts, a running call, its result. Everything works as a form and a page;
+assist.js requests the same addresses as parts, and shows the results in place."""
 
 from dataclasses import replace
+from typing import Any
 
 from console.html.form import sentence
 from console.html.rendering import render
@@ -60,13 +61,19 @@ def show_result(visit: Visit) -> PageResponse:
     error}. Raises NotFound."""
     ticket = ticket_of_mask(visit)
     call = model_calls.find(visit.ctx, ticket["id"], visit.id)
-    values = {"call": call, "act": ACTS[call.act], "here": paths.ticket(ticket["mask"]), "keys": ticket}
+    values: dict[str, Any] = {"call": call, "act": ACTS[call.act], "here": paths.ticket(ticket["mask"]), "keys": ticket}
     if visit.is_part:
         is_done = call.state == model_calls.DONE
         html = fragment("parts/assisted.html", visit=visit, **values) if is_done else ""
-        text = call.text if is_done else ""
+        text = call.result if is_done else ""
         return json_response(
-            {"state": call.state, "into": ACTS[call.act].into, "text": text, "html": html, "error": sentence(call.error)}
+            {
+                "state": call.state,
+                "into": ACTS[call.act].into,
+                "text": text,
+                "html": html,
+                "error": sentence(call.error),
+            }
         )
     shown = render(visit, "assisted_writing.html", **values)
     return again(shown, POLL_SECONDS) if call.state == model_calls.RUNNING else shown
@@ -91,7 +98,7 @@ def use(visit: Visit) -> PageResponse:
     call = model_calls.find(visit.ctx, ticket.id, visit.id)
     if call.state != model_calls.DONE or ACTS[call.act].into != "form":
         raise Conflict(_("This result is not a text for the reply."))
-    return _put(visit, ticket, call.text, call)
+    return _put(visit, ticket, call.result, call)
 
 
 @page("POST", f"{PATH}/{{id}}/undo")
@@ -105,12 +112,10 @@ def _path(mask: str) -> str:
     return f"{paths.ticket(mask)}/writing-assistant"
 
 
-def _acts_page(
-    visit: Visit, ticket: dict[str, object], chosen: str, error: str = "", status: int = 200
-) -> PageResponse:
+def _acts_page(visit: Visit, ticket: dict[str, Any], chosen: str, error: str = "", status: int = 200) -> PageResponse:
     if not error:
-        ticket_material.require_offered(visit.ctx, int(str(ticket["id"])))
-    here = paths.ticket(str(ticket["mask"]))
+        ticket_material.require_offered(visit.ctx, ticket["id"])
+    here = paths.ticket(ticket["mask"])
     return render(
         visit,
         "writing_acts.html",
@@ -124,8 +129,8 @@ def _acts_page(
 
 
 def _submitted(visit: Visit, ticket_id: int) -> ActInput:
-    """Returns the submitted act. Without scripts its text is that of the submitted reply form, which is stored first, or
-    of the worker's draft."""
+    """Returns the submitted act. Without scripts its text comes from the submitted reply form, which is stored first,
+    or from the worker's draft."""
     act = visit.form.text("act", "")
     typed = visit.form.text("typed", "")
     if not visit.is_part and act in (*OF_TEXT, writing_acts.DRAFT):
@@ -165,8 +170,9 @@ def _put(visit: Visit, ticket: Sheet, text: str, used: ModelCall | None = None) 
     draft = reply_drafts.save(visit.ctx, written.kind, ticket.id, written.params(), id, revision)
     here = paths.ticket(ticket.keys["mask"])
     if used is not None:
-        visit.flash(_("The text is in your reply. Check it before you send it."), f"{visit.path.removesuffix('/use')}/undo")
+        visit.flash(
+            _("The text is in your reply. Check it before you send it."), f"{visit.path.removesuffix('/use')}/undo"
+        )
     else:
         visit.flash(_("Your own text is back."))
     return see(f"{came_from.path_with_list(visit, here, answer=draft.kind)}#answer")
-

@@ -1,5 +1,5 @@
-"""The writing assistant: a language model of the administrator's choice that summarizes tickets and drafts, rewrites and
-translates replies. Off by default.
+"""The writing assistant: a language model of the administrator's choice that summarizes tickets and drafts, rewrites
+and translates replies. Off by default.
 
     model_provider.py    the stored provider: its base address, model and key
     model_client.py      the protocol of OpenAI-compatible servers; knows no database

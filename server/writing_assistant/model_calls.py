@@ -1,4 +1,4 @@
-"""Calls of the writing assistant: started by a worker, run on threads of their own, cancelled, limited, logged.
+"""Calls of the writing assistant: started by a worker, run on separate threads, cancelled, limited, logged.
 
 What leaves is on disk before it leaves: the row of the call, with the exact text as long as the setting
 `writing_assistant_log_days` says, and an entry of the activity log. A call belongs to its ticket, with which it is
@@ -8,7 +8,7 @@ import contextvars
 import json
 import threading
 from collections.abc import Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Any
 
 import peewee
@@ -27,7 +27,7 @@ from server.store.statements import slot
 from server.store.store_local import StoreLocal
 from server.store.tables import Column, Index, Table, table_named
 from server.store.transaction import Transaction
-from server.translation import N_, lazy_gettext
+from server.translation import N_, lazy_gettext, shown
 from server.writing_assistant import model_client, model_provider, ticket_material, writing_acts
 from server.writing_assistant.model_client import ModelProvider
 from server.writing_assistant.writing_acts import ActInput, ModelTask
@@ -36,7 +36,7 @@ RUNNING, DONE, FAILED, CANCELLED = "running", "done", "failed", "cancelled"
 MAX_OWN_RUNNING = 2  # calls of one worker at once
 MINUTE = 60
 DAY_SECONDS = 86400
-GRACE_SECONDS = 30  # after the deadline, until a call counts as lost with its process
+GRACE_SECONDS = 30  # a call that has not ended so long after its deadline was lost with its process
 RESULT_SECONDS = 3600  # how long a result is stored if the exact text is not
 POINT = "writing_assistant.called"
 CANCEL = "model_call"  # the announcement that a call is cancelled
@@ -87,8 +87,8 @@ class UsedSource:
 
 @dataclass(frozen=True, slots=True)
 class ModelCall:
-    """A call. sent: its messages as pairs of role and text, () if the text is not stored. before: what was in the
-    reply form. text: the result, blank until it is done. error: a sentence, blank if there is none."""
+    """A call. sent: its messages as pairs of role and text, () if the text is not stored. before: the text of the
+    reply form at its start. result: blank until it is done. error: a sentence, blank for success."""
 
     id: int
     worker_id: int
@@ -106,7 +106,7 @@ class ModelCall:
     sent: tuple[tuple[str, str], ...]
     sources: tuple[UsedSource, ...]
     before: str
-    text: str
+    result: str
     error: str
 
     @property
@@ -115,7 +115,7 @@ class ModelCall:
 
     @property
     def tags(self) -> list[str]:
-        return self.text.split("\n") if self.act == writing_acts.TAGS and self.text else []
+        return self.result.split("\n") if self.act == writing_acts.TAGS and self.result else []
 
 
 @dataclass(slots=True)
@@ -136,7 +136,7 @@ def start(ctx: Context, ticket_id: int, submitted: ActInput) -> int:
     _require_rate(ctx)
     task = writing_acts.prepare(ctx, ticket, submitted)
     settings = ctx.service.settings
-    listed = [{"kind": each.kind, "title": each.title, "path": each.path} for each in task.sources]
+    sources = [{"kind": each.kind, "title": each.title, "path": each.path} for each in task.sources]
 
     def write(tx: Transaction) -> tuple[int, ModelProvider]:
         provider = model_provider.stored_in(tx)
@@ -158,7 +158,7 @@ def start(ctx: Context, ticket_id: int, submitted: ActInput) -> int:
                 "created_at": ctx.now,
                 "deadline_at": ctx.now + settings.writing_assistant_seconds,
                 "sent": json.dumps(task.messages, ensure_ascii=False) if settings.writing_assistant_log_days else "",
-                "sources": json.dumps(listed, ensure_ascii=False),
+                "sources": json.dumps(sources, ensure_ascii=False),
                 "before": submitted.typed,
             },
         )
@@ -167,7 +167,7 @@ def start(ctx: Context, ticket_id: int, submitted: ActInput) -> int:
             "count": str(task.chars),
             "model": provider.model,
             "host": provider.host,
-            "sources": ", ".join(f"{each.kind} {each.id}" for each in task.sources) or "-",
+            "sources": ", ".join(f"{each.kind} {each.id}" for each in task.sources) or "no sources",
         }
         RecordWriter(ctx, tx).log(POINT, TICKET, ticket_id, variables)
         return id, provider
@@ -180,10 +180,10 @@ def start(ctx: Context, ticket_id: int, submitted: ActInput) -> int:
 def find(ctx: Context, ticket_id: int, id: int) -> ModelCall:
     """Returns a call of the caller on a ticket. Raises NotFound."""
     row = ctx.service.store.read(lambda tx: tx.get(MODEL_CALL, id))
-    call = _call(row) if row is not None else None
+    call = _call(row, ctx.now) if row is not None else None
     if call is None or call.ticket_id != ticket_id or call.worker_id != ctx.actor.worker_id:
         raise NotFound(N_("there is no such result; results are stored for a limited time"))
-    return _seen(call, row, ctx.now)
+    return call
 
 
 def cancel(ctx: Context, ticket_id: int, id: int) -> None:
@@ -218,14 +218,14 @@ def stop(service: Service) -> None:
         each.cancel()
 
 
-def listed(ctx: Context, before_id: int = 0) -> list[ModelCall]:
+def newest_calls(ctx: Context, before_id: int = 0) -> list[ModelCall]:
     """Returns the newest calls of all workers, without texts; PAGE_ROWS at most. before_id: those before this one.
     Raises AdminOnly."""
     ctx.require_admin(model_provider.DOING)
 
     def read(tx: Transaction) -> list[ModelCall]:
-        rows = [_without_texts(row) for row in tx.rows(_newest, (before_id or MAX_ID,))]
-        return [_seen(_call(row), row, ctx.now) for row in rows]
+        rows = tx.rows(_newest, (before_id or MAX_ID,))
+        return [_call(_without_texts(row), ctx.now) for row in rows]
 
     return ctx.service.store.read(read)
 
@@ -237,10 +237,10 @@ def opened(ctx: Context, id: int) -> ModelCall:
     row = ctx.service.store.read(lambda tx: tx.get(MODEL_CALL, id))
     if row is None:
         raise NotFound(N_("there is no such call; calls are stored for a limited time"))
-    call = _call(row)
+    call = _call(row, ctx.now)
     if not records.may_read(ctx, "ticket", call.ticket_id):
         raise Forbidden(N_("you may not read the ticket of this call"))
-    return _seen(call, row, ctx.now)
+    return call
 
 
 def bounds(service: Service, seconds: float = 0) -> RequestLimits:
@@ -271,7 +271,7 @@ def _require_room(ctx: Context, tx: Transaction) -> None:
     if tx.value(_running_of_all, (RUNNING, since)) >= settings.writing_assistant_parallel:
         raise TooMany(
             lazy_gettext(
-                "the assistant is working on {count} texts of the team, as many as it may at once; try again in a moment",
+                "the assistant is working on {count} texts, as many as it may at once; try again in a moment",
                 count=settings.writing_assistant_parallel,
             ),
             retry_after=5,
@@ -336,8 +336,8 @@ def _is_on(tx: Transaction, ticket_id: int) -> bool:
 
 
 def _run_apart(ctx: Context, id: int, provider: ModelProvider, act: str, task: ModelTask) -> None:
-    """Runs a call on a thread of its own; `_require_room` bounds their number. The thread has the language of the
-    request, for messages of errors."""
+    """Runs a call on a new thread; `_require_room` bounds their number. The thread has the language of the request, for
+    messages of errors."""
     cancellation = Cancellation()
     running = _RUNNING.made(ctx.service.store, _Running)
     with running.lock:
@@ -356,9 +356,7 @@ def _run_apart(ctx: Context, id: int, provider: ModelProvider, act: str, task: M
     threading.Thread(target=context.run, args=(run,), name=f"writing-assistant-{id}", daemon=True).start()
 
 
-def _run(
-    ctx: Context, id: int, provider: ModelProvider, act: str, task: ModelTask, cancellation: Cancellation
-) -> None:
+def _run(ctx: Context, id: int, provider: ModelProvider, act: str, task: ModelTask, cancellation: Cancellation) -> None:
     tokens = int(ctx.service.settings.writing_assistant_tokens)
     try:
         reply = model_client.complete(provider, task.messages, bounds(ctx.service), tokens, cancellation)
@@ -366,13 +364,14 @@ def _run(
         if not text.strip() and act != writing_acts.TAGS:
             raise Conflict(N_("The model returned no usable text. Try again."))
     except HelpdeskError as error:
+        message = shown(error.message)
         if not cancellation.is_cancelled:
-            ctx.service.store.write(lambda tx: _end(tx, id, clock.now(), state=FAILED, error=str(error.message)))
+            ctx.service.store.write(lambda tx: _end(tx, id, clock.now(), state=FAILED, error=message))
         return
     except Exception:
         _finish_broken(ctx, id)
         raise
-    listed = [
+    sources = [
         {"kind": each.kind, "title": each.title, "path": each.path, "is_used": number in numbers}
         for number, each in enumerate(task.sources, 1)
     ]
@@ -380,13 +379,13 @@ def _run(
         "result": text,
         "received_chars": len(reply.text),
         "tokens": reply.tokens,
-        "sources": json.dumps(listed, ensure_ascii=False),
+        "sources": json.dumps(sources, ensure_ascii=False),
     }
     ctx.service.store.write(lambda tx: _end(tx, id, clock.now(), state=DONE, **values))
 
 
 def _finish_broken(ctx: Context, id: int) -> None:
-    error = str(N_("Something went wrong in the helpdesk; an administrator finds it in the service log."))
+    error = shown(N_("Something went wrong in the helpdesk; an administrator finds it in the service log."))
     ctx.service.store.write(lambda tx: _end(tx, id, clock.now(), state=FAILED, error=error))
 
 
@@ -415,32 +414,21 @@ def forget_old(service: Service, now: int) -> None:
 # -- rows --------------------------------------------------------------------------------------------------------------
 
 
-def _call(row: Sequence[Any]) -> ModelCall:
+def _call(row: Sequence[Any], now: int) -> ModelCall:
+    """Returns a call as it is now: a running one whose process ended has failed."""
     values = dict(zip(MODEL_CALL.names, row, strict=True))
-    messages = json.loads(values["sent"] or "[]")
-    sources = json.loads(values["sources"] or "[]")
+    messages = json.loads(values.pop("sent") or "[]")
+    sources = json.loads(values.pop("sources") or "[]")
+    if values["state"] == RUNNING and values.pop("deadline_at") + GRACE_SECONDS <= now:
+        values |= {"state": FAILED, "error": shown(N_("The service was restarted meanwhile. Try again."))}
+    values.pop("deadline_at", None)
     return ModelCall(
-        id=values["id"],
-        worker_id=values["worker_id"],
-        ticket_id=values["ticket_id"],
-        act=values["act"],
-        state=values["state"],
-        message_id=values["message_id"],
-        model=values["model"],
-        host=values["host"],
-        sent_chars=values["sent_chars"],
-        received_chars=values["received_chars"],
-        tokens=values["tokens"],
-        created_at=values["created_at"],
-        ended_at=values["ended_at"],
+        **values,
         sent=tuple((str(each["role"]), str(each["content"])) for each in messages),
         sources=tuple(
             UsedSource(str(each["kind"]), str(each["title"]), str(each["path"]), bool(each.get("is_used", True)))
             for each in sources
         ),
-        before=values["before"],
-        text=values["result"],
-        error=values["error"],
     )
 
 
@@ -448,10 +436,3 @@ def _without_texts(row: Sequence[Any]) -> tuple[Any, ...]:
     """Returns a whole row from one of `_newest`."""
     values = iter(row)
     return tuple("" if name in TEXTS else next(values) for name in MODEL_CALL.names)
-
-
-def _seen(call: ModelCall, row: Sequence[Any], now: int) -> ModelCall:
-    """Returns a call as it is now: one whose process ended has failed."""
-    if call.state != RUNNING or row[MODEL_CALL.position["deadline_at"]] + GRACE_SECONDS > now:
-        return call
-    return replace(call, state=FAILED, error=str(N_("The service was restarted meanwhile. Try again.")))

@@ -27,7 +27,7 @@ TEST_WORDS = "Reply with the word OK and nothing else."
 _VERSION = re.compile(r"/v[0-9]+(?:beta|alpha)?[0-9]*(?:/openai)?\Z")
 # {(base address, model): the parameter for the number of tokens that a model accepts}
 _TOKEN_PARAMETERS: dict[tuple[str, str], str] = {}
-_ENDPOINTS: dict[str, str] = {}  # {base address: the one of its variants that responds}
+_ENDPOINTS: dict[str, str] = {}  # {base address: its variant that responds}
 MAX_KNOWN = 64  # entries of each of the two
 
 
@@ -61,8 +61,8 @@ class ChatReply:
 
 @dataclass(frozen=True, slots=True)
 class ProviderTest:
-    """The outcome of a test. steps: (sentence, whether it went well), in order. milliseconds: until the reply, 0 without
-    one."""
+    """The outcome of a test. steps: (sentence, whether it went well), in order. milliseconds: until the reply, 0 if
+    there was no reply."""
 
     steps: tuple[tuple[str, bool], ...]
     milliseconds: int = 0
@@ -281,7 +281,10 @@ def _exchanged(
     except Unavailable as error:
         reason = _printable(error.message, MAX_REASON_CHARS)
         raise Unavailable(
-            _("The provider cannot be reached: {reason}. Try again; if it stays so, ask an administrator.", reason=reason)
+            _(
+                "The provider cannot be reached: {reason}. Try again; if it stays so, ask an administrator.",
+                reason=reason,
+            )
         ) from error
 
 
@@ -304,8 +307,8 @@ def _refusal(provider: ModelProvider, response: OutboundResponse) -> HelpdeskErr
 def _error_sentence(provider: ModelProvider, status: int, reason: str, wait: int = 0) -> str:
     if status in (401, 403):
         text = _(
-            "The provider refused the key ({status}). An administrator can enter another one on the page of the writing "
-            "assistant.",
+            "The provider refused the key ({status}). An administrator can enter another one on the page of the "
+            "writing assistant.",
             status=status,
         )
     elif status in (404, 405):
@@ -316,7 +319,9 @@ def _error_sentence(provider: ModelProvider, status: int, reason: str, wait: int
             status=status,
         )
     elif 300 <= status < 400:
-        text = _("{host} redirects to another address ({status}). Enter that address.", host=provider.host, status=status)
+        text = _(
+            "{host} redirects to another address ({status}). Enter that address.", host=provider.host, status=status
+        )
     elif status >= 500:
         text = (
             _("The provider has a problem ({status}). Try again in {seconds} s.", status=status, seconds=wait)

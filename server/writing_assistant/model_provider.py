@@ -18,7 +18,7 @@ from server.writing_assistant.model_client import ModelProvider
 DOING = "set up the writing assistant"  # an action that requires an administrator
 MAX_MODEL_CHARS = 200
 MAX_KEY_CHARS = 4096
-NAME = "writing"  # of the only row
+NAME = "writing"  # key of the only row
 VERSION = "model_provider"
 ENDING = "/chat/completions"
 
@@ -53,8 +53,8 @@ def stored_in(tx: Transaction) -> ModelProvider:
 
 
 def entered(ctx: Context, form: ProviderInput) -> ModelProvider:
-    """Returns a provider with the stored key if none was entered. Raises AdminOnly; Invalid with the field of a mistake,
-    also if the stored key would be sent to another host than the one that it was entered for."""
+    """Returns the entered provider, with the stored key if that field is blank. Raises AdminOnly; Invalid with the
+    field of a mistake, also if the stored key would be sent to another host."""
     ctx.require_admin(DOING)
     before = stored(ctx)
     base_url = _base_url(ctx, form.base_url)
@@ -116,7 +116,9 @@ def _read(tx: Transaction) -> ModelProvider:
 def _base_url(ctx: Context, text: str) -> str:
     """Returns the base address without a slash at its end. Raises Invalid."""
     if not text.strip():
-        raise Invalid(N_("base_url: enter the address of the provider, such as https://api.example/v1"), field="base_url")
+        raise Invalid(
+            N_("base_url: enter the address of the provider, such as https://api.example/v1"), field="base_url"
+        )
     try:
         url = parsed(text.strip().rstrip("/").removesuffix(ENDING).rstrip("/"))
     except Invalid as error:

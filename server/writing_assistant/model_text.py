@@ -40,18 +40,18 @@ def plain(text: str) -> str:
     return _SPACES.sub("\n\n", text).strip()[:MAX_CHARS]
 
 
-def markdown(text: str, base_url: str, known: Collection[str] = ()) -> str:
-    """Returns a reply as Markdown for the reply form: without images and HTML, and with each link whose address is not
-    among those that were sent written out, so that nobody sends an address that they did not see.
+def markdown(text: str, base_url: str, sent: Collection[str] = ()) -> str:
+    """Returns a reply as Markdown for the reply form: without images and HTML. Links to other addresses than `sent` are
+    written out, so that a worker sees each address before sending it.
 
-    base_url: of this service, whose files would be attached to the email. known: addresses of the prompt.
+    base_url: address of this service, whose files would be attached to the email. sent: addresses in the prompt.
 
     >>> markdown("![x](https://evil.example/?a) <b>Hi</b>", "https://desk.example")
     'x \\\\<b>Hi\\\\</b>'
     """
     text = _DEFINITION.sub("", plain(text))
     text = _IMAGE_MARK.sub("", _IMAGE.sub(r"\1", text))
-    text = _LINK.sub(lambda match: _written_out(match[0], match[1], match[2], known), text)
+    text = _LINK.sub(lambda match: _written_out(match[0], match[1], match[2], sent), text)
     text = _REFERENCE.sub(r"\1", text)
     text = _AUTOLINK.sub(r"\1", text)
     text = _TAG_START.sub(r"\\<", text)
@@ -90,8 +90,8 @@ def known_tags(text: str, names: Collection[str]) -> tuple[str, ...]:
 
 
 def without_contacts(text: str) -> str:
-    """Returns a text of another customer's ticket without email addresses and long numbers, such as those of phones,
-    accounts and orders.
+    """Returns a text of another customer's ticket without email addresses and long numbers, such as numbers of phones
+    and accounts.
 
     >>> without_contacts("Call +49 30 1234567 or write to ida@larch.example.")
     'Call [number] or write to [address].'
@@ -112,8 +112,8 @@ def split_typed(text: str) -> tuple[str, str]:
     return head, text[len(head) :]
 
 
-def _written_out(whole: str, label: str, address: str, known: Collection[str]) -> str:
-    if address in known:
+def _written_out(whole: str, label: str, address: str, sent: Collection[str]) -> str:
+    if address in sent:
         return whole
     is_web = address.lower().startswith(("http://", "https://", "mailto:"))
     if not is_web or not address:

@@ -26,11 +26,11 @@ from server.writing_assistant import model_provider
 from server.writing_assistant.model_text import without_contacts
 
 MAX_MESSAGES = 20  # newest messages that are read
-MAX_MESSAGE_CHARS = 6_000  # of one message
+MAX_MESSAGE_CHARS = 6_000
 MAX_NOTES = 20
 MAX_GROUPS = 500
 MAX_ARTICLES, MAX_REPLIES = 4, 3  # sources of a draft
-MAX_SOURCE_CHARS = 3_000  # of one source
+MAX_SOURCE_CHARS = 3_000
 MAX_CANDIDATES = 50  # records that words find, before they are compared
 MAX_QUERY_WORDS = 8
 LEAST_WORD_CHARS = 4
@@ -75,7 +75,9 @@ def require_offered(ctx: Context, ticket_id: int) -> Ticket:
     if not records.may(ctx, "ticket", "update", ticket_id):
         raise Forbidden(N_("the writing assistant is for workers who may reply to this ticket"))
     if not ticket.get(f"group_{WRITING_ASSISTANT}"):
-        raise Forbidden(N_("the writing assistant is off for the group of this ticket; an administrator can turn it on"))
+        raise Forbidden(
+            N_("the writing assistant is off for the group of this ticket; an administrator can turn it on")
+        )
     if not model_provider.stored(ctx).is_set:
         raise Forbidden(N_("the writing assistant has no provider; an administrator can enter one"))
     return ticket
@@ -115,7 +117,7 @@ def one_message(ctx: Context, ticket: Ticket, message_id: int) -> str:
 
 
 def newest_customer_words(passages: list[Passage]) -> str:
-    """Returns the newest message of a customer, "" if there is none."""
+    """Returns the newest message of a customer, "" if the team alone has written."""
     return next((each.text for each in reversed(passages) if each.who == "customer"), "")
 
 
@@ -138,7 +140,7 @@ def customer_name(ticket: Ticket) -> str:
 
 
 def tag_names(ctx: Context, most: int) -> list[str]:
-    """Returns the names of existing tags by their use: those of most tickets first."""
+    """Returns the names of existing tags, the tags of most tickets first."""
     request = SearchRequest("sort:name", MAX_GROUPS, 1, "num_tickets")
     tags = records.search(ctx, "tag", request)["results"]
     tags.sort(key=lambda each: -int(each.get("num_tickets") or 0))
@@ -151,13 +153,13 @@ def sources(ctx: Context, ticket: Ticket, words: str, most: int) -> list[ModelSo
     query = _query_words(f"{ticket['subject']}\n{words}")
     if not query:
         return []
-    found = [*_articles(ctx, ticket, query), *_earlier_replies(ctx, ticket, query)]
-    kept = []
-    for each in found:
+    candidates = [*_articles(ctx, ticket, query), *_earlier_replies(ctx, ticket, query)]
+    fitting = []
+    for each in candidates:
         if len(each.text) <= most:
             most -= len(each.text)
-            kept.append(each)
-    return kept
+            fitting.append(each)
+    return fitting
 
 
 def _may_leave(message: dict[str, Any]) -> bool:
@@ -180,7 +182,7 @@ def _cut(text: str) -> str:
 
 
 def _query_words(text: str) -> list[str]:
-    """Returns the words that say most about a text: long ones, and those that it repeats."""
+    """Returns the words that say most about a text: repeated words, then long ones."""
     words = Counter(each.casefold() for each in _WORD.findall(text[: 2 * MAX_MESSAGE_CHARS]))
     useful = [each for each in words if len(each) >= LEAST_WORD_CHARS and each not in fulltext.STOP_WORDS]
     return sorted(useful, key=lambda each: (-min(words[each], 3), -len(each), each))[:MAX_QUERY_WORDS]
@@ -212,7 +214,9 @@ def _articles(ctx: Context, ticket: Ticket, words: Collection[str]) -> list[Mode
     best = articles[:MAX_ARTICLES]
     addresses = article_links.public_addresses(ctx, [each for _score, each, _text in best], ticket["group_id"])
     return [
-        ModelSource("article", each["id"], str(each["title"]), f"/articles/{each['id']}", text, addresses.get(each["id"], ""))
+        ModelSource(
+            "article", each["id"], str(each["title"]), f"/articles/{each['id']}", text, addresses.get(each["id"], "")
+        )
         for _score, each, text in best
     ]
 
@@ -269,4 +273,3 @@ def _newest_reply(ctx: Context, ticket_id: int) -> str:
         if text and not each.get("is_notice"):
             return text
     return ""
-

@@ -13,7 +13,7 @@ from server.writing_assistant.ticket_material import ModelSource, Passage, Ticke
 
 MAX_TYPED_CHARS = 20_000
 MAX_TAGS_SENT = 200
-SAMPLE_CHARS = 400  # of a customer's message, from which the model learns their language
+SAMPLE_CHARS = 400  # enough to recognize the language of a customer
 SUMMARIZE, DRAFT, TAGS = "summarize", "draft", "tags"
 TRANSLATE_MESSAGE, TRANSLATE_DRAFT = "translate_message", "translate"
 SHORTER, FRIENDLIER, SPELLING = "shorter", "friendlier", "spelling"
@@ -53,7 +53,8 @@ ACTS = {
 OF_TICKET = (SUMMARIZE, DRAFT, TAGS)
 OF_TEXT = (SHORTER, FRIENDLIER, SPELLING, TRANSLATE_DRAFT)
 _REWRITES = {
-    SHORTER: "Make the text in the block TEXT shorter: keep every fact, question and promise, its language and its tone.",
+    SHORTER: "Make the text in the block TEXT shorter: keep every fact, question and promise, its language and its "
+    "tone.",
     FRIENDLIER: "Make the text in the block TEXT friendlier and warmer, without flattery. Keep its facts, its language "
     "and about its length.",
     SPELLING: "Correct spelling, grammar and punctuation of the text in the block TEXT. Change nothing else.",
@@ -62,7 +63,7 @@ _REWRITES = {
 
 @dataclass(frozen=True, slots=True)
 class ActInput:
-    """What a worker submits. typed: the text of the reply form, or its selection. message_id: of a message to
+    """A submitted act. typed: the text of the reply form, or its selection. message_id: of a message to
     translate. language: of the worker, as a tag such as de-CH."""
 
     act: str
@@ -74,8 +75,8 @@ class ActInput:
 
 @dataclass(frozen=True, slots=True)
 class ModelTask:
-    """The messages for the model. sources: those of a draft, in the order of their numbers. tail: what follows the
-    result in the reply form. tags: names that a result may have."""
+    """The messages for the model. sources: articles and replies for a draft, in the order of their numbers. tail: the
+    lines of the reply form that follow the result. tags: names that a result may have."""
 
     messages: list[dict[str, str]]
     sources: tuple[ModelSource, ...] = ()
@@ -111,12 +112,12 @@ def result(ctx: Context, act: str, task: ModelTask, reply: str) -> tuple[str, tu
     numbers: tuple[int, ...] = ()
     if act == DRAFT:
         reply, numbers = model_text.used_sources(model_text.plain(reply), len(task.sources))
-    known = {each.address for each in task.sources if each.address}
-    return model_text.markdown(reply, ctx.service.base_url, known) + task.tail, numbers
+    addresses = {each.address for each in task.sources if each.address}
+    return model_text.markdown(reply, ctx.service.base_url, addresses) + task.tail, numbers
 
 
 class _Prompt:
-    """Builds the messages: the task, then the material in blocks whose mark nobody can guess."""
+    """Builds the messages: the task, then the material in blocks with an unguessable mark."""
 
     def __init__(self) -> None:
         self._mark = secrets.token_hex(8)
@@ -146,9 +147,7 @@ def _require_words(passages: Sequence[Passage]) -> None:
         raise Invalid(N_("this ticket has no message whose text may leave the helpdesk"), field="act")
 
 
-def _summarize(
-    ctx: Context, ticket: Ticket, submitted: ActInput, prompt: _Prompt, head: str, tail: str
-) -> ModelTask:
+def _summarize(ctx: Context, ticket: Ticket, submitted: ActInput, prompt: _Prompt, head: str, tail: str) -> ModelTask:
     passages = ticket_material.conversation(ctx, ticket, _budget(ctx))
     _require_words(passages)
     prompt.add("SUBJECT", str(ticket["subject"]))
@@ -205,8 +204,8 @@ def _tags(ctx: Context, ticket: Ticket, submitted: ActInput, prompt: _Prompt, he
     prompt.add_conversation(passages)
     return ModelTask(
         prompt.messages(
-            f"Choose at most {model_text.MAX_TAGS} tags of the block TAGS that describe the conversation. Write each on a "
-            "line of its own, exactly as it is spelled there, and nothing if none fits."
+            f"Choose at most {model_text.MAX_TAGS} tags of the block TAGS that describe the conversation. Write each "
+            "on a line of its own, exactly as it is spelled there, and nothing if none fits."
         ),
         tags=tuple(names),
     )

@@ -40,7 +40,9 @@ class Office:
         self.nora.update("group", self.on, writing_assistant="1", writing_assistant_notes="0").ok()
         self.nora.update("group", self.off, writing_assistant="0", writing_assistant_notes="0").ok()
 
-    def ticket(self, subject: str = "Pump leaks", text: str = "The hose of the pump leaks.", **fields: Any) -> dict[str, Any]:
+    def ticket(
+        self, subject: str = "Pump leaks", text: str = "The hose of the pump leaks.", **fields: Any
+    ) -> dict[str, Any]:
         """A ticket by mail: id, mask, message, page, path of the assistant."""
         id = f"<words{next(_numbers)}@kite.example>"
         head = f"From: Ana Lund <ana@kite.example>\nTo: support@desk.example\nMessage-ID: {id}\nSubject: {subject}\n"

@@ -62,8 +62,13 @@ def test_the_key_is_sent_as_a_bearer_token_and_may_be_missing(server: ModelServe
 def test_a_model_that_wants_max_completion_tokens_gets_it_at_once_the_next_time(server: ModelServer) -> None:
     def answer(body: Any) -> Any:
         if "max_tokens" in body:
-            return 400, {"error": {"message": "Unsupported parameter: 'max_tokens' is not supported with this model. "
-                                   "Use 'max_completion_tokens' instead.", "param": "max_tokens"}}  # fmt: skip
+            return 400, {
+                "error": {
+                    "message": "Unsupported parameter: 'max_tokens' is not supported with this model. "
+                    "Use 'max_completion_tokens' instead.",
+                    "param": "max_tokens",
+                }
+            }
         return 200, completion("Yes")
 
     server.answer = answer
@@ -131,7 +136,9 @@ def test_a_response_above_the_limit_is_not_read(server: ModelServer) -> None:
     assert isinstance(failed(server, (200, completion("x" * 200_000))), TooLarge)
 
 
-@pytest.mark.parametrize("usage", [{}, {"usage": None}, {"usage": {"total_tokens": "x"}}, {"usage": {"total_tokens": -1}}])
+@pytest.mark.parametrize(
+    "usage", [{}, {"usage": None}, {"usage": {"total_tokens": "x"}}, {"usage": {"total_tokens": -1}}]
+)
 def test_missing_usage_counts_nothing(server: ModelServer, usage: dict[str, Any]) -> None:
     server.answer = 200, completion("Hi") | usage
     assert model_client.complete(provider(server), MESSAGES, LIMITS, 100).tokens == 0
@@ -141,7 +148,7 @@ def test_missing_usage_counts_nothing(server: ModelServer, usage: dict[str, Any]
 
 
 def test_a_slow_provider_ends_at_the_deadline(server: ModelServer) -> None:
-    with server.held(), pytest.raises(TimedOut, match="did not finish within 1 seconds.*writing_assistant_seconds"):
+    with server.held(), pytest.raises(TimedOut, match=r"did not finish within 1 seconds.*writing_assistant_seconds"):
         model_client.complete(provider(server), MESSAGES, RequestLimits(1, 1000, LIMITS.permitted), 100)
 
 
@@ -181,7 +188,7 @@ def test_a_cancelled_request_hangs_up_whenever_it_is_cancelled(server: ModelServ
         model_client.complete(provider(server), MESSAGES, LIMITS, 100, cancellation)
 
 
-# -- the test of a provider -------------------------------------------------------------------------------------------------
+# -- the test of a provider --------------------------------------------------------------------------------------------
 
 
 def steps_of(server: ModelServer, **more: str) -> list[tuple[str, bool]]:

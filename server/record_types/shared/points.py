@@ -380,7 +380,7 @@ WORK = _points(
     ("worker.seat_expired", "Seat released", "The seat of {{target}} was released after inactivity"),
     (
         "writing_assistant.called", "Writing assistant used",
-        "{{actor}} sent {{count}} characters of ticket {{target}} to {{model}} at {{host}}: {{act}} (sources: {{sources}})",
+        "{{actor}} sent {{count}} characters of ticket {{target}} to {{model}} at {{host}}: {{act}} ({{sources}})",
     ),
 )  # fmt: skip
 ADMINISTRATIVE = _points(*act_sentences.ROWS, *act_sentences.of_records(), is_administrative=True)
