@@ -6,6 +6,7 @@ from typing import Any
 
 from console.html.form import sentence
 from console.html.rendering import render
+from console.html.samples import Sample
 from console.html.templates import fragment
 from console.http.page_response import PageResponse, again, json_response, see
 from console.http.routes import page
@@ -62,6 +63,7 @@ def show_result(visit: Visit) -> PageResponse:
     ticket = ticket_of_mask(visit)
     call = model_calls.find(visit.ctx, ticket["id"], visit.id)
     values: dict[str, Any] = {"call": call, "act": ACTS[call.act], "here": paths.ticket(ticket["mask"]), "keys": ticket}
+    values["sample"] = _sample(ticket["id"])
     if visit.is_part:
         is_done = call.state == model_calls.DONE
         html = fragment("parts/assisted.html", visit=visit, **values) if is_done else ""
@@ -108,6 +110,12 @@ def undo(visit: Visit) -> PageResponse:
     return _put(visit, ticket, model_calls.find(visit.ctx, ticket.id, visit.id).before)
 
 
+def _sample(ticket_id: int) -> Sample:
+    """Returns the request for the messages whose words an act may send."""
+    fields = [("q", f"ticket.id:{ticket_id} sort:-created"), ("expand", "content")]
+    return Sample("GET", "/rest/records/message/search.json", fields)
+
+
 def _path(mask: str) -> str:
     return f"{paths.ticket(mask)}/writing-assistant"
 
@@ -125,6 +133,7 @@ def _acts_page(visit: Visit, ticket: dict[str, Any], chosen: str, error: str = "
         acts=[ACTS[name] for name in (*OF_TICKET, *OF_TEXT)],
         chosen=chosen,
         error=error,
+        sample=_sample(ticket["id"]),
     )
 
 
