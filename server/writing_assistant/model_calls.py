@@ -169,7 +169,9 @@ def start(ctx: Context, ticket_id: int, submitted: ActInput) -> int:
             "host": provider.host,
             "sources": ", ".join(f"{each.kind} {each.id}" for each in task.sources) or "no sources",
         }
-        RecordWriter(ctx, tx).log(POINT, TICKET, ticket_id, variables)
+        writing = RecordWriter(ctx, tx)
+        writing.silent.add(POINT)  # watchers need no notification of each text
+        writing.log(POINT, TICKET, ticket_id, variables)
         return id, provider
 
     id, provider = ctx.service.store.write(write)

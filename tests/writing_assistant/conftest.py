@@ -3,6 +3,7 @@ switched on and one that is not."""
 
 import itertools
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -31,6 +32,8 @@ class Office:
         self.visitor = Visitor(server.url)
         assert self.visitor.sign_in().status_code == 303
         self.desk = Desk(server.data)
+        service = self.desk.service
+        self.desk.service = replace(service, settings=service.settings.replace(outbound_allow=["127.0.0.1"]))
 
     def set_up_provider(self, **more: str) -> None:
         """Stores the stand-in as the provider, and switches the group on, without notes."""

@@ -211,6 +211,14 @@ def test_each_call_is_in_the_activity_log_and_its_exact_text_on_a_page(office: O
     assert milo.get(f"{BASE}/calls").status_code == 403 and milo.get(f"{BASE}/calls/{row[0]}").status_code == 403
 
 
+def test_a_call_notifies_nobody(office: Office, ticket: dict[str, Any]) -> None:
+    milo = office.nora.ids["milo"]
+    office.nora.update("ticket", ticket["id"], owner_id=milo).ok()
+    before = office.desk.found("notification", f"worker.id:{milo}")
+    office.run(ticket, "summarize")
+    assert office.desk.found("notification", f"worker.id:{milo}") == before
+
+
 def test_with_0_days_no_text_is_stored(office: Office, ticket: dict[str, Any]) -> None:
     office.change(writing_assistant_log_days="0")
     office.run(ticket, "summarize")

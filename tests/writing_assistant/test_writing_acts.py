@@ -9,6 +9,7 @@ import pytest
 from server import clock
 from server.tickets.reopening import purge_deleted
 from server.writing_assistant import model_calls
+from server.writing_assistant.writing_acts import ActInput
 from tests.console.visitor import place, text_of
 from tests.model_server import MODEL, completion
 from tests.writing_assistant.conftest import Office
@@ -249,6 +250,30 @@ def test_results_are_deleted_with_their_ticket_and_after_their_days(office: Offi
     assert office.desk.store.read(lambda tx: tx.find(model_calls.MODEL_CALL, ticket_id=other["id"])) != []
     model_calls.forget_old(office.desk.service, made + 30 * 86400 + 1)
     assert office.desk.store.read(lambda tx: tx.find(model_calls.MODEL_CALL, ticket_id=other["id"])) == []
+
+
+def test_another_process_cancels_by_an_announcement(office: Office, ticket: dict[str, Any]) -> None:
+    """The process that runs the call hears of it, and hangs up."""
+    service, nora = office.desk.service, office.desk.context(office.nora.ids["nora"])
+    with office.model.held():
+        id = model_calls.start(nora, ticket["id"], ActInput("summarize"))
+        assert office.model.arrived.wait(30)
+        model_calls.hear(service, "x")
+        model_calls.hear(service, str(id))
+        assert office.model.left.wait(30)
+    ending = {"state": "failed"}
+    office.desk.store.write(lambda tx: tx.update(model_calls.MODEL_CALL, id, ending))
+
+
+def test_a_stopping_service_hangs_up(office: Office, ticket: dict[str, Any]) -> None:
+    service, nora = office.desk.service, office.desk.context(office.nora.ids["nora"])
+    with office.model.held():
+        id = model_calls.start(nora, ticket["id"], ActInput("summarize"))
+        assert office.model.arrived.wait(30)
+        model_calls.stop(service)
+        assert office.model.left.wait(30)
+    ending = {"state": "failed"}
+    office.desk.store.write(lambda tx: tx.update(model_calls.MODEL_CALL, id, ending))
 
 
 def test_a_call_whose_process_ended_has_failed(office: Office, ticket: dict[str, Any]) -> None:
