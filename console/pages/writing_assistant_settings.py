@@ -128,7 +128,7 @@ def show_call(visit: Visit) -> PageResponse:
         call=call,
         ticket=ticket,
         ticket_path=paths.ticket(ticket["mask"]),
-        worker=_labels(visit, "worker", [call.worker_id]).get(call.worker_id, ""),
+        worker_name=_labels(visit, "worker", [call.worker_id]).get(call.worker_id, ""),
         act=ACTS.get(call.act),
         state=STATES[call.state],
         sample=CALLS_SAMPLE,

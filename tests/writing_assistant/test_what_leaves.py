@@ -205,6 +205,7 @@ def test_each_call_is_in_the_activity_log_and_its_exact_text_on_a_page(office: O
     assert MODEL in page and "Pump leaks" in page
     [row, *_] = office.desk.store.read(lambda tx: tx.find(model_calls.MODEL_CALL, ticket_id=ticket["id"]))
     opened = text_of(office.visitor.get(f"{BASE}/calls/{row[0]}").text)
+    assert "Worker Nora Berg Ticket" in opened
     for each in office.model.completions[-1]["messages"]:
         assert " ".join(each["content"].split()) in opened
     milo = office.signed_in("milo")
