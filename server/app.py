@@ -45,6 +45,7 @@ from server import (
     tickets,
     upkeep,
     warming,
+    writing_assistant,
 )
 from server.access import provider
 from server.access.service_actor import own_context
@@ -98,10 +99,12 @@ from server.web.sockets import tcp_sockets, unix_socket
 from server.web.webhook_site import PREFIX as WEBHOOKS_PREFIX
 from server.web.webhook_site import WebhookSite
 from server.web.worker_site import WorkerSite
+from server.writing_assistant import model_calls
 
 ROOMS = (
     access, jobs, counting, records, people, connections, outbox, tickets, notifying, mailroom, queries, packages,
     imports, automation, export, upkeep, first_start, outgoing, help_center,
+    writing_assistant,
 )  # fmt: skip
 DATABASE = "helpdesk.db"
 KEEP_EXPIRED_SECONDS = 7 * 86400  # how long expired tokens are retained, to distinguish expired from unknown
@@ -521,6 +524,7 @@ def _follow_others(service: Service, members: Membership) -> None:
     for what in (LIVE_SETTINGS, custom_types.CHANGED):
         service.hearing[what] = lambda text: members.look()
     service.hearing[presence.HERE] = lambda text: presence.hear(service, text)
+    service.hearing[model_calls.CANCEL] = lambda text: model_calls.hear(service, text)
     service.hearing[stopping.STOP] = lambda text: stopping.hear(service, text)
     service.hearing[verdict.LOOKED] = lambda text: verdict.forget(service)
     service.registry.renew = types.renew
@@ -568,6 +572,7 @@ async def _stop(running: RunningService) -> None:
     store."""
     LOG.info("stopping")
     running.http.stop()
+    model_calls.stop(running.service)
     seconds, loop = running.service.settings.stop_seconds, asyncio.get_running_loop()
     await asyncio.gather(
         running.front.drain(seconds),

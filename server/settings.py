@@ -532,6 +532,60 @@ SETTINGS: tuple[Setting, ...] = (
         "Let scripts look up names in DNS, which reveals to name servers what they look up.",
         type="yes/no",
     ),
+    # The writing assistant
+    Setting(
+        "writing_assistant_seconds",
+        60,
+        "Time that the provider of the writing assistant has for one text.",
+        "seconds",
+        least=5,
+        most=600,
+        is_live=True,
+    ),
+    Setting(
+        "writing_assistant_parallel",
+        8,
+        "Texts that the writing assistant works on at once, for all workers; two of them for one worker.",
+        "texts",
+        least=1,
+        most=64,
+        is_live=True,
+    ),
+    Setting(
+        "writing_assistant_per_minute",
+        20,
+        "Texts that a worker may request from the writing assistant in a minute; 0: no limit.",
+        "texts",
+        is_live=True,
+    ),
+    Setting(
+        "writing_assistant_chars",
+        24_000,
+        "Most characters of a ticket and of sources that are sent to the language model at once, the newest messages "
+        "first.",
+        "characters",
+        least=2000,
+        most=400_000,
+        is_live=True,
+    ),
+    Setting(
+        "writing_assistant_tokens",
+        2048,
+        "Most tokens that the language model may use for a reply, its thoughts included.",
+        "tokens",
+        least=64,
+        most=65_536,
+        is_live=True,
+    ),
+    Setting(
+        "writing_assistant_log_days",
+        30,
+        "Time for which the exact text that was sent to the language model is stored, with its results; 0: only sizes "
+        "and names are logged.",
+        "days",
+        most=365,
+        is_live=True,
+    ),
     # Console
     Setting(
         "component_page",

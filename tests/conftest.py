@@ -41,7 +41,7 @@ KEEPING = (
     "queries", "records", "security", "store", "test_doctor.py", "test_first_start.py", "test_graph_mail.py",
     "test_mail_in.py",
     "test_mail_listener.py", "test_moving.py", "test_processes.py", "test_stopping.py", "test_survival.py",
-    "test_tour.py", "web",
+    "test_tour.py", "web", "writing_assistant",
 )  # fmt: skip
 BROWSER = "a browser sees no database"
 LEFT_OUT = pytest.StashKey[Counter[str]]()

@@ -83,6 +83,7 @@ INTERNAL = {
         store.known_rows.MAX_ROWS store.postgresql.small_reads.MAX_SLOW
         store.postgresql.schema.MAX_NAME store.postgresql.store.MAX_FREE store.postgresql.store.MAX_READING
         store.postgresql.tsvectors.MAX_PLACE store.statements.MAX_CHARS store.statements.MAX_STATEMENTS
+        writing_assistant.model_client.MAX_KNOWN
         template.__init__.MAX_CACHED template.__init__.MAX_CACHED_CHARS template.script_patterns.MAX_CACHED
         console.help_center.page_cache.MAX_PAGES console.help_center.page_cache.MAX_CACHED_BYTES
         console.help_center.help_center_site.MAX_CACHED_CHARS help_center.visit_counts.MAX_READERS
@@ -93,6 +94,11 @@ INTERNAL = {
         help_center.customers.public_conversation.MAX_IMAGES_BYTES
         console.help_center.request_pages.MAX_TYPED_CHARS
         help_center.visitor_files.MAX_TYPE_CHARS help_center.form_tokens.MAX_PROOF_CHARS
+    """,
+    "how much of an untrusted response is read, and of all records is compared; nobody meets its end": """
+        writing_assistant.model_client.MAX_REASON_CHARS writing_assistant.model_client.MAX_WAIT_SECONDS
+        writing_assistant.model_client.MAX_MODELS writing_assistant.ticket_material.MAX_GROUPS
+        writing_assistant.ticket_material.MAX_CANDIDATES writing_assistant.ticket_material.MAX_QUERY_WORDS
     """,
     "how much is done at once; the rest follows": """
         tickets.list_counts.MAX_CHANGES

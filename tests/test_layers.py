@@ -41,6 +41,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "notifying",
         "mailroom",
         "help_center",
+        "writing_assistant",
         "queries",
         "outgoing",
         "packages",

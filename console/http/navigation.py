@@ -173,6 +173,11 @@ PLACES = (
             "/admin/tags", N_("Tags"), N_("labels categories"), icon="tag",
             about=N_("Rename, color, merge and delete the tags of tickets"),
         ),
+        NavigationItem(
+            "/admin/writing-assistant", N_("Writing assistant"),
+            N_("ai llm gpt openai ollama language model summarize summarise draft translate copilot"), icon="pencil",
+            about=N_("A language model of your choice that summarizes, drafts, rewrites and translates"),
+        ),
     ),
     *_group(
         CHANNELS,
@@ -329,7 +334,7 @@ PLACES = (
         NavigationItem("/admin/apps/new", N_("New OAuth app")),
         NavigationItem(
             "/admin/assistants", N_("Assistants"), N_("mcp ai tools model context protocol"), icon="apps",
-            about=N_("Tools for assistants that search, read and draft with the rights of a worker"),
+            about=N_("Let assistants of others connect to the helpdesk, with the rights of a worker"),
         ),
         NavigationItem(
             "/admin/connections", N_("Connections"), N_("connected services accounts oauth google microsoft"),

@@ -5,8 +5,8 @@ import { all } from "./page.js";
 import { t } from "./say.js";
 
 const MOST = 6; // acts that are listed
-const PLAIN = "#ticket-head .actions :is(button[type=submit], .items > a), #ticket-head .actions [data-print], #answer .tabs a, .bulk :not(.pick) > button";
-const wordsOf = (text) => text.toLowerCase().split(/\s+/).filter(Boolean);
+const PLAIN = "#ticket-head .actions :is(button[type=submit], .items > a), #ticket-head .actions [data-print], #answer .assist button, #answer .tabs a, .bulk :not(.pick) > button";
+const wordsOf = (text) => text.toLowerCase().replace(/ise\b/g, "ize").split(/\s+/).filter(Boolean);
 
 // The text of a button or link without what stands beside it in grey.
 function label(element) {
@@ -63,7 +63,7 @@ export async function acts(text) {
   const typed = wordsOf(text);
   if (!typed.length) return [];
   const press = (text) => all(PLAIN).find((each) => label(each) === text)?.click();
-  const plain = all(PLAIN).map(label).filter((each) => fits(typed, each)).map((each) => ({ label: each, run: () => press(each) }));
+  const plain = [...new Set(all(PLAIN).map(label))].filter((each) => fits(typed, each)).map((each) => ({ label: each, run: () => press(each) }));
   const fields = all("[data-takes]").map((each) => [each, each.dataset.takes]);
   const picked = all(".bulk .pick > :is(select, input)").map((each) => [each, label(each.nextElementSibling)]);
   const filled = [];

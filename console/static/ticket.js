@@ -209,3 +209,5 @@ if (location.hash === "#answer") {
 if (ticket) import("./panes.js").then((each) => each.begin());
 if (ticket) import("./sheets.js");
 import("./masks.js");
+// Where the writing assistant is on; without this module its buttons lead to pages.
+enhance((root) => root.querySelector("[data-assist]") && import("./assist.js"));

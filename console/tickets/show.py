@@ -32,6 +32,7 @@ from server.tickets.conversation import Conversation
 from server.tickets.types.ticket_parts.status import WORDS
 from server.tickets.unseen import Mark
 from server.translation import _
+from server.writing_assistant import ticket_material, writing_acts
 
 TICKET = "ticket"
 
@@ -109,7 +110,19 @@ def render_ticket(visit: Visit, ticket: Sheet, form: ReplyForm | None = None) ->
         tagged=tagged(visit, TICKET, ticket.id, f"{paths.ticket(keys['mask'])}/tags", key="t"),
         badges=inbox.STATUS_BADGES,
         place=reply_choices.choosable_buckets(visit, str(keys["bucket_id"] or "")),
+        **_assistant(visit, keys),
     )
+
+
+def _assistant(visit: Visit, ticket: Ticket) -> dict[str, Any]:
+    """Returns the acts of the writing assistant for the menus of the ticket and of the reply; none where it is off."""
+    if not ticket_material.is_offered(visit.ctx, ticket):
+        return {"ticket_acts": [], "text_acts": []}
+    acts = writing_acts.ACTS
+    return {
+        "ticket_acts": [acts[name] for name in writing_acts.OF_TICKET],
+        "text_acts": [acts[name] for name in (writing_acts.DRAFT, *writing_acts.OF_TEXT)],
+    }
 
 
 def _status_names(visit: Visit, ticket: Ticket) -> dict[str, Any]:
@@ -166,6 +179,7 @@ def render_reply_form(visit: Visit, ticket: Sheet) -> PageResponse:
         here=paths.ticket(ticket.keys["mask"]),
         answer_statuses=reply_form.statuses(ticket_statuses.of_group(visit.ctx, ticket.keys["group_id"])),
         send_buttons=send_buttons(visit, written.kind),
+        **_assistant(visit, ticket.keys),
     )
 
 

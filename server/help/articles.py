@@ -31,6 +31,7 @@ CONTENTS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "contact-form",
             "your-requests",
             "ratings",
+            "writing-assistant",
             "imports",
             "packages",
             "data-queries",

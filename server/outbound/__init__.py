@@ -23,9 +23,11 @@ from server.outbound.client import (
     retry_after,
     send,
 )
+from server.outbound.connection import Cancellation
 
 __all__ = [
     "AccountAccess",
+    "Cancellation",
     "RequestLimits",
     "OutboundRequest",
     "OutboundResponse",

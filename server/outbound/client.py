@@ -14,7 +14,7 @@ from server.digits import whole_in
 from server.errors import Invalid, Unavailable
 from server.outbound import unpack, urls
 from server.outbound.allowlist import Allowlist, allowed
-from server.outbound.connection import Deadline, Resolver, connect, reason
+from server.outbound.connection import Cancellation, Deadline, Resolver, connect, reason
 from server.outbound.urls import HttpUrl
 from server.settings import VERSION, Settings, defaults_by_name
 
@@ -44,7 +44,7 @@ class OutboundRequest:
     """A request. headers: (lower-case name, value), in order. seconds: its timeout including redirects, 0 for the limit
     of the caller. verify: whether the certificate must be valid. is_cut: a response above the limit is cut off there
     instead of refused. sign: adds the authentication, a Signer or any function; it is not called after a redirect to
-    another origin."""
+    another origin. cancellation: ends the request early."""
 
     url: HttpUrl
     method: str = "GET"
@@ -55,6 +55,7 @@ class OutboundRequest:
     follow: bool = True
     is_cut: bool = False
     sign: "Callable[[OutboundRequest], OutboundRequest] | None" = None
+    cancellation: Cancellation | None = None
 
     def header(self, name: str) -> str:
         """Returns the first value of a header, "" if it is missing. name: in lower case."""
@@ -202,12 +203,18 @@ def _exchange(
     url = outgoing.url
     connection, line = connect(url, bounds.permitted, deadline, verify=outgoing.verify, resolve=resolve)
     try:
+        if outgoing.cancellation is not None:
+            outgoing.cancellation.attach(line)
         _write(connection, outgoing)
         response = connection.getresponse()
         line.head_is_read()
         content = unpack.body(response, bounds.max_bytes, is_cut=outgoing.is_cut)
+        if outgoing.cancellation is not None:
+            outgoing.cancellation.require_none()  # an interrupted body without a length looks complete
         return OutboundResponse(response.status, response.reason.strip(), url, _joined(response.getheaders()), content)
     except (http.client.HTTPException, OSError, ValueError) as error:
+        if outgoing.cancellation is not None:
+            outgoing.cancellation.require_none()
         deadline.left()  # raises TimedOut if the deadline expired
         raise Unavailable(f"{url.authority} sent no readable response: {_description(error)}") from error
     finally:

@@ -6,6 +6,7 @@ might return others.
 Not urllib3, whose timeouts begin again with each byte that a slow peer sends, whose heads have up to 6 MB, and which
 resolves names itself; what it would save, about fifteen lines, costs each start 57 ms."""
 
+import contextlib
 import functools
 import http.client
 import io
@@ -20,6 +21,7 @@ from typing import Any, cast
 from server.errors import Rejected, TimedOut, Unavailable
 from server.outbound.allowlist import Allowlist
 from server.outbound.urls import HttpUrl
+from server.translation import N_
 
 MAX_CONNECT_SECONDS = 5  # seconds for each address of a host
 MAX_ADDRESSES = 4  # addresses of a host that are tried
@@ -94,6 +96,40 @@ class SocketStream(io.RawIOBase):
 
     def hang_up(self) -> None:
         self._socket.close()
+
+    def interrupt(self) -> None:
+        """Ends the wait of another thread for this peer. The socket stays open for that thread to close, so that its
+        number is not used again meanwhile."""
+        with contextlib.suppress(OSError):
+            socket.socket.shutdown(self._socket, socket.SHUT_RDWR)  # not that of TLS, which would wait for its lock
+
+
+class Cancellation:
+    """Cancels one request from another thread: its connection ends, so that the peer can stop working on it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._line: SocketStream | None = None
+        self.is_cancelled = False
+
+    def attach(self, line: SocketStream) -> None:
+        """Makes the connection of the request known. Raises Unavailable if the request is cancelled already."""
+        with self._lock:
+            self._line = line
+        self.require_none()
+
+    def require_none(self) -> None:
+        """Raises Unavailable if the request is cancelled."""
+        if self.is_cancelled:
+            raise Unavailable(N_("the request was cancelled"))
+
+    def cancel(self) -> None:
+        """Cancels the request, now or as soon as it is connected. Callable on any thread, and more than once."""
+        with self._lock:
+            self.is_cancelled = True
+            line = self._line
+        if line is not None:
+            line.interrupt()
 
 
 def connect(

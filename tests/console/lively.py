@@ -11,6 +11,8 @@ from server import settings
 from server.access.sign_in_providers import SIGN_IN_PROVIDER
 from server.first_start.setup import STEPS
 from server.mailroom.mailboxes import dead_letters
+from server.writing_assistant.model_calls import MODEL_CALL
+from server.writing_assistant.model_provider import MODEL_PROVIDER, NAME
 from tests.console.visitor import Visitor, place
 from tests.records.desk import Desk
 from tests.service import PASSWORD, Server, command
@@ -327,6 +329,22 @@ class Lively:
                    "client_id": "desk", "scopes": "openid email", "group_ids": "[]", "mapping": "[]",
                    "trial": "{}"}  # fmt: skip
             self.ids["provider"] = desk.store.write(lambda tx: tx.insert(SIGN_IN_PROVIDER, row))
+            ticket = desk.found("ticket", f"mask:{self.texts['mask']}")[0]
+            call = dict.fromkeys(("sent_chars", "received_chars"), 2) | {
+                "worker_id": self.ids["nora"],
+                "ticket_id": ticket,
+                "act": "summarize",
+                "state": "done",
+                "model": "larch-7b",
+                "host": "model.example",
+                "created_at": desk.context().now,
+                "sent": '[{"role": "user", "content": "Hi"}]',
+                "result": "She wants a parcel.",
+            }
+            self.ids["model_call"] = desk.store.write(lambda tx: tx.insert(MODEL_CALL, call))
+            model = {"name": NAME, "base_url": "https://model.example/v1", "model": "larch-7b", "api_key": "k"}
+            desk.store.write(lambda tx: tx.put(MODEL_PROVIDER, model))
+        self.nora.update("group", self.nora.record("ticket", ticket).ok()["group_id"], writing_assistant="1").ok()
         self._make("transport", "mail_transport", name="Provider", extension_id="core.mail.transport.smtp",
                    params={"host": "127.0.0.1", "port": 9, "encryption": "None"})  # fmt: skip
         old = "Old mailbox of the partner programme, read until spring"

@@ -35,6 +35,7 @@ IDS = {
     "/workspaces/widgets": "workspace_widget", "/workspaces/lists": "workspace_list",
     "/automations/outgoing": "outgoing", "/automations/outgoing/sent": "sent",
     "/automations/outgoing/chats": "chat",
+    "/admin/writing-assistant/calls": "model_call", "/tickets/{mask}/writing-assistant": "model_call",
 }  # fmt: skip
 NAMES = {
     "/help": "kata", "/help/{folder}": "records", "/api": "records_ticket_update", "/choose": "worker",

@@ -43,6 +43,7 @@ EXCEPTIONS = {
         "/account/absence/begin", "/account/absence/end", "/start/away", "/reports/{name}/email",
         "/start/back", "/setup/skip",
         "/automations/{id}/examples", "/notifications/read", "/-/columns", "/tickets/{mask}/draft", "/compose/draft",
+        "/tickets/{mask}/writing-assistant/{id}/use", "/tickets/{mask}/writing-assistant/{id}/undo",
         "/records/{type}/import",
     ),
     "each record has its own entry, by the operation that is done to it": (
@@ -77,7 +78,7 @@ EXCEPTIONS = {
     "it sends a mail once more that is about what was told already": (
         "/account/address/again", "/admin/people/{id}/address/again",
     ),
-    "it stops a run of one's own": ("/automations/stop",),
+    "it stops a run of one's own": ("/automations/stop", "/tickets/{mask}/writing-assistant/{id}/cancel"),
     "tickets tell of their mail": (
         "/start/ticket", "/tickets/{mask}/answer", "/tickets/{mask}/take-back", "/compose", "/compose/take-back",
         "/inbox/reply", "/inbox/reply/take-back",
@@ -85,7 +86,7 @@ EXCEPTIONS = {
     "the ticket tells it in its own activity: it is the day's work": (
         "/tickets/{mask}/set", "/tickets/{mask}/restore", "/tickets/{mask}/requester",
         "/tickets/{mask}/requester/remove", "/tickets/{mask}/tags", "/tickets/{mask}/watch",
-        "/tickets/{mask}/note", "/tickets/{mask}/spam",
+        "/tickets/{mask}/note", "/tickets/{mask}/spam", "/tickets/{mask}/writing-assistant",
         "/tickets/{mask}/requester/original", "/tickets/{mask}/requester/original/undo",
         "/tickets/{mask}/merge", "/tickets/{mask}/unmerge", "/tickets/{mask}/split", "/tickets/{mask}/macros",
         "/inbox/macro", "/inbox/note", "/inbox/merge",
@@ -164,6 +165,12 @@ ACTS = [
     act("/oauth/authorize", "consent.given", answer="allow"),
     act("/account/apps/{id}/revoke", "consent.taken_back", path="/account/apps/{plain}/revoke"),
     act("/admin/assistants", "setting.changed", mcp="1"),
+    act("/admin/writing-assistant", "writing_assistant.provider.set",
+        base_url="https://model.example/v2", api_key="k2"),
+    act("/admin/writing-assistant/groups", "group.changed", path="/admin/writing-assistant/groups",
+        **{"notes[]": "{group0}"}),
+    act("/admin/writing-assistant/remove", "writing_assistant.provider.removed",
+        path="/admin/writing-assistant/remove"),
     act("/account/tokens/{id}/revoke", "token.ended"),
     act("/admin/tokens/{id}/revoke", "token.ended", path="/admin/tokens/{token}/revoke"),
     act("/admin/tokens/revoke", "token.ended", path="/admin/tokens/revoke", app="{app1}", worker="{worker2}"),

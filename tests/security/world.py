@@ -23,6 +23,8 @@ from server.record_types.workspaces.visits import VISIT
 from server.store.schema import META
 from server.store.statements import slot
 from server.tickets import target_alerts
+from server.writing_assistant.model_calls import MODEL_CALL
+from server.writing_assistant.model_provider import MODEL_PROVIDER, NAME
 from tests.api.minimal import MINIMAL
 from tests.console.visitor import Visitor, place
 from tests.oauth.apps import challenge
@@ -43,6 +45,7 @@ CRUMBS = {
     "transports": "transport", "mailboxes": "mailbox", "outbox": "letter", "jobs": "job", "timers": "timer",
     "sessions": "session", "senders": "sender", "tokens": "token",
     "messages": "html_message", "drafts": "draft", "snippets": "snippet",
+    "calls": "model_call",
     "imported": "package", "files": "attachment", "notifications": "notification",
 }  # fmt: skip
 # Pages with a name in their path.
@@ -357,13 +360,17 @@ class World:
 
     def _addressed(self) -> dict[str, list[str]]:
         """Pages that exist for each record type, and for each visible ticket."""
-        masks = [self.nora.record("ticket", self.ids[each]).ok()["mask"] for each in ("ticket", "mailed", "secret")]
+        tickets = [self.nora.record("ticket", self.ids[each]).ok() for each in ("ticket", "mailed", "secret")]
+        masks = [each["mask"] for each in tickets]
         [self.ids["html_message"]] = self.nora.found("message", f"ticket.id:{self.ids['mailed']}")
+        calls = {each["mask"]: self._model_call(each["id"], each["group_id"]) for each in tickets}
         on_tickets = [_ARGUMENT.sub(r"{\1}", each.pattern.pattern.removesuffix(r"\Z")) for each in routes.PAGES]
         return {
             "/-/follow/{type}": ["/-/follow/ticket"],
             **{
-                path: [path.replace("{mask}", quote(mask, safe="")) for mask in masks]
+                path: [
+                    path.replace("{mask}", quote(mask, safe="")).replace("{id}", str(id)) for mask, id in calls.items()
+                ]
                 for path in on_tickets
                 if path.startswith("/tickets/{mask}/")
             },
@@ -387,6 +394,19 @@ class World:
             "/tickets/{mask}": [f"/tickets/{quote(mask, safe='')}" for mask in masks],
             "/profiles/{type}/{rest}": [f"/profiles/org/{self.ids['org']}-{payloads.EVIL}"],
         }
+
+    def _model_call(self, ticket_id: int, group_id: int) -> int:
+        """A result of the writing assistant with hostile texts on a ticket; returns its id. Its provider may not be
+        reached."""
+        self.nora.update("group", group_id, writing_assistant="1").ok()
+        sources = [{"kind": "article", "title": payloads.EVIL, "path": "/articles/1"}]
+        texts = {"model": payloads.EVIL, "host": "model.example", "result": payloads.ALL, "error": payloads.EVIL}
+        row = texts | {"worker_id": self.ids["nora"], "ticket_id": ticket_id, "act": "draft", "state": "done"}
+        row |= {"sources": json.dumps(sources), "sent": json.dumps([{"role": payloads.EVIL, "content": payloads.ALL}])}
+        provider = {"name": NAME, "base_url": "https://127.0.0.1:9/v1", "model": payloads.EVIL, "api_key": "k"}
+        self.desk.store.write(lambda tx: tx.put(MODEL_PROVIDER, provider))
+        self.ids["model_call"] = self.desk.store.write(lambda tx: tx.insert(MODEL_CALL, {**row, "created_at": NOW}))
+        return self.ids["model_call"]
 
     def _uploaded(self) -> str:
         """The page of an uploaded file with hostile names and cells."""

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from server.record_types.registry import Registry
 
 INBOX = "Inbox"
+WRITING_ASSISTANT, WRITING_ASSISTANT_NOTES = "writing_assistant", "writing_assistant_notes"
 NONE, LAST, THREAD = QUOTED = ("none", "last", "thread")  # what a new reply quotes
 MAX_MEMBERS = 1000  # in one change
 MAX_LIST_HEADERS = 2_000  # characters
@@ -348,6 +349,19 @@ class Group(RecordType):
             filter=None,
         ),
         "updated": UpdatedAt(),
+        "writing_assistant": Bit(
+            "1: workers may use the writing assistant on its tickets, which sends their words to the provider that an "
+            "administrator has entered.",
+            filter="writingAssistant",
+            filter_note="The writing assistant may be used on its tickets.",
+            origin="ours",
+        ),
+        "writing_assistant_notes": Bit(
+            "1: the writing assistant may also send the notes on its tickets.",
+            filter="writingAssistantNotes",
+            filter_note="The writing assistant may send the notes on its tickets.",
+            origin="ours",
+        ),
     }
     columns = (Column("default_bucket_id"), Column("ack_error", "TEXT"))  # the buckets maintain default_bucket_id
     indexes = (Index(("reply_address_id",), "whether a group sends from an address, and routing by recipient"),)

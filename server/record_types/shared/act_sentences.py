@@ -156,6 +156,18 @@ ROWS = (
      "{{actor}} deactivated {{target}} and no longer knows them"),
     ("consent.given", "App allowed", "{{actor}} allowed the app {{app}} to act for {{target}}: {{scopes}}"),
     ("assistant.called", "Assistant used", "{{actor}} used {{tool}} through the app {{app}}: {{outcome}}"),
+    (
+        "writing_assistant.provider.set", "Provider of the writing assistant set",
+        "{{actor}} set the provider of the writing assistant to {{model}} at {{host}}",
+    ),
+    (
+        "writing_assistant.provider.removed", "Provider of the writing assistant removed",
+        "{{actor}} removed the provider of the writing assistant, {{model}} at {{host}}, with its key",
+    ),
+    (
+        "writing_assistant.provider.tested", "Provider of the writing assistant tested",
+        "{{actor}} sent a test to {{model}} at {{host}}: {{outcome}}",
+    ),
     ("consent.taken_back", "App no longer allowed", "{{actor}} no longer allows the app {{app}} to act for {{target}}"),
     (
         "webhook_listener.address.ended", "Webhook address ended",

@@ -94,6 +94,7 @@ ON_TICKET = {
     "watcher.follow": "{{actor}} started watching the ticket",
     "watcher.unassigned": "{{actor}} removed {{watcher}} from the watchers",
     "watcher.unfollow": "{{actor}} stopped watching the ticket",
+    "writing_assistant.called": "{{actor}} used the writing assistant: {{act}}, {{count}} characters to {{host}}",
 }
 # {sentence of earlier versions, with `{{status}}` filled in: current sentence}
 FORMER = {
@@ -226,6 +227,7 @@ RESERVED = frozenset((
     "ticket.rated", "ticket.rating.asked",
     "ticket.target.due", "ticket.target.missed", "transport.delivery.error", "worker.impersonated",
     "worker.logged_in", "worker.logged_out", "worker.login.failed", "worker.login.locked", "worker.seat_expired",
+    "writing_assistant.called",
 ))  # fmt: skip
 
 
@@ -376,6 +378,10 @@ WORK = _points(
         "Too many sign-ins as {{target}} failed, the last from {{ip}} with {{user_agent}}; new devices have to wait",
     ),
     ("worker.seat_expired", "Seat released", "The seat of {{target}} was released after inactivity"),
+    (
+        "writing_assistant.called", "Writing assistant used",
+        "{{actor}} sent {{count}} characters of ticket {{target}} to {{model}} at {{host}}: {{act}} ({{sources}})",
+    ),
 )  # fmt: skip
 ADMINISTRATIVE = _points(*act_sentences.ROWS, *act_sentences.of_records(), is_administrative=True)
 POINTS = dict(sorted((WORK | ADMINISTRATIVE).items()))
