@@ -247,7 +247,7 @@ def show(visit: Visit, **given: Form) -> PageResponse:
         answers=visit.service.settings.answer_by_mail,
         push_key=notified_devices.server_key(visit.service),
         notified=_notified(visit),
-        days=[(str(day), shown(each)) for day, each in enumerate(WEEKDAYS)],
+        days=[(str(day), shown(each), "") for day, each in enumerate(WEEKDAYS)],
         densities=[("normal", N_("Normal")), ("compact", N_("Compact"))],
     )
 

@@ -1,8 +1,8 @@
 """What makes the console an app on a home screen: its manifest, its service worker, and the page that the worker shows
 while the server cannot be reached.
 
-Follows W3C Web App Manifest and Service Workers. The worker has the whole site as its scope, since a page of any address
-may be opened without a connection; it acts only on loads of whole pages."""
+Follows W3C Web App Manifest and Service Workers. The worker has the whole site as its scope, since a page of any
+address may be opened without a connection; it acts only on loads of whole pages."""
 
 import json
 

@@ -25,7 +25,7 @@ def turn_on(visit: Visit) -> PageResponse:
         )
     except (Conflict, Invalid) as error:
         return account.show(visit, notified=Form().refuse(error))
-    visit.flash(_("Notifications are on on this device."))
+    visit.flash(_("This device is notified now."))
     return see(PLACE)
 
 

@@ -195,8 +195,8 @@ class _Pushes:
 def _payload(
     service: Service, text: str, *, tag: str, path: str = LIST_PATH, page: str = "", count: int | None = None
 ) -> bytes:
-    """The JSON of a push, in the form of Declarative Web Push. tag: a later push with the same one replaces it. path: of
-    the notification. page: of its subject. count: of unread notifications, None to leave the icon alone."""
+    """The JSON of a push, in the form of Declarative Web Push. tag: a later push with the same one replaces it. path:
+    of the notification. page: of its subject. count: of unread notifications, None to leave the icon alone."""
     if len(text) > MAX_TEXT_CHARS:
         text = f"{text[:MAX_TEXT_CHARS].rstrip()} …"
     shown = {

@@ -60,11 +60,14 @@ class Phone:
 
     def notify(self, *texts: str, kind: str = "assigned", context: str = TICKET, worker_id: int = 0) -> None:
         """Raises notifications of milo, in one transaction each."""
-        for text in texts:
+        to, target = worker_id or self.desk.milo, self.ticket if context else 0
+
+        def write(writing: Any, text: str) -> None:
             params = {"message": "{{actor}} says {{text}}", "variables": {"actor": "Nora", "text": text}, "urls": {}}
-            target = self.ticket if context else 0
-            to = worker_id or self.desk.milo
-            self.desk.write(lambda writing: activity.notify(writing, to, "custom.other", context, target, params, kind))
+            activity.notify(writing, to, "custom.other", context, target, params, kind)
+
+        for text in texts:
+            self.desk.write(lambda writing, text=text: write(writing, text))
 
     def settle(self, seconds: int = 0) -> list[dict[str, Any]]:
         """Returns what browsers are to show once due jobs have run."""
