@@ -47,7 +47,7 @@ class Received:
 
     @property
     def shown(self) -> dict[str, Any]:
-        """What the browser is to show."""
+        """The notification in the payload."""
         return dict(json.loads(self.payload)["notification"])
 
     @property

@@ -1,4 +1,4 @@
-"""What makes the console an app on a home screen: its manifest, its service worker, and the page that the worker shows
+"""Files of the console as an app on a home screen: its manifest, its service worker, and the page that the worker shows
 while the server cannot be reached.
 
 Follows W3C Web App Manifest and Service Workers. The worker has the whole site as its scope, since a page of any
@@ -18,7 +18,7 @@ from server.translation import _, spoken
 
 MANIFEST, WORKER, OFFLINE = "/manifest.webmanifest", "/service-worker.js", "/offline"
 START, COMPOSE = "/inbox", "/compose"
-GROUND, ACCENT = "#f6f7f9", "#0b5f8a"  # of console.css, in light colors
+GROUND, ACCENT = "#f6f7f9", "#0b5f8a"  # tokens of console.css
 MAX_SHORT_NAME_CHARS = 12  # characters that home screens have room for
 OFFLINE_FILES = ("console.css", "plain.css", "icon.svg", "back_online.js")
 ALWAYS_CHECKED = {"Cache-Control": "no-cache"}
@@ -73,8 +73,7 @@ def worker(visit: Visit) -> PageResponse:
 @page("GET", OFFLINE, "anyone")
 def offline(visit: Visit) -> PageResponse:
     """The page without a connection. It is the same for everybody, since the browser stores it."""
-    shown = render(visit, "offline.html")
-    return PageResponse(shown.html, headers=ALWAYS_CHECKED)
+    return PageResponse(render(visit, "offline.html").html, headers=ALWAYS_CHECKED)
 
 
 def _team_name(visit: Visit) -> str:

@@ -31,7 +31,7 @@ def turn_on(visit: Visit) -> PageResponse:
 
 @page("POST", f"{BASE}/{{id}}")
 def save_kinds(visit: Visit) -> PageResponse:
-    """Chooses what a device shows. Raises NotFound for a device of somebody else."""
+    """Chooses what a device shows. Raises NotFound for another worker's device."""
     name = account.kinds_field(visit.id)
     form = Form.sent(visit.form, (), (name,))
     try:
@@ -44,7 +44,7 @@ def save_kinds(visit: Visit) -> PageResponse:
 
 @page("POST", f"{BASE}/{{id}}/test")
 def test(visit: Visit) -> PageResponse:
-    """Sends a test notification. Raises NotFound for a device of somebody else."""
+    """Sends a test notification. Raises NotFound for another worker's device."""
     try:
         device = notified_devices.test(visit.ctx, visit.id)
     except (Conflict, TooMany) as error:
@@ -55,7 +55,7 @@ def test(visit: Visit) -> PageResponse:
 
 @page("POST", f"{BASE}/{{id}}/remove")
 def turn_off(visit: Visit) -> PageResponse:
-    """Notifies the worker on a device no more. Raises NotFound for a device of somebody else."""
+    """Stops notifying the worker on a device. Raises NotFound for another worker's device."""
     device = notified_devices.turn_off(visit.ctx, visit.id)
     visit.flash(_("{device} is no longer notified.", device=shown_device(device.device)))
     return see(PLACE)

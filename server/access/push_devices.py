@@ -1,7 +1,7 @@
 """Devices of workers that are notified by web push: browsers, each with the session that turned it on.
 
-A device ends with its session, since its row refers to it. The address at the push service is all that is needed to
-reach a browser, so it is never shown; the payload needs its keys as well."""
+A row refers to its session, so it ends with it. Addresses at push services are never shown: they are secrets of the
+browsers (RFC 8030, section 8.3)."""
 
 from typing import Any
 
@@ -14,10 +14,10 @@ from server.store.store_local import VersionedLocal
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
 
-MAX_PUSH_DEVICES = 10  # of a worker
+MAX_PUSH_DEVICES = 10  # per worker
 VERSION = "push_devices"  # version that rises when other workers have devices, or a device wants other kinds
 USED_EVERY_SECONDS = 300  # precision of "last notified": a write for each message would be too many
-FAILING_SECONDS = 7 * 86_400  # after this time of failures only, a device is removed
+FAILING_SECONDS = 7 * 86_400  # a device that fails for longer is removed
 MAX_ERROR_CHARS = 300
 
 PUSH_DEVICE = Table(
@@ -149,10 +149,10 @@ def record_failure(tx: Transaction, device: PushDevice, error: str, resume_at: i
 
 def _wanted(tx: Transaction) -> dict[int, frozenset[str]]:
     table: Any = PUSH_DEVICE.sql
-    wanted: dict[int, frozenset[str]] = {}
+    kinds_of: dict[int, frozenset[str]] = {}
     for worker_id, kinds in tx.rows(lambda: table.select(table.worker_id, table.kinds)):
-        wanted[worker_id] = wanted.get(worker_id, frozenset()) | frozenset(kinds.split())
-    return wanted
+        kinds_of[worker_id] = kinds_of.get(worker_id, frozenset()) | frozenset(kinds.split())
+    return kinds_of
 
 
 def _device(row: Any) -> PushDevice:

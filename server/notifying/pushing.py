@@ -1,7 +1,7 @@
-"""The jobs that send notifications to devices by web push, one device at a time.
+"""Jobs that send notifications to devices by web push, one device at a time.
 
-A push has the sentence of the bell and the address of the notification, and no text of messages or notes. What was read
-meanwhile, what its worker may no longer read, and what falls into quiet hours is left out."""
+A push has the sentence of the bell and the address of the notification, and no text of messages or notes. Notifications
+that were read, that their worker may no longer read, or that fall into quiet hours are left out."""
 
 import hashlib
 import hmac
@@ -37,8 +37,8 @@ from server.translation import N_, Catalog, _, ngettext, speaking, spoken
 
 MAX_AT_ONCE = 200  # notifications of one device that are read at once
 MAX_MESSAGES = 5  # pushes at once; if there are more, one covers all
-MAX_ATTEMPTS = 5  # of one push
-MAX_TEXT_CHARS = 300  # of the sentence in a push
+MAX_ATTEMPTS = 5
+MAX_TEXT_CHARS = 300  # characters
 WAITS = (30, 120, 600, 3_600)  # seconds after 1, 2, ... consecutive failures; the last one thereafter
 JITTER = 0.2
 TEST_TTL_SECONDS = 600
@@ -50,7 +50,7 @@ LIST_PATH = "/notifications"
 
 @dataclass(frozen=True, slots=True)
 class Push:
-    """A push that is ready except for its device. notification_ids: those that it covers."""
+    """A push that is ready except for its device. notification_ids: the notifications in it."""
 
     message: PushMessage
     notification_ids: tuple[int, ...] = ()
@@ -58,8 +58,8 @@ class Push:
 
 @dataclass(frozen=True, slots=True)
 class DueBatch:
-    """What a device is due. left_out: ids of notifications that are not sent. is_over: whether its session has
-    ended."""
+    """The pushes to a device that are due. left_out: ids of notifications that are not sent. is_over: whether the
+    session of the device has ended."""
 
     device: PushDevice
     pushes: tuple[Push, ...] = ()
@@ -69,8 +69,8 @@ class DueBatch:
 
 @dataclass(frozen=True, slots=True)
 class _Sent:
-    """The results of a batch. done: ids of notifications that need no further attempt. failed: those of the push that
-    may be accepted later."""
+    """The results of a batch. done: ids of notifications that need no further attempt. failed: ids of notifications
+    whose push may be accepted later."""
 
     done: tuple[int, ...]
     failed: tuple[int, ...] = ()
@@ -79,7 +79,7 @@ class _Sent:
 
 @job(JOB, N_("Sends notifications to a device by web push"))
 def send_waiting(service: Service, payload: dict[str, Any], now: int) -> None:
-    """Sends what waits for a device."""
+    """Sends the waiting notifications of a device."""
     ctx, device_id = own_context(service, now), int(payload["device_id"])
     device = service.store.read(lambda tx: push_devices.find(tx, device_id))
     if device is None:
@@ -92,7 +92,7 @@ def send_waiting(service: Service, payload: dict[str, Any], now: int) -> None:
 
 @job(TEST, N_("Sends a test notification to a device"))
 def send_test(service: Service, payload: dict[str, Any], now: int) -> None:
-    """Sends a test to a device, also in quiet hours. Its result is shown beside the device."""
+    """Sends a test to a device, also in quiet hours. The account shows an error at the device."""
     ctx, device_id = own_context(service, now), int(payload["device_id"])
     device = service.store.read(lambda tx: push_devices.find(tx, device_id))
     if device is None or not service.settings.push:
@@ -106,11 +106,11 @@ def send_test(service: Service, payload: dict[str, Any], now: int) -> None:
     service.store.write(lambda tx: _record(RecordWriter(ctx, tx), batch, sent.result))
 
 
-# -- what is due -------------------------------------------------------------------------------------------------------
+# -- due pushes ---------------------------------------------------------------------------------------------------------
 
 
 def _batch(ctx: Context, tx: Transaction, device: PushDevice, language: Catalog, key: bytes) -> DueBatch:
-    """What a device is due. language: of its worker. key: that hides what topics are about."""
+    """Returns the pushes to a device that are due. language: of its worker. key: for topics."""
     rows = _rows(tx, device.id)
     ids = tuple(row[0] for row in rows)
     if not push_devices.is_signed_in(tx, device, ctx.now):
@@ -127,13 +127,13 @@ def _batch(ctx: Context, tx: Transaction, device: PushDevice, language: Catalog,
         if (each := unread_notification(reader, device.worker_id, id, kind)) is not None
     ]
     with speaking(language):
-        pushes = tuple(_Pushes(reader, key, unread_count(tx, device.worker_id)).of(unread))
+        pushes = tuple(_Pushes(reader, key, unread_count(tx, device.worker_id)).build(unread))
     covered = {id for each in pushes for id in each.notification_ids}
     return DueBatch(device, pushes, tuple(id for id in ids if id not in covered))
 
 
 def _rows(tx: Transaction, device_id: int) -> list[tuple[int, str, int]]:
-    """[(id of the notification, kind, when it was added)], the oldest first."""
+    """Returns [(id of the notification, kind, Unix second of its addition)], the oldest first."""
     table = TO_PUSH.sql
     rows = tx.rows(
         lambda: (
@@ -148,15 +148,14 @@ def _rows(tx: Transaction, device_id: int) -> list[tuple[int, str, int]]:
 
 
 class _Pushes:
-    """The pushes to one device, in the current language. key: that hides what topics are about. count: of what is
-    unread, for the number on the icon."""
+    """Builds the pushes to one device, in the current language. key: for topics. count: unread notifications, for the
+    number on the icon."""
 
     def __init__(self, reader: RecordReader, key: bytes, count: int) -> None:
         self._reader, self._key, self._count = reader, key, count
 
-    def of(self, unread: Sequence[Waiting]) -> list[Push]:
-        """One push for what is about the same record, with its newest sentence; one for everything if there are
-        many."""
+    def build(self, unread: Sequence[Waiting]) -> list[Push]:
+        """Returns one push for each record, with the newest sentence about it; a single one for many records."""
         groups: dict[object, list[Waiting]] = {}
         for each in unread:
             about = each.record["target__context"], each.record["target_id"]
@@ -187,7 +186,7 @@ class _Pushes:
         return Push(PushMessage(payload, topic, urgency, KEPT_SECONDS), ids)
 
     def _page(self, each: Waiting) -> str:
-        """The path of the ticket that a notification is about, which a tab may show already; "" for none."""
+        """Returns the path of the ticket of a notification, which a tab may show already; "" for none."""
         ticket = self._reader.record("ticket", each.ticket_id) if each.ticket_id else None
         return paths.ticket(ticket["mask"]) if ticket is not None else ""
 
@@ -195,11 +194,11 @@ class _Pushes:
 def _payload(
     service: Service, text: str, *, tag: str, path: str = LIST_PATH, page: str = "", count: int | None = None
 ) -> bytes:
-    """The JSON of a push, in the form of Declarative Web Push. tag: a later push with the same one replaces it. path:
+    """Returns the JSON of a push, in the form of Declarative Web Push. tag: a later push with the same one replaces it. path:
     of the notification. page: of its subject. count: of unread notifications, None to leave the icon alone."""
     if len(text) > MAX_TEXT_CHARS:
         text = f"{text[:MAX_TEXT_CHARS].rstrip()} …"
-    shown = {
+    notification = {
         "title": _("Helpdesk"),
         "body": text,
         "navigate": f"{service.base_url}{path}",
@@ -208,14 +207,14 @@ def _payload(
         "dir": spoken().direction,
         "data": {"path": path, "page": page},
     }
-    value: dict[str, Any] = {"web_push": DECLARATIVE, "notification": shown}
+    value: dict[str, Any] = {"web_push": DECLARATIVE, "notification": notification}
     if count is not None:
         value["app_badge"] = str(count)
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
 def _topic(key: bytes, tag: str) -> str:
-    """A topic that is the same for the same record and reveals nothing about it: the push service can read it."""
+    """Returns the topic of a record, which push services read: it does not reveal the record."""
     return urlsafe_b64encode(hmac.digest(key, f"topic {tag}".encode(), hashlib.sha256)).decode()[:TOPIC_CHARS]
 
 
@@ -238,7 +237,7 @@ def _send(ctx: Context, device: PushDevice, pushes: Sequence[Push], key: bytes) 
 
 
 def _subject(service: Service) -> str:
-    """How operators of push services reach the operator of this one: its address if it is https, else the default
+    """Returns the contact for operators of push services: the address of this service if it is https, else the default
     sender."""
     if service.base_url.startswith("https://"):
         return service.base_url
@@ -249,7 +248,7 @@ def _subject(service: Service) -> str:
 
 
 def _finish(writing: RecordWriter, batch: DueBatch, sent: _Sent) -> None:
-    """Removes what was sent or is not sent any more, and queues the next run for the rest."""
+    """Removes the notifications that need no further attempt, and queues the next run for the others."""
     device, table = batch.device, TO_PUSH.sql
     resume_at = _record(writing, batch, sent.result)
     if resume_at is None:
@@ -271,7 +270,8 @@ def _finish(writing: RecordWriter, batch: DueBatch, sent: _Sent) -> None:
 
 
 def _record(writing: RecordWriter, batch: DueBatch, result: PushResult) -> int | None:
-    """Stores the result at the device; returns when the next push may be sent, None if the device is gone."""
+    """Stores the result at the device; returns the Unix second from which the next push may be sent, None if the device
+    is gone."""
     tx, now = writing.tx, writing.now
     device = push_devices.find(tx, batch.device.id)
     if device is None:

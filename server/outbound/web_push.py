@@ -33,13 +33,13 @@ MAX_RESPONSE_BYTES = 4 * 1024
 MAX_RETRY_SECONDS = 86_400  # the longest Retry-After that is honored
 MAX_REASON_CHARS = 200
 GONE = frozenset((404, 410))
-_ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551  # of the curve P-256
+_ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551  # number of points of P-256
 _WRONG_KEYS = "the keys of this browser cannot be read; reload the page and try again"
 
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """Where a browser receives messages. endpoint: its address at the push service. key: its public key, an
+    """The subscription of a browser. endpoint: its address at the push service. key: its public key, an
     uncompressed point of P-256. auth: its authentication secret."""
 
     endpoint: str
@@ -49,7 +49,7 @@ class Subscription:
 
 @dataclass(frozen=True, slots=True)
 class PushMessage:
-    """A message. payload: what the browser reads. topic: replaces a waiting message with the same one; "" for none.
+    """A message. payload: text for the browser. topic: replaces a waiting message with the same one; "" for none.
     urgency: `low`, `normal` or `high`. ttl: seconds that the push service stores it."""
 
     payload: bytes
@@ -60,7 +60,8 @@ class PushMessage:
 
 @dataclass(frozen=True, slots=True)
 class PushIdentity:
-    """Who sends. secret: 32 bytes that the key pair is derived from. subject: how to reach the operator, a URL."""
+    """The identity of this service. secret: 32 bytes that the key pair is derived from. subject: a URL for contact with
+    the operator."""
 
     secret: bytes
     subject: str
@@ -79,7 +80,7 @@ class PushResult:
 
 
 def subscription(endpoint: str, key: str, auth: str, bounds: RequestLimits) -> Subscription:
-    """Checks what a browser says about its subscription. key, auth: base64url. Raises Invalid."""
+    """Checks the subscription that a browser sent. key, auth: base64url. Raises Invalid."""
     if len(endpoint) > MAX_ENDPOINT_CHARS:
         raise Invalid(f"the address of a push service has at most {MAX_ENDPOINT_CHARS:,} characters", field="endpoint")
     url = urls.parsed(endpoint)

@@ -18,11 +18,11 @@ from server.translation import _
 
 KEY = "push_key"  # the service setting with the secret of the key pair
 TEST = "notification.push.test"
-TEST_SECONDS = 10  # between two tests of a device
+TEST_SECONDS = 10  # pause between two tests
 
 
 def identity_secret(service: Service) -> bytes:
-    """Returns the secret that identifies this service to push services; it is created if there is none."""
+    """Returns the secret that identifies this service to push services; it is created at first use."""
     return signing_key(service, KEY)
 
 
@@ -46,8 +46,8 @@ def of_worker(ctx: Context, worker_id: int) -> list[PushDevice]:
 def turn_on(ctx: Context, session: Session, endpoint: str, key: str, auth: str, peer: Peer) -> int:
     """Notifies the caller in the browser of a session from now on; returns the id of the device.
 
-    endpoint, key, auth: as the browser says them. A browser that another worker has used before, whom it has not signed
-    out, is theirs no more: it proves that by its secret. Raises Invalid, Conflict."""
+    endpoint, key, auth: of the browser. It may have notified another worker, who never signed out: the same secret
+    proves that it is the same browser, and moves it. Raises Invalid, Conflict."""
     _require_on(ctx)
     to = web_push.subscription(endpoint, key, auth, client.limits(ctx.service.settings))
     worker_id = ctx.actor.worker_id

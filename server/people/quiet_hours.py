@@ -1,4 +1,4 @@
-"""Quiet hours of a worker, in which no device shows a notification. The bell shows it nonetheless."""
+"""Quiet hours of a worker: no device shows a notification, but the bell does."""
 
 import re
 from collections.abc import Collection
@@ -14,7 +14,7 @@ from server.translation import _
 
 MINUTES = 60
 _TIME = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9])(?::00)?\Z")
-DAYS = tuple("0123456")  # from Monday
+DAYS = tuple("0123456")  # Monday first
 
 QUIET_HOURS = Table(
     "quiet_hours",

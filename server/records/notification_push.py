@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from server.records.writing import RecordWriter
 
 JOB = "notification.push"
-DEFAULT_KINDS = tuple(kind for kind in KINDS if kind != OTHER)  # of a new device
-KEPT_SECONDS = 86_400  # after which a notification is not sent any more; the bell has it
+DEFAULT_KINDS = tuple(kind for kind in KINDS if kind != OTHER)
+KEPT_SECONDS = 86_400  # an older notification is not sent
 TO_PUSH = Table(
     "notification_to_push",
     [
@@ -50,8 +50,8 @@ def hold(writing: "RecordWriter", notification_id: int, worker_id: int, kind: st
 
 
 def queue(writing: "RecordWriter", device: PushDevice, due_at: int) -> None:
-    """Queues the job that sends what waits for a device. While something waits there is exactly one: each run that
-    leaves something adds the next, in the transaction that removes what was sent."""
+    """Queues the job that sends the waiting notifications of a device. There is one while any wait: a run that leaves
+    some adds the next, in the transaction that removes the others."""
     JobQueue.add(writing.tx, JOB, max(due_at, device.resume_at), {"device_id": device.id}, is_slow=True)
     writing.wake()
 

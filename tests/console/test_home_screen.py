@@ -75,7 +75,7 @@ def phone_of(chromium: Browser, visitor: Visitor, browser: FakeBrowser) -> Itera
 
 @pytest.fixture
 def phone(chromium: Browser, server: Server, nora: Api) -> Iterator[Page]:
-    """Nora's phone in a session of its own."""
+    """Nora's phone in a separate session."""
     visitor = Visitor(server.url)
     assert visitor.sign_in().status_code == 303
     with phone_of(chromium, visitor, FakeBrowser("https://push.example/phone")) as page:
@@ -96,7 +96,7 @@ def until(page: Page, expression: str) -> None:
 
 
 def worker_of(page: Page) -> Worker:
-    return page.context.service_workers[-1]  # those of earlier tests may be on the list still
+    return page.context.service_workers[-1]  # earlier tests may have left some
 
 
 def deliver(page: Page, text: str) -> None:
@@ -110,7 +110,7 @@ def deliver(page: Page, text: str) -> None:
     session.send("ServiceWorker.enable")
     for _ in range(100):
         if not ids:
-            page.evaluate("1")  # events arrive meanwhile
+            page.evaluate("1")  # lets events arrive
     origin = page.evaluate("location.origin")
     session.send("ServiceWorker.deliverPushMessage", {"origin": origin, "registrationId": ids[-1], "data": text})
     session.detach()
@@ -210,7 +210,7 @@ def test_what_the_service_has_forgotten_can_be_turned_on_again(phone: Page, desk
     turn_on(phone)
     expect(phone.get_by_role("button", name="Notify this device")).to_be_hidden()
     [device] = devices(desk, nora)
-    desk.store.write(lambda tx: push_devices.remove(tx, device.id, device.worker_id))  # as after 410
+    desk.store.write(lambda tx: push_devices.remove(tx, device.id, device.worker_id))  # as a 410 does
     phone.reload()
     until(phone, "!localStorage.getItem('subscribed')")
     turn_on(phone)

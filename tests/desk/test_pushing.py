@@ -1,4 +1,4 @@
-"""Notifications on devices: what is sent to whom, when nothing is, retries, and the end with the session."""
+"""Notifications on devices: content, choice, quiet hours, retries, and the end with the session."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -70,7 +70,7 @@ class Phone:
             self.desk.write(lambda writing, text=text: write(writing, text))
 
     def settle(self, seconds: int = 0) -> list[dict[str, Any]]:
-        """Returns what browsers are to show once due jobs have run."""
+        """Runs due jobs; returns the notifications that browsers received."""
         self.desk.run_due(seconds)
         return [each.shown for each in self.push.take()]
 
@@ -434,7 +434,7 @@ def test_a_session_has_one_device_and_a_worker_a_few(phone: Phone) -> None:
         phone.turn_on(phone.push.browser(f"more{number}"))
     with pytest.raises(Conflict, match=f"At most {push_devices.MAX_PUSH_DEVICES} devices"):
         phone.turn_on(phone.push.browser("last"))
-    phone.turn_on(phone.push.browser("again"), session)  # in place of its own
+    phone.turn_on(phone.push.browser("again"), session)  # replaces the one of this session
 
 
 @names(
