@@ -376,6 +376,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("outbound.web_push.MAX_PAYLOAD_BYTES", "bytes", "payload of a push"),
         ("outbound.web_push.MAX_RESPONSE_BYTES", "bytes", "response of a push service that is read"),
         ("outbound.web_push.SECONDS", "seconds", "request to a push service"),
+        ("outbound.web_push.MAX_RETRY_SECONDS", "seconds", "`Retry-After` of a push service that is honored"),
         ("people.notified_devices.TEST_SECONDS", "seconds", "pause between two tests of a device; at least that long"),
         ("notifying.reply_ids.VALID_DAYS", "days", "time during which a worker can reply to a notification by email"),
         ("people.merging.MAX_SOURCES", "", "contacts or organizations merged into another one at once"),

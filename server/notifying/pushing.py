@@ -106,7 +106,7 @@ def send_test(service: Service, payload: dict[str, Any], now: int) -> None:
     service.store.write(lambda tx: _record(RecordWriter(ctx, tx), batch, sent.result))
 
 
-# -- due pushes ---------------------------------------------------------------------------------------------------------
+# -- due pushes --------------------------------------------------------------------------------------------------------
 
 
 def _batch(ctx: Context, tx: Transaction, device: PushDevice, language: Catalog, key: bytes) -> DueBatch:
@@ -194,8 +194,8 @@ class _Pushes:
 def _payload(
     service: Service, text: str, *, tag: str, path: str = LIST_PATH, page: str = "", count: int | None = None
 ) -> bytes:
-    """Returns the JSON of a push, in the form of Declarative Web Push. tag: a later push with the same one replaces it. path:
-    of the notification. page: of its subject. count: of unread notifications, None to leave the icon alone."""
+    """Returns the JSON of a push, in the form of Declarative Web Push. tag: a later push with the same one replaces it.
+    path: of the notification. page: of its subject. count: unread notifications, None to leave the icon alone."""
     if len(text) > MAX_TEXT_CHARS:
         text = f"{text[:MAX_TEXT_CHARS].rstrip()} …"
     notification = {
