@@ -11,6 +11,18 @@ const PROBLEMS = {
 
 const text = (buffer) => btoa(String.fromCharCode(...new Uint8Array(buffer))).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 
+// Ends when the worker is active, and fails when the browser cannot install it.
+function activation({ active, installing, waiting }) {
+  const worker = installing ?? waiting;
+  if (active || !worker) return null;
+  return new Promise((done, fail) => {
+    worker.addEventListener("statechange", () => {
+      if (worker.state === "activated") done();
+      if (worker.state === "redundant") fail(new Error("not installed"));
+    });
+  });
+}
+
 async function subscription(registration) {
   const wanted = { userVisibleOnly: true, applicationServerKey: form.dataset.push };
   try {
@@ -28,8 +40,9 @@ async function turnOn(button) {
   button.disabled = true;
   try {
     if ((await Notification.requestPermission()) !== "granted") throw new DOMException("", "NotAllowedError");
-    await navigator.serviceWorker.register("/service-worker.js", { updateViaCache: "none" });
-    const made = await subscription(await navigator.serviceWorker.ready);
+    const registration = await navigator.serviceWorker.register("/service-worker.js", { updateViaCache: "none" });
+    await activation(registration);
+    const made = await subscription(registration);
     form.elements.endpoint.value = made.endpoint;
     form.elements.p256dh.value = text(made.getKey("p256dh"));
     form.elements.auth.value = text(made.getKey("auth"));

@@ -174,6 +174,20 @@ def test_many_notifications_are_one_push(phone: Phone) -> None:
     assert all("topic" not in each.headers for each in messages)
 
 
+def test_what_happens_while_a_push_is_sent_is_sent_next(phone: Phone) -> None:
+    accept, path = phone.push.peer.answers["/push/phone"], "/push/phone"
+
+    def accept_and_notify(asked: Any) -> Any:
+        phone.push.peer.answers[path] = accept
+        phone.notify("second", context="")
+        assert callable(accept)
+        return accept(asked)
+
+    phone.push.peer.answers[path] = accept_and_notify
+    phone.notify("first", context="")
+    assert phone.bodies() == ["Nora says first", "Nora says second"] and phone.waiting() == 0
+
+
 def test_a_long_sentence_fits(phone: Phone) -> None:
     phone.notify("𝕬" * 5_000)
     phone.desk.run_due()
