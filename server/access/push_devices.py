@@ -6,7 +6,7 @@ browsers (RFC 8030, section 8.3)."""
 from typing import Any
 
 from server.access import sessions
-from server.access.sessions import MAX_DEVICE_CHARS
+from server.access.sessions import MAX_DEVICE_CHARS, SESSION
 from server.dataclass import dataclass
 from server.outbound.web_push import Subscription
 from server.record_types.shared.secrets import digest
@@ -23,7 +23,7 @@ MAX_ERROR_CHARS = 300
 PUSH_DEVICE = Table(
     "push_device",
     [
-        Column("session_id", references="session(id)"),
+        Column("session_id", references=f"{SESSION.name}(id)"),
         Column("worker_id", references="worker(id)"),
         Column("hash", "TEXT"),
         Column("endpoint", "TEXT"),
