@@ -11,7 +11,6 @@ import hmac
 import json
 import secrets
 from dataclasses import replace
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
 from server.dataclass import dataclass
@@ -119,27 +118,10 @@ def send(to: Subscription, message: PushMessage, identity: PushIdentity, bounds:
     return PushResult(
         response.status,
         f"{response.status} {response.reason}".strip()[:MAX_REASON_CHARS] + (f": {text}" if text else ""),
-        retry_seconds(response.headers.get("retry-after", ""), now),
+        min(client.retry_after(response.headers) or 0, MAX_RETRY_SECONDS),
         response.status in GONE,
         client.may_pass(response.status),
     )
-
-
-def retry_seconds(text: str, now: int) -> int:
-    """Returns the seconds that a Retry-After header asks to wait, at most MAX_RETRY_SECONDS; 0 for a header that cannot
-    be read. Follows RFC 9110, section 10.2.3.
-
-    >>> retry_seconds("120", 0), retry_seconds("Thu, 01 Jan 1970 00:01:00 GMT", 10), retry_seconds("soon", 0)
-    (120, 50, 0)
-    """
-    text = text.strip()
-    if text.isascii() and text.isdecimal():
-        return min(int(text[:9]), MAX_RETRY_SECONDS)
-    try:
-        seconds = int(parsedate_to_datetime(text).timestamp()) - now
-    except (ValueError, OverflowError, TypeError):
-        return 0
-    return max(min(seconds, MAX_RETRY_SECONDS), 0)
 
 
 def encrypted(

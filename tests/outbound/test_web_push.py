@@ -65,20 +65,3 @@ def test_the_token_is_for_the_origin_and_signed_by_the_shown_key(secret: bytes) 
     assert key == web_push.public_key(secret)
     with pytest.raises(InvalidSignature):
         claims_of(header.replace("vapid t=", "vapid t=", 1).replace(key, web_push.public_key(b"other".ljust(32))))
-
-
-@pytest.mark.parametrize(
-    ("text", "seconds"),
-    [
-        ("", 0),
-        ("-5", 0),
-        ("1.5", 0),
-        ("٣", 0),
-        ("9" * 5_000, web_push.MAX_RETRY_SECONDS),
-        ("Fri, 20 Nov 2026 15:05:05 GMT", 60),
-        ("Fri, 20 Nov 2020 15:05:05 GMT", 0),
-        ("Fri, 99 Nov 2026 15:05:05 GMT", 0),
-    ],
-)
-def test_when_to_ask_again(text: str, seconds: int) -> None:
-    assert web_push.retry_seconds(text, NOW) == seconds
