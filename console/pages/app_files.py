@@ -21,7 +21,6 @@ START, COMPOSE = "/inbox", "/compose"
 GROUND, ACCENT = "#f6f7f9", "#0b5f8a"  # tokens of console.css
 MAX_SHORT_NAME_CHARS = 12  # characters that home screens have room for
 OFFLINE_FILES = ("console.css", "plain.css", "icon.svg", "back_online.js")
-ALWAYS_CHECKED = {"Cache-Control": "no-cache"}
 ICONS = (
     ("icon-192.png", "192x192", "any"),
     ("icon-512.png", "512x512", "any"),
@@ -51,8 +50,7 @@ def manifest(visit: Visit) -> PageResponse:
         "shortcuts": [{"name": _("Inbox"), "url": START}, {"name": _("New ticket"), "url": COMPOSE}],
     }
     text = json.dumps(value, ensure_ascii=False)
-    headers = {"Cache-Control": "private, no-cache"}
-    return PageResponse(text, headers=headers, content_type="application/manifest+json; charset=utf-8")
+    return PageResponse(text, content_type="application/manifest+json; charset=utf-8")
 
 
 @page("GET", WORKER, "anyone")
@@ -67,13 +65,13 @@ def worker(visit: Visit) -> PageResponse:
     }
     head = "".join(f"const {name} = {json.dumps(value)};\n" for name, value in constants.items())
     text = head + static_files.source("service_worker.js")
-    return PageResponse(text, headers=ALWAYS_CHECKED, content_type="text/javascript; charset=utf-8")
+    return PageResponse(text, content_type="text/javascript; charset=utf-8")
 
 
 @page("GET", OFFLINE, "anyone")
 def offline(visit: Visit) -> PageResponse:
     """The page without a connection. It is the same for everybody, since the browser stores it."""
-    return PageResponse(render(visit, "offline.html").html, headers=ALWAYS_CHECKED)
+    return render(visit, "offline.html")
 
 
 def _team_name(visit: Visit) -> str:

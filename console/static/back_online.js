@@ -1,2 +1,6 @@
-// The page without a connection gives way to the one that was asked for, as soon as there is a connection.
-addEventListener("online", () => location.reload());
+// The page without a connection gives way to the one that was asked for, once the server responds again.
+const SECONDS = 5;
+
+const look = () => fetch("/offline", { cache: "no-store" }).then(() => location.reload(), () => {});
+addEventListener("online", look);
+setInterval(() => navigator.onLine && look(), SECONDS * 1000);

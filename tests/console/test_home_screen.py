@@ -270,12 +270,12 @@ def test_an_ordinary_page_has_no_service_worker(chromium: Browser, nora_in_a_bro
 
 def test_the_script_is_checked_at_once_and_its_pages_need_no_session(visitor: Visitor) -> None:
     script = visitor.get("/service-worker.js")
-    assert script.headers["Cache-Control"] == "no-cache" and script.headers["Content-Type"].startswith(
+    assert script.headers["Cache-Control"] == "no-store" and script.headers["Content-Type"].startswith(
         "text/javascript"
     )
     assert "worker-src 'self'" in script.headers["Content-Security-Policy"]
     assert f'"{static_files.address("console.css")}"' in script.text
-    assert visitor.get("/offline").headers["Cache-Control"] == "no-cache"
+    assert visitor.get("/offline").headers["Cache-Control"] == "no-store"
     manifest = visitor.get("/manifest.webmanifest")
     assert manifest.headers["Content-Type"].startswith("application/manifest+json")
-    assert manifest.json()["name"] == "Helpdesk" and manifest.headers["Cache-Control"] == "private, no-cache"
+    assert manifest.json()["name"] == "Helpdesk" and manifest.headers["Cache-Control"] == "no-store"
