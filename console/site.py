@@ -146,8 +146,8 @@ class Console(Site):
         targets = " ".join(("'self'", *response.form_targets))
         headers = {
             "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-            f"connect-src 'self'; font-src 'self'; frame-src 'self'; form-action {targets}; frame-ancestors 'none'; "
-            "base-uri 'none'",
+            f"connect-src 'self'; font-src 'self'; frame-src 'self'; worker-src 'self'; manifest-src 'self'; "
+            f"form-action {targets}; frame-ancestors 'none'; base-uri 'none'",
             "Referrer-Policy": "same-origin",
             "Cross-Origin-Opener-Policy": "same-origin",
             "X-Frame-Options": "DENY",

@@ -429,6 +429,13 @@ SETTINGS: tuple[Setting, ...] = (
         is_live=True,
     ),
     Setting(
+        "push",
+        True,
+        "Let workers have their notifications shown on their devices, through the push services of the browsers.",
+        type="yes/no",
+        is_live=True,
+    ),
+    Setting(
         "ratings",
         "off",
         "Whom to ask for a rating after a ticket was closed: nobody (off), customers of groups that are set to it "

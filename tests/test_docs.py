@@ -62,6 +62,8 @@ ASSIGNED = re.compile(r"^([A-Z_0-9]+(?:, [A-Z_0-9]+)*)(?:: \w+)? = ", re.MULTILI
 INTERNAL = {
     "what is kept to be looked at, the newest": """
         log.MAX_KEPT log.MAX_KEPT_CHARS log.MAX_KEPT_WARNINGS outgoing.deliveries.MAX_ERROR_CHARS
+        access.push_devices.MAX_ERROR_CHARS outbound.web_push.MAX_REASON_CHARS
+        console.pages.app_files.MAX_SHORT_NAME_CHARS
         console.pages.automation.outgoing.MAX_SHOWN_CHARS
     """,
     "what is made once and kept to be used again; what is beyond it is made anew": """
@@ -105,7 +107,8 @@ INTERNAL = {
         mailroom.mail_import.MAX_WAITING mailroom.mail_import.MAX_WAITING_BYTES mailroom.mailboxes.checking.MAX_MAILS
         mailroom.mailboxes.checking.MAX_IN_A_ROW mailroom.mailboxes.fetch_state.MAX_RETRY_SECONDS
         mailroom.mailboxes.fetch_state.MAX_SINGLE_READS
-        notifying.notification_mails.MAX_AT_ONCE people.sign_in_administration.MAX_HANDED_OVER people.unread.MAX_AT_ONCE
+        notifying.notification_mails.MAX_AT_ONCE notifying.pushing.MAX_AT_ONCE
+        people.sign_in_administration.MAX_HANDED_OVER people.unread.MAX_AT_ONCE
         people.due_reminders.MAX_BATCHES tickets.target_alerts.MAX_BATCHES tickets.assign_queue.MAX_BATCHES
         tickets.assign_queue.MAX_ADDED console.pages.groups.MAX_CANDIDATES
         tickets.list_counts.MAX_CHANGES tickets.reopening.MAX_BATCHES jobs.job_queue.MAX_RUNS jobs.scheduler.MAX_ROUNDS

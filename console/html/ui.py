@@ -80,7 +80,7 @@ MACROS = {
     "records": "fact files delivery folded hidden_address",
     "steps": "steps",
     "panel": "set_form add_form remove_button",
-    "frame": "bell mark rail_entries api",
+    "frame": "bell theme_color mark rail_entries api",
 }
 _FILES = {name: file for file, names in MACROS.items() for name in names.split()}
 DRAFT, RESTORE = drafts.FIELD, drafts.TAKE_UP

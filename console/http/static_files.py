@@ -53,6 +53,16 @@ def address(name: str) -> str:
     return f"{PREFIX}{_digest()}/{name}"
 
 
+def source(name: str) -> str:
+    """The text of a file as it is sent."""
+    return _contents()[name].decode()
+
+
+def version() -> str:
+    """A text that is another one when any file is."""
+    return _digest()
+
+
 @cache
 def script(name: str) -> Markup:
     """The tags that load a module, with preload hints for the modules that it imports, which a browser would discover

@@ -16,19 +16,23 @@ from console.pages import absences
 from console.pages.login import new_password
 from server.access import totp, webauthn
 from server.access.passkeys import MAX_NAME_CHARS
+from server.access.push_devices import PushDevice
 from server.errors import Conflict, HelpdeskError, Invalid, NotAuthenticated, NotFound, TooMany
+from server.locales import WEEKDAYS
 from server.people import (
     login_address,
+    notified_devices,
     passkey_sign_in,
     password_change,
     preferences,
     profile,
     provider_sign_in,
+    quiet_hours,
     security,
     sign_in,
 )
 from server.records import notification_mail
-from server.translation import N_, _, ngettext
+from server.translation import N_, _, ngettext, shown
 
 ISSUER = N_("Helpdesk")
 _SECRET = re.compile(r"[A-Z2-7]{32}\Z")
@@ -204,6 +208,8 @@ def show(visit: Visit, **given: Form) -> PageResponse:
         "appearance": Form.from_values({"theme": look.theme, "density": look.density, "has_keys": keys}),
         "tickets": Form.from_values({"destination": look.destination, "writing": look.writing}),
         "notifications": _notifications(visit),
+        "notified": Form(),
+        "quiet": stored_quiet_hours(visit),
         "absence": absences.stored_form(visit, worker_id),
         "password": Form(),
         **given,
@@ -239,6 +245,9 @@ def show(visit: Visit, **given: Form) -> PageResponse:
         away=profile.absence_of(visit.ctx, worker_id),
         mailed=notification_mail.LABELS,
         answers=visit.service.settings.answer_by_mail,
+        push_key=notified_devices.server_key(visit.service),
+        notified=_notified(visit),
+        days=[(str(day), shown(each), "") for day, each in enumerate(WEEKDAYS)],
         densities=[("normal", N_("Normal")), ("compact", N_("Compact"))],
     )
 
@@ -247,6 +256,25 @@ def _notifications(visit: Visit) -> Form:
     form = Form()
     form.several["mailed"] = sorted(notification_mail.caller_kinds(visit.ctx))
     return form
+
+
+def kinds_field(device_id: int) -> str:
+    """The name of the field with the kinds of notifications of a device."""
+    return f"pushed-{device_id}"
+
+
+def stored_quiet_hours(visit: Visit) -> Form:
+    """The form with the quiet hours of the worker."""
+    quiet, text = quiet_hours.own(visit.ctx), quiet_hours.time_text
+    values = {"quiet": "1" if quiet.is_on else "", "quiet_from": text(quiet.begins), "quiet_until": text(quiet.ends)}
+    return Form(values, {"quiet_days": [str(day) for day in quiet.days]})
+
+
+def _notified(visit: Visit) -> list[tuple[PushDevice, str, Form]]:
+    """[(device, the field with its kinds, a form with these)], that of this session first."""
+    devices = sorted(notified_devices.own(visit.ctx), key=lambda each: each.session_id != visit.who.id)
+    names = [kinds_field(each.id) for each in devices]
+    return [(each, name, Form({}, {name: list(each.kinds)})) for each, name in zip(devices, names, strict=True)]
 
 
 @page("GET", "/account/second-factor", "proven worker")

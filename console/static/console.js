@@ -10,4 +10,7 @@ import "./rail.js";
 import "./swap.js";
 import "./toasts.js";
 import "./waiting.js";
-addEventListener("load", () => import("./offline.js")); // after all others, so that it hears of a form last
+addEventListener("load", () => {
+  import("./offline.js"); // after all others, so that it hears of a form last
+  if (navigator.serviceWorker?.controller || matchMedia("(display-mode: standalone)").matches) import("./device.js");
+});

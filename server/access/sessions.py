@@ -126,6 +126,16 @@ def check(tx: Transaction, id: str, now: int) -> Session | None:
     return _good(values, who, password_mark(tx, values["worker_id"]), now) if who is not None else None
 
 
+def is_valid(tx: Transaction, session_id: int, now: int) -> bool:
+    """Returns whether a session, by the id of its row, is valid."""
+    row = tx.get(SESSION, session_id)
+    if row is None:
+        return False
+    values = dict(zip(SESSION.names, row, strict=True))
+    who = actor.worker(tx, values["worker_id"])
+    return who is not None and _good(values, who, password_mark(tx, values["worker_id"]), now) is not None
+
+
 def seen(tx: Transaction, session_id: int, now: int, client: str) -> None:
     """Records the use of a session; called at most every SEEN_EVERY_SECONDS."""
     tx.update(SESSION, session_id, {"seen_at": now, "client": client})

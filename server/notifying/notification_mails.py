@@ -87,7 +87,7 @@ def batch_for(ctx: Context, tx: Transaction, worker_id: int, language: Catalog, 
     if own is None:
         return Batch((), ids, len(rows) == MAX_AT_ONCE)
     reader = RecordReader(ctx, tx)
-    waiting = [each for id, kind in rows if (each := _waiting(reader, worker_id, id, kind)) is not None]
+    waiting = [each for id, kind in rows if (each := unread_notification(reader, worker_id, id, kind)) is not None]
     with speaking(language):
         letters = tuple(_Letters(reader, worker_id, key).letters(waiting))
     return Batch(letters, ids, len(rows) == MAX_AT_ONCE)
@@ -109,7 +109,7 @@ def _rows(tx: Transaction, worker_id: int) -> list[tuple[int, str]]:
     ]
 
 
-def _waiting(reader: RecordReader, worker_id: int, id: int, kind: str) -> Waiting | None:
+def unread_notification(reader: RecordReader, worker_id: int, id: int, kind: str) -> Waiting | None:
     """Returns None for a notification that was read or deleted, or whose record the worker may no longer read."""
     record = reader.record("notification", id)
     if record is None or record["is_read"] or record["worker_id"] != worker_id:

@@ -15,16 +15,16 @@ MAX_AT_ONCE = 1000  # marked as read; the next call continues
 
 def count(ctx: Context) -> int:
     """Returns the number of the caller's unread notifications."""
+    return ctx.service.store.read(lambda tx: count_of(tx, ctx.actor.worker_id))
+
+
+def count_of(tx: Transaction, worker_id: int) -> int:
+    """Returns the number of a worker's unread notifications."""
     table = table_named("notification")
-    mine = (ctx.actor.worker_id,)
     return int(
-        ctx.service.store.read(
-            lambda tx: tx.value(
-                lambda: table.select(peewee.fn.COUNT(table.c.id)).where(
-                    table.c.worker_id == slot(0), table.c.is_read == 0
-                ),
-                mine,
-            )
+        tx.value(
+            lambda: table.select(peewee.fn.COUNT(table.c.id)).where(table.c.worker_id == slot(0), table.c.is_read == 0),
+            (worker_id,),
         )
         or 0
     )

@@ -11,7 +11,7 @@ from server.record_types.notification import CHANNEL
 from server.record_types.record_type import RecordType
 from server.record_types.shared.absence import stand_in
 from server.record_types.shared.points import NAMED, POINTS
-from server.records import notification_mail
+from server.records import notification_mail, notification_push
 from server.records.reading import RecordReader
 from server.store.statements import slot
 from server.store.tables import table_named
@@ -151,8 +151,8 @@ def notify(
     params: dict[str, object],
     kind: str = "",
 ) -> None:
-    """Notifies one worker, also by mail if the worker chose that. kind: one of notification_mail.KINDS; "" for the kind
-    of the activity point."""
+    """Notifies one worker, also by mail and on devices if the worker chose that. kind: one of notification_mail.KINDS;
+    "" for the kind of the activity point."""
     notifications = _type(writing, "notification")
     notification_id = writing.tx.insert(
         notifications.table,
@@ -167,7 +167,9 @@ def notify(
             }
         ),
     )
-    notification_mail.hold(writing, notification_id, worker_id, kind or notification_mail.kind_of(point))
+    kind = kind or notification_mail.kind_of(point)
+    notification_mail.hold(writing, notification_id, worker_id, kind)
+    notification_push.hold(writing, notification_id, worker_id, kind)
     writing.ctx.service.notify_after(writing.tx, CHANNEL)
 
 

@@ -11,15 +11,17 @@ import pytest
 
 from console.http import routes
 from server import clock, settings
-from server.access import known_devices, password_links, second_factor, sessions, totp
+from server.access import known_devices, password_links, push_devices, second_factor, sessions, totp
 from server.access.tokens import TOKEN
 from server.jobs.job_queue import JobQueue
 from server.mailroom.mailboxes import dead_letters
+from server.outbound.web_push import Subscription
 from server.people import provisioning_tokens
 from tests.console import table
 from tests.console.lively import BACKUP, Lively
 from tests.console.visitor import Visitor, place
 from tests.mail_servers import ImapServer
+from tests.push_service import FakeBrowser
 from tests.records.desk import Desk
 from tests.service import PASSWORD
 from tests.smtp_server import SmtpServer
@@ -39,6 +41,7 @@ EXCEPTIONS = {
     ),
     "it keeps or drops what one typed, or how the console looks to oneself": (
         "/-/hint", "/-/draft", "/-/draft/drop", "/account/appearance", "/account/tickets", "/account/notifications",
+        "/account/notified/{id}", "/account/quiet-hours",
         "/account/absence",
         "/account/absence/begin", "/account/absence/end", "/start/away", "/reports/{name}/email",
         "/start/back", "/setup/skip",
@@ -78,6 +81,7 @@ EXCEPTIONS = {
     "it sends a mail once more that is about what was told already": (
         "/account/address/again", "/admin/people/{id}/address/again",
     ),
+    "it shows a notification on a device of one's own": ("/account/notified/{id}/test",),
     "it stops a run of one's own": ("/automations/stop", "/tickets/{mask}/writing-assistant/{id}/cancel"),
     "tickets tell of their mail": (
         "/start/ticket", "/tickets/{mask}/answer", "/tickets/{mask}/take-back", "/compose", "/compose/take-back",
@@ -114,8 +118,11 @@ def act(kind: str, *points: str, page: str = "", path: str = "", **fields: str) 
     return Act(kind, points, fields, page, path)
 
 
+PHONE = FakeBrowser("https://push.example/acts")
 NO_FIELDS = {"bucket_id": "", "field_0": "", "field_1": "", "field_2": ""}  # of a contact form
 ACTS = [
+    act("/account/notified", "worker.push.on", path="/account/notified", **PHONE.fields),
+    act("/account/notified/{id}/remove", "worker.push.off", path="/account/notified/{push_device}/remove"),
     act("/account/devices/{id}/forget", "worker.device.forgotten", path="/account/devices/{device}/forget"),
     act("/account/sessions/{id}/end", "worker.sessions.ended", path="/account/sessions/{session}/end"),
     act("/account/sessions/end", "worker.sessions.ended"),
@@ -416,6 +423,10 @@ def _prepare(lively: Lively) -> None:
         desk.store.write(lambda tx: known_devices.keep(tx, ids["nora"], "", clock.now(), "Phone", "::1"))
         ids["device"] = desk.read(lambda tx: tx.find(known_devices.KNOWN_DEVICE, worker_id=ids["nora"])[-1][0])
         ids["session"] = desk.read(lambda tx: tx.find(sessions.SESSION, worker_id=ids["nora"])[-1][0])
+        to = Subscription("https://push.example/other", b"", b"")
+        ids["push_device"] = desk.store.write(
+            lambda tx: push_devices.add(tx, ids["session"], ids["nora"], to, (), "Phone", clock.now())
+        )
         secret, step = totp.new_secret(), clock.now() // totp.STEP_SECONDS
         desk.store.write(
             lambda tx: second_factor.turn_on(tx, ids["worker0"], secret, totp.code(secret, step), clock.now())

@@ -35,7 +35,7 @@ WITHOUT_REQUESTS = (
     "/admin/packages/done", "/admin/packages/imported", "/admin/people/provisioning",
     "/admin/people/sign-in", "/setup", "/admin/system/checkup",
     "/admin/system/log", "/admin/system/settings", "/settings", "/admin/tokens/revoke", "/admin/mail/failed/",
-    "/workspaces/add", "/reports/help-center/missed", "/admin/assistants",
+    "/workspaces/add", "/offline", "/reports/help-center/missed", "/admin/assistants",
 )  # fmt: skip
 DRAWER = '<details class="drawer"><summary>API</summary>'
 SAMPLE = re.compile(r"<h3><code>([A-Z]+) ([^<]*)</code></h3>")

@@ -13,13 +13,16 @@ from typing import Any
 import pytest
 
 from console.http import routes as pages
-from server import app
+from server import app, clock
+from server.access import push_devices
 from server.access.known_devices import KNOWN_DEVICE
 from server.access.passkeys import PASSKEY
+from server.access.push_devices import PUSH_DEVICE
 from server.access.sessions import SESSION
 from server.access.tokens import TOKEN
 from server.fields.link import Id
 from server.fields.text import Text
+from server.outbound.web_push import Subscription
 from server.record_types.record_type import RecordType
 from server.record_types.registry import load
 from server.store.tables import Table
@@ -49,6 +52,8 @@ REFUSED = (403, 404, 405)
 # Pages that end sessions and the like, and the rows of these.
 ROWS_OF = {
     "/account/sessions/{id}/end": SESSION, "/account/devices/{id}/forget": KNOWN_DEVICE,
+    "/account/notified/{id}": PUSH_DEVICE, "/account/notified/{id}/test": PUSH_DEVICE,
+    "/account/notified/{id}/remove": PUSH_DEVICE,
     "/account/tokens/{id}/revoke": TOKEN, "/account/passkeys/{id}/remove": PASSKEY, "/account/passkeys/{id}": PASSKEY,
 }  # fmt: skip
 _ARGUMENT = re.compile(r"\(\?P<(\w+)>[^)]*\)")
@@ -73,6 +78,9 @@ class Secrets:
         assert Visitor(server.url).sign_in().status_code == 303  # from a device that is known from now on
         own = {"worker_id": self.nora.ids["nora"], "credential_id": "c", "rp_id": "localhost", "name": "Laptop"}
         self.desk.store.write(lambda tx: tx.insert(PASSKEY, own))
+        [session, *_] = self.rows_of_nora(SESSION)
+        to = Subscription("https://push.example/nora", b"", b"")
+        self.desk.store.write(lambda tx: push_devices.add(tx, session[0], session[2], to, (), "Phone", clock.now()))
         self._move_ids()
         self.ids: dict[str, list[int]] = {}
         for row in HIDDEN:

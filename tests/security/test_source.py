@@ -42,6 +42,7 @@ DRAW_LOTS = {
     "server/first_start/demo/demo_files.py",
     "server/first_start/demo/plan.py",
     "server/first_start/demo/story_words.py",
+    "server/notifying/pushing.py",
     "server/outgoing/retry_schedule.py",
     "server/queries/sample_numbers.py",
 }

@@ -88,6 +88,8 @@ ROWS = (
      "{{actor}} created a link with which {{target}} can accept an invitation"),
     ("worker.invitation.withdrawn", "Invitation withdrawn", "{{actor}} withdrew the invitation of {{target}}"),
     ("worker.joined", "Invitation accepted", "{{actor}} accepted the invitation of {{inviter}}"),
+    ("worker.push.on", "Device notified", "{{actor}} turned on notifications of {{target}} on {{device}}"),
+    ("worker.push.off", "Device no longer notified", "{{actor}} turned off notifications of {{target}} on {{device}}"),
     ("worker.passkey.added", "Passkey added", "{{actor}} added the passkey {{passkey}} of {{target}}"),
     (
         "worker.passkey.refused", "Passkey refused",
