@@ -180,7 +180,7 @@ ELSEWHERE = {
     "transport.delivery.error", "mailbox.check.error", "outgoing_webhook.switched_off",
     "worker.logged_in", "worker.logged_out", "worker.login.failed",
     "worker.login.locked",
-    "worker.impersonated", "worker.seat_expired", "address.email.changed",
+    "worker.impersonated", "worker.seat_expired", "address.email.changed", "writing_assistant.called",
 }  # fmt: skip
 
 
