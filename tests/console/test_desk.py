@@ -90,9 +90,14 @@ def test_long_texts_do_not_enlarge_the_page(signed_in: Visitor, nora: Api) -> No
 def test_switching_the_kind_of_reply_needs_no_page_and_loses_no_word(page: Page, ticket: dict[str, Any]) -> None:
     page.goto(f"{ticket['page']}?in=status:open&at=1")
     page.evaluate("window.same = true")
-    for key, field, text in (("r", "#content", "To her"), ("f", "#content", "To him"), ("n", "#note", "To us")):
+    for key, first, field, text in (
+        ("r", "#content", "#content", "To her"),
+        ("f", "#to", "#content", "To him"),
+        ("n", "#note", "#note", "To us"),
+    ):
         page.keyboard.press(key)
-        expect(page.locator(field)).to_be_focused()
+        expect(page.locator(first)).to_be_focused()
+        page.locator(field).focus()
         page.keyboard.press("Control+Home")
         page.keyboard.type(text)
         page.keyboard.press("Escape")
