@@ -24,7 +24,7 @@ def article(desk: Desk, title: str, **fields: Any) -> int:
 
 
 def titles(desk: Desk, q: str = "", missing: str = "") -> dict[str, list[str]]:
-    listed = team_articles.overview(desk.context(), q, missing)
+    listed = team_articles.overview(desk.context(), q, missing=missing)
     return {each.name: [article.title for article in each.articles] for each in listed}
 
 
