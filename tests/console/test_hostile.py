@@ -266,8 +266,8 @@ def test_a_page_cannot_be_framed_cached_or_load_other_sites(signed_in: Visitor, 
         policy = dict(each.strip().split(" ", 1) for each in headers["Content-Security-Policy"].split(";"))
         assert policy == {
             "default-src": "'none'", "script-src": "'self'", "style-src": "'self'", "img-src": "'self' data:",
-            "connect-src": "'self'", "font-src": "'self'", "frame-src": "'self'", "form-action": "'self'",
-            "frame-ancestors": "'none'", "base-uri": "'none'",
+            "connect-src": "'self'", "font-src": "'self'", "frame-src": "'self'", "worker-src": "'self'",
+            "manifest-src": "'self'", "form-action": "'self'", "frame-ancestors": "'none'", "base-uri": "'none'",
         }  # fmt: skip
         assert headers["X-Frame-Options"] == "DENY" and headers["X-Content-Type-Options"] == "nosniff"
         assert headers["Referrer-Policy"] == "same-origin" and headers["Cache-Control"] == "no-store"
