@@ -75,7 +75,7 @@ def texts_of(value: Any) -> Iterator[str]:
 
 BETWEEN_DATA = re.compile(r" [/·] |, ")  # names that a page puts next to each other
 UPLOADED = " First name Email Ada "  # a file that is about to be imported
-CALLED = " larch-7b model.example She wants a parcel. "  # a call of the writing assistant, which the API does not return
+CALLED = " larch-7b model.example She wants a parcel. "  # a call of the writing assistant, not in the API
 
 
 def data_of(lively: Lively) -> str:
