@@ -388,11 +388,12 @@ def test_many_calls_are_logged_in_several_transactions(desk: Desk, monkeypatch: 
     monkeypatch.setattr(assistant_calls, "BATCH", 2)
     write = assistant_calls._write_batch
     sizes: list[int] = []
+    refused = ["ticket 2"]
 
     def write_batch(service: Service, calls: list[AssistantCall], tx: Transaction) -> None:
         sizes.append(len(calls))
         write(service, calls, tx)
-        if len(sizes) == 2:
+        if calls[0].about in refused:  # however often the store repeats it
             raise Unavailable("the disk is away")
 
     monkeypatch.setattr(assistant_calls, "_write_batch", write_batch)
@@ -400,7 +401,8 @@ def test_many_calls_are_logged_in_several_transactions(desk: Desk, monkeypatch: 
         assistant_calls.add(desk.service, AssistantCall(1, 98, "read_ticket", f"ticket {number}", NOW))
     with pytest.raises(Unavailable):
         assistant_calls.write_calls(desk.service, NOW)
-    assert assistant_calls.write_calls(desk.service, NOW) and sizes == [2, 2, 2, 1]
+    refused.clear()
+    assert assistant_calls.write_calls(desk.service, NOW) and max(sizes) == 2
     told = [each.rpartition(" ")[2] for each in desk.acts() if "the app 98" in each]
     assert told == ["0", "1", "2", "3", "4"], "each call is logged once"
 
