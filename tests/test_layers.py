@@ -22,7 +22,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "errors",
         (
             "clock settings log context events memory resources discovery times wildcards digits host_names "
-            "cells file_names contexts locales quantities"
+            "cells file_names contexts locales quantities base64url printable"
         ),
         "warming",
         "passwords markup",

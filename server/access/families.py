@@ -5,13 +5,13 @@ response and gets the same pair again; later, it was stolen, and the whole famil
 old refresh token and a stored salt, so that it can be returned twice although the database stores no token. Follows RFC
 9700."""
 
-import base64
 import hmac
 import secrets
 from typing import Any
 
 from server.access import actor, tokens
 from server.access.tokens import TOKEN, StoredToken
+from server.base64url import base64url
 from server.dataclass import dataclass
 from server.store.statements import slot
 from server.store.transaction import Transaction
@@ -194,4 +194,4 @@ def _renewal(refresh_token: str, old: StoredToken, salt: str) -> Renewal:
 def _derived(refresh_token: str, salt: str, kind: str) -> str:
     """Derives 256 bits that cannot be computed without both the old token and the salt."""
     key = hmac.digest(refresh_token.encode(), f"{kind} {salt}".encode(), "sha256")
-    return tokens.PREFIXES[kind] + base64.urlsafe_b64encode(key).rstrip(b"=").decode()
+    return tokens.PREFIXES[kind] + base64url(key)

@@ -4,7 +4,6 @@
 Knows no database. Documents of providers are cached in memory: each process reads them at most once an hour, and keys
 also when a token names an unknown one, so that providers can rotate them."""
 
-import base64
 import hashlib
 import hmac
 import secrets
@@ -18,6 +17,7 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from server import outbound
+from server.base64url import base64url
 from server.context import Service
 from server.dataclass import dataclass
 from server.digits import is_whole
@@ -584,11 +584,7 @@ def _half_hash(algorithm: str, access_token: str) -> str:
     digits = algorithm[-3:]
     name = f"sha{digits}" if is_whole(digits) else "sha512"  # Ed25519 hashes with SHA-512
     digest = hashlib.new(name, access_token.encode()).digest()
-    return _base64url(digest[: len(digest) // 2])
-
-
-def _base64url(raw: bytes) -> str:
-    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
+    return base64url(digest[: len(digest) // 2])
 
 
 def _forged(client: Client, reason: str) -> NotAuthenticated:

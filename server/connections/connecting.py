@@ -24,6 +24,7 @@ from server.outbound.client_tokens import TokenRejected
 from server.outbound.oauth_discovery import secure_url
 from server.outbound.oauth_providers import PURPOSES, Purpose
 from server.outbound.urls import HttpUrl
+from server.printable import printable
 from server.record_types.shared.secrets import digest
 from server.records.reading import RecordReader
 from server.records.writing import RecordWriter
@@ -270,7 +271,7 @@ def _require_consent(values: Mapping[str, str], response: Mapping[str, str]) -> 
         )
     if error:
         words = " ".join(each for each in (error, response.get("error_description", "")) if each)
-        words = "".join(char if char.isprintable() else " " for char in words)[:300]
+        words = printable(words)[:300]
         raise Invalid(_("the provider reports an error: {error}", error=words))
 
 

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from server.printable import printable
+
 MAX_LINES = 200  # lines of a dialogue; further lines are dropped
 MAX_LINE_CHARACTERS = 300  # characters of a line
 _SECRET = re.compile(r"^(\S+ +)?(AUTH(?:ENTICATE)? +\S+|LOGIN|PASS)\b.*", re.IGNORECASE | re.DOTALL)
@@ -36,7 +38,7 @@ class Dialogue:
 
     def _add(self, line: str) -> None:
         if len(self.lines) < MAX_LINES:
-            text = "".join(char if char.isprintable() else " " for char in line)
+            text = printable(line)
             self.lines.append(text[:MAX_LINE_CHARACTERS].rstrip())
 
 

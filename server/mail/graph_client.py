@@ -18,6 +18,7 @@ from server.mail.inboxes import GRAPH_HOST
 from server.mail.network import MAX_ANSWER_CHARACTERS
 from server.outbound import AccountAccess, OutboundRequest, OutboundResponse, Signer, urls
 from server.outbound.urls import HttpUrl
+from server.printable import printable
 from server.translation import N_, lazy_gettext
 
 READ_WRITE, SEND = "Mail.ReadWrite", "Mail.Send"  # permissions
@@ -257,7 +258,7 @@ def _reason(body: bytes) -> tuple[str, str]:
 
 
 def _printable(text: str) -> str:
-    return "".join(char if char.isprintable() else " " for char in text)[:MAX_ANSWER_CHARACTERS]
+    return printable(text)[:MAX_ANSWER_CHARACTERS]
 
 
 def _wait(headers: Mapping[str, str]) -> int:

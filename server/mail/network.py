@@ -6,6 +6,7 @@ import ssl
 from typing import Literal
 
 from server.dataclass import dataclass
+from server.printable import printable
 from server.translation import N_, lazy_gettext
 
 MAX_ANSWER_CHARACTERS = 500
@@ -119,7 +120,7 @@ def connection_failure(at: MailPort, error: Exception) -> str:
 def wrong_protocol(at: MailPort, said: bytes) -> str:
     """Advice for a server with the greeting of another protocol."""
     tls_port, plain_port = PORTS[at.protocol]
-    text = "".join(char if char.isprintable() else " " for char in said.decode("utf-8", "replace").strip())
+    text = printable(said.decode("utf-8", "replace").strip())
     message = N_("{name} does not speak {protocol}; usual ports are {tls} with TLS and {plain} with STARTTLS")
     if text:
         message = N_(

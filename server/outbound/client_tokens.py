@@ -10,6 +10,7 @@ from server.errors import Invalid, Unavailable
 from server.outbound.client import OutboundRequest, RequestLimits, request, send
 from server.outbound.oauth_discovery import json_object
 from server.outbound.request_signing import basic
+from server.printable import printable
 
 SPARE_SECONDS = 30  # a token that ends sooner may expire on the way
 DEFAULT_LIFE_SECONDS = 3600  # lifetime of a token if its server does not state it
@@ -67,9 +68,8 @@ def token_response(values: Mapping[str, str], form: Mapping[str, str], bounds: R
     token = payload.get("access_token")
     if response.status != 200 or not isinstance(token, str) or not token:
         why = " ".join(str(payload[key]) for key in ("error", "error_description") if payload.get(key))
-        why = "".join(char if char.isprintable() else " " for char in why)
         raise TokenRejected(
-            f"{host} returned no access token; it responded with {response.status} {why}".strip()[:300],
+            f"{host} returned no access token; it responded with {response.status} {printable(why)}".strip()[:300],
             str(payload.get("error") or ""),
         )
     return payload

@@ -1,8 +1,9 @@
 """Proof Key for Code Exchange, the part of the client. Follows RFC 7636, with S256 only."""
 
-import base64
 import hashlib
 import secrets
+
+from server.base64url import base64url
 
 METHOD = "S256"
 VERIFIER_BYTES = 48  # random bytes, 64 characters
@@ -19,4 +20,4 @@ def challenge(verifier: str) -> str:
     >>> challenge("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk")
     'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'
     """
-    return base64.urlsafe_b64encode(hashlib.sha256(verifier.encode("ascii")).digest()).decode("ascii").rstrip("=")
+    return base64url(hashlib.sha256(verifier.encode("ascii")).digest())

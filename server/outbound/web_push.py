@@ -6,17 +6,16 @@ response."""
 
 import base64
 import binascii
-import hashlib
-import hmac
-import json
 import secrets
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from server.base64url import base64url
 from server.dataclass import dataclass
 from server.errors import HelpdeskError, Invalid, Rejected
 from server.outbound import client, urls
 from server.outbound.client import OutboundRequest, RequestLimits
+from server.printable import printable
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
@@ -96,7 +95,7 @@ def subscription(endpoint: str, key: str, auth: str, bounds: RequestLimits) -> S
 
 def public_key(identity_secret: bytes) -> str:
     """Returns the public key of a secret as browsers want it (`applicationServerKey`): base64url of its point."""
-    return _encoded(_point(_private_key(identity_secret)))
+    return base64url(_point(_private_key(identity_secret)))
 
 
 def send(to: Subscription, message: PushMessage, identity: PushIdentity, bounds: RequestLimits, now: int) -> PushResult:
@@ -113,8 +112,7 @@ def send(to: Subscription, message: PushMessage, identity: PushIdentity, bounds:
         return PushResult(0, error.message[:MAX_REASON_CHARS], may_pass=True)
     if 200 <= response.status < 300:
         return PushResult(response.status)
-    said = " ".join(response.body.decode("utf-8", "replace").split())
-    text = "".join(each for each in said if each.isprintable())[:MAX_REASON_CHARS]
+    text = " ".join(printable(response.body.decode("utf-8", "replace")).split())[:MAX_REASON_CHARS]
     return PushResult(
         response.status,
         f"{response.status} {response.reason}".strip()[:MAX_REASON_CHARS] + (f": {text}" if text else ""),
@@ -142,11 +140,9 @@ def encrypted(
     sender = sender or ec.generate_private_key(ec.SECP256R1())
     salt, point = salt or secrets.token_bytes(SALT_BYTES), _point(sender)
     shared = sender.exchange(ec.ECDH(), _public_key(to.key))
-    key_info = b"WebPush: info\0" + to.key + point
-    secret = _expanded(_hmac(to.auth, shared), key_info, 32)
-    pseudo_random = _hmac(salt, secret)
-    key = _expanded(pseudo_random, b"Content-Encoding: aes128gcm\0", 16)
-    nonce = _expanded(pseudo_random, b"Content-Encoding: nonce\0", 12)
+    secret = _derived(shared, to.auth, b"WebPush: info\0" + to.key + point, 32)
+    key = _derived(secret, salt, b"Content-Encoding: aes128gcm\0", 16)
+    nonce = _derived(secret, salt, b"Content-Encoding: nonce\0", 12)
     head = salt + RECORD_BYTES.to_bytes(4, "big") + bytes((len(point),)) + point
     return head + AESGCM(key).encrypt(nonce, payload + b"\2" + bytes(zeros), None)
 
@@ -164,17 +160,13 @@ def padding(payload: bytes) -> int:
 def authorization(endpoint: str, identity: PushIdentity, now: int) -> str:
     """Returns the Authorization header for a push service: a token that it accepts for its own origin only, and the
     public key (RFC 8292, section 3)."""
-    from cryptography.hazmat.primitives import hashes
-    from cryptography.hazmat.primitives.asymmetric import ec
-    from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
+    from joserfc import jwk, jwt
 
     url = urls.parsed(endpoint)
     claims = {"aud": f"{url.scheme}://{url.authority}", "exp": now + TOKEN_SECONDS, "sub": identity.subject}
-    text = f"{_json({'typ': 'JWT', 'alg': 'ES256'})}.{_json(claims)}"
     key = _private_key(identity.secret)
-    r, s = decode_dss_signature(key.sign(text.encode(), ec.ECDSA(hashes.SHA256())))
-    signature = _encoded(r.to_bytes(32, "big") + s.to_bytes(32, "big"))
-    return f"vapid t={text}.{signature}, k={_encoded(_point(key))}"
+    token = jwt.encode({"typ": "JWT", "alg": "ES256"}, claims, jwk.ECKey.import_key(_pem(key)))
+    return f"vapid t={token}, k={base64url(_point(key))}"
 
 
 def _request(to: Subscription, message: PushMessage, identity: PushIdentity, body: bytes, now: int) -> OutboundRequest:
@@ -196,6 +188,12 @@ def _private_key(secret: bytes) -> "EllipticCurvePrivateKey":
     return ec.derive_private_key(int.from_bytes(secret, "big") % (_ORDER - 1) + 1, ec.SECP256R1())
 
 
+def _pem(key: "EllipticCurvePrivateKey") -> bytes:
+    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+
+
 def _point(key: "EllipticCurvePrivateKey") -> bytes:
     from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
@@ -214,21 +212,11 @@ def _public_key(point: bytes) -> Any:
         raise Invalid(_WRONG_KEYS, field="p256dh") from None
 
 
-def _hmac(key: bytes, text: bytes) -> bytes:
-    return hmac.digest(key, text, hashlib.sha256)
+def _derived(secret: bytes, salt: bytes, info: bytes, length: int) -> bytes:
+    from cryptography.hazmat.primitives.hashes import SHA256
+    from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-
-def _expanded(key: bytes, info: bytes, length: int) -> bytes:
-    """The first block of HKDF-Expand (RFC 5869, section 2.3)."""
-    return _hmac(key, info + b"\1")[:length]
-
-
-def _json(value: dict[str, Any]) -> str:
-    return _encoded(json.dumps(value, separators=(",", ":")).encode())
-
-
-def _encoded(raw: bytes) -> str:
-    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
+    return HKDF(SHA256(), length, salt, info).derive(secret)
 
 
 def _decoded(text: str, field: str) -> bytes:

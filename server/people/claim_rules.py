@@ -9,6 +9,7 @@ from server.access.sign_in_providers import ClaimRule, SignInProvider
 from server.dataclass import dataclass
 from server.errors import Conflict
 from server.people import rosters
+from server.printable import printable
 from server.records.writing import RecordWriter
 
 ADMINISTRATOR, GROUP, MANAGER, ROLE = TARGETS = ("administrator", "group", "group manager", "role")
@@ -154,7 +155,7 @@ def _set_administrator(writing: RecordWriter, worker_id: int, is_wanted: bool) -
 
 def _text(claims: Mapping[str, Any], name: str) -> str:
     value = claims.get(name)
-    plain = "".join(char if char.isprintable() else " " for char in value[:1000]) if isinstance(value, str) else ""
+    plain = printable(value[:1000]) if isinstance(value, str) else ""
     return " ".join(plain.split())[:MAX_CLAIM_CHARS]
 
 

@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from server.base64url import base64url
 from server.context import Context
 from server.errors import Invalid
 from server.records import signed_names
@@ -35,7 +36,7 @@ def signing_key(ctx: Context) -> bytes:
 def cursor(key: bytes, compiled: CompiledSearch, row: Sequence[Any]) -> str:
     """Returns the cursor after a row in the order of a search."""
     payload = json.dumps([_order(compiled), *compiled.position(row)]).encode()
-    return base64.urlsafe_b64encode(_signature(key, payload) + payload).decode().rstrip("=")
+    return base64url(_signature(key, payload) + payload)
 
 
 def position(key: bytes, compiled: CompiledSearch, text: str) -> tuple[Any, ...]:

@@ -15,6 +15,7 @@ from server.digits import is_whole
 from server.errors import HelpdeskError, Rejected, TimedOut, TooLarge, TooMany, Unavailable
 from server.outbound import Cancellation, OutboundRequest, OutboundResponse, RequestLimits
 from server.outbound.urls import parsed
+from server.printable import printable
 from server.translation import _
 
 MAX_RESPONSE_BYTES = 512 * 1024
@@ -379,7 +380,7 @@ def _json(body: bytes) -> Any:
 
 
 def _printable(text: str, most: int) -> str:
-    words = " ".join("".join(each if each.isprintable() else " " for each in text[: most * 4]).split())
+    words = " ".join(printable(text[: most * 4]).split())
     return words if len(words) <= most else f"{words[:most].rstrip()}…"
 
 

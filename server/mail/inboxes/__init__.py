@@ -23,6 +23,7 @@ from server.mail.network import (
     wrong_certificate,
     wrong_protocol,
 )
+from server.printable import printable
 from server.translation import N_, lazy_gettext
 
 if TYPE_CHECKING:
@@ -252,4 +253,4 @@ def server_text(error: Exception) -> str:
     words = error.args[0] if error.args else b""
     text = words.decode("utf-8", "replace") if isinstance(words, bytes) else str(words)
     text = text[2:-1] if re.fullmatch(r"b(['\"]).*\1", text, re.DOTALL) else text  # a library that wrote bytes as text
-    return "".join(char if char.isprintable() else " " for char in text)[:MAX_ANSWER_CHARACTERS] or "no reason"
+    return printable(text)[:MAX_ANSWER_CHARACTERS] or "no reason"

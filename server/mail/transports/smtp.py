@@ -21,6 +21,7 @@ from server.mail.mail_bytes import ascii_address, ascii_head
 from server.mail.network import MAX_ANSWER_CHARACTERS, MailPort, connection_failure, no_starttls, reason
 from server.mail.transports import DeliveryReport, Sign, TokenRefused, TransportFailed, unsigned
 from server.mail.transports.transport_params import YES_NO, account_param, flag_param, number_param, text_param
+from server.printable import printable
 from server.translation import N_, lazy_gettext
 
 DEFAULT_TIMEOUT_SECONDS = 30
@@ -468,8 +469,7 @@ def _what(error: smtplib.SMTPResponseException) -> str:
 
 def _reply(code: int, text: bytes | str) -> str:
     words = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
-    printable = "".join(c if c.isprintable() else " " for c in words)
-    return f"{code} {printable}".strip()[:MAX_ANSWER_CHARACTERS]
+    return f"{code} {printable(words)}".strip()[:MAX_ANSWER_CHARACTERS]
 
 
 def _host(host: str) -> str:
