@@ -49,7 +49,7 @@ from server.web.hosts import host_name
 from server.web.packed import packed, takes_gzip
 from server.web.params import Params, decode_query
 from server.web.rate import RateLimiter
-from server.web.site import Pool, Request, Site, announced
+from server.web.site import HostSite, Pool, Request, announced
 
 THREADS, WAITING = 3, 60  # requests of visitors that are served at once, and that wait
 MAX_FORM_BYTES = 16 * 1024
@@ -124,11 +124,10 @@ ROUTES: tuple[tuple[str, re.Pattern[str], Show], ...] = tuple(
 )
 
 
-class HelpCenterSite(Site):
+class HelpCenterSite(HostSite):
     """Everything at the host names of help centers, and below /help-center."""
 
     is_json = False
-    has_hosts = True
     share = "visitors"
 
     def __init__(self, service: Service) -> None:

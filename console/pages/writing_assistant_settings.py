@@ -14,7 +14,7 @@ from console.lists import lookup
 from server.errors import HelpdeskError, TooMany
 from server.people.types.group import WRITING_ASSISTANT, WRITING_ASSISTANT_NOTES
 from server.record_types.shared import paths
-from server.records import records
+from server.records import records, search_suggestions
 from server.translation import N_, _
 from server.writing_assistant import model_calls, model_client, model_provider
 from server.writing_assistant.model_client import ProviderTest
@@ -164,11 +164,9 @@ def _chosen(visit: Visit) -> dict[str, list[str]]:
 
 def _labels(visit: Visit, uri: str, ids: list[int]) -> dict[int, str]:
     """Returns the labels of the records that the administrator may read, by id."""
-    q = f"id:[{','.join(map(str, dict.fromkeys(ids)))}]"
-    if not ids:
-        return {}
-    request = records.SearchRequest(q, len(ids), 1, records.LABEL)
-    return {each["id"]: str(each[records.LABEL]) for each in records.search(visit.ctx, uri, request)["results"]}
+    return (
+        search_suggestions.labels(visit.ctx, visit.service.registry.type(uri), list(dict.fromkeys(ids))) if ids else {}
+    )
 
 
 def _page(visit: Visit, form: Form, outcome: ProviderTest | None = None) -> PageResponse:

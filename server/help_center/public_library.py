@@ -153,7 +153,6 @@ class Libraries:
         self._service = service
         self._lock = threading.Lock()
         self._version = -1
-        self._brands: list[BrandProfile] = []
         self._libraries: dict[int, Library] = {}
 
     def version(self, steps: int | None = None) -> int:
@@ -176,8 +175,8 @@ class Libraries:
     def _library(self, tx: Transaction, host: str) -> Library | None:
         version = tx.version(brands.VERSION)
         if version != self._version:
-            self._version, self._brands, self._libraries = version, brands.all_brands(tx), {}
-        brand = brands.brand_at(self._brands, host)
+            self._version, self._libraries = version, {}
+        brand = brands.brand_at(brands.all_brands(tx), host)
         if brand is None or not brand.is_public:
             return None
         if brand.id not in self._libraries:

@@ -5,10 +5,10 @@ beforehand on the caller's thread. A trial occupies the single writer for a few 
 MAX_ATOMIC_ROWS is imported in one transaction, all rows or none; a larger one would block other writes too long, so its
 rows are written in portions with a stored cursor, and refused rows are left out."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from server.access.actor import APP
 from server.context import Context
@@ -28,6 +28,7 @@ from server.store.transaction import Transaction
 from server.translation import lazy_gettext, ngettext
 
 Progress = Callable[[int, int], None]  # rows done, all rows
+Written = TypeVar("Written")
 PORTION = 50  # rows of a trial, or of the import of a large file, in one transaction, for which other writes wait
 MAX_ATOMIC_ROWS = 5_000  # rows of a file that is imported in one transaction
 SHOWN = 5  # records in the result of a trial
@@ -187,25 +188,16 @@ class PortionedImport:
     def _write(
         self, writing: "_Rows", rows: Sequence[SentRow], save: Callable[[Transaction, "PortionedImport"], None]
     ) -> None:
-        def write(tx: Transaction, *, has_parts: bool) -> PortionedImport:
+        def write(tx: Transaction, has_parts: bool) -> PortionedImport:
             one = CsvResult()
-            for row in rows:
-                try:
-                    _count(one, (_tried(tx, writing, row) if has_parts else writing.write(tx, row))[1])
-                except HelpdeskError as error:
-                    if not has_parts:
-                        raise _RowRefused(row.number, error) from error
-                    one.add(row.number, error)
+            for _id in _written(tx, writing, rows, one, has_parts):
+                pass
             done = PortionedImport(rows[-1].number, replace(self.result, mistakes=list(self.result.mistakes)))
             _join(done.result, one)
             save(tx, done)
             return done
 
-        store = writing.ctx.service.store
-        try:
-            done = store.write(partial(write, has_parts=False))
-        except _RowRefused:
-            done = store.write(partial(write, has_parts=True))
+        done = _with_parts_if_refused(writing.ctx.service.store.write, write)
         self.cursor, self.result = done.cursor, done.result
 
 
@@ -314,33 +306,44 @@ class _Rows:
 
 
 def _try(writing: _Rows, rows: Sequence[SentRow], result: CsvResult, expand: str) -> None:
-    """Rehearses a portion of rows. If a row is refused, repeats it with a savepoint for each row, which is slower."""
+    """Rehearses a portion of rows."""
 
-    def write(tx: Transaction, *, has_parts: bool) -> CsvResult:
+    def write(tx: Transaction, has_parts: bool) -> CsvResult:
         one = CsvResult()
-        for row in rows:
-            try:
-                id, is_new = _tried(tx, writing, row) if has_parts else writing.write(tx, row)
-            except HelpdeskError as error:
-                if not has_parts:
-                    raise _RowRefused(row.number, error) from error
-                one.add(row.number, error)
-                continue
-            _count(one, is_new)
+        for id in _written(tx, writing, rows, one, has_parts):
             if len(result.shown) + len(one.shown) < SHOWN:
                 one.shown.append(records.shown(writing.ctx, tx, writing.type, id, expand))
         return one
 
-    store = writing.ctx.service.store
+    _join(result, _with_parts_if_refused(writing.ctx.service.store.rehearse, write))
+
+
+def _with_parts_if_refused(
+    run: Callable[[Callable[[Transaction], Written]], Written], write: Callable[[Transaction, bool], Written]
+) -> Written:
+    """Runs the write of a portion. If a row is refused, repeats it with a savepoint for each row, which is slower.
+    write: takes the transaction, and whether rows have savepoints."""
     try:
-        rehearsed = store.rehearse(partial(write, has_parts=False))
+        return run(lambda tx: write(tx, False))
     except _RowRefused:
-        rehearsed = store.rehearse(partial(write, has_parts=True))
-    _join(result, rehearsed)
+        return run(lambda tx: write(tx, True))
 
 
-def _tried(tx: Transaction, writing: _Rows, row: SentRow) -> tuple[int, bool]:
-    return tx.part(lambda part: writing.write(part, row))
+def _written(
+    tx: Transaction, writing: _Rows, rows: Sequence[SentRow], result: CsvResult, has_parts: bool
+) -> Iterator[int]:
+    """Writes rows, and yields the ids of their records. Counts them in the result, with refused ones if rows have
+    savepoints; else raises _RowRefused."""
+    for row in rows:
+        try:
+            id, is_new = tx.part(partial(writing.write, row=row)) if has_parts else writing.write(tx, row)
+        except HelpdeskError as error:
+            if not has_parts:
+                raise _RowRefused(row.number, error) from error
+            result.add(row.number, error)
+            continue
+        _count(result, is_new)
+        yield id
 
 
 def _join(result: CsvResult, other: CsvResult) -> None:

@@ -6,11 +6,11 @@ from server.access import push_devices
 from server.access.push_devices import MAX_PUSH_DEVICES, PushDevice
 from server.access.sessions import Session
 from server.context import Context, Service
-from server.errors import Conflict, Invalid, NotFound, TooMany
+from server.errors import Conflict, NotFound, TooMany
 from server.jobs.job_queue import JobQueue
 from server.outbound import client, web_push
 from server.people.sign_in import Peer, log_own, shown_device
-from server.records.notification_mail import KINDS
+from server.records.notification_mail import kinds_text
 from server.records.notification_push import DEFAULT_KINDS
 from server.records.signed_names import signing_key
 from server.store.transaction import Transaction
@@ -79,12 +79,11 @@ def turn_on(ctx: Context, session: Session, endpoint: str, key: str, auth: str, 
 def choose_kinds(ctx: Context, id: int, kinds: Collection[str]) -> tuple[str, ...]:
     """Stores which kinds of notifications a device of the caller shows; returns the former ones. Raises NotFound,
     Invalid for an unknown kind."""
-    if not set(kinds) <= set(KINDS):
-        raise Invalid(_("Choose some of {kinds}.", kinds=", ".join(KINDS)), field="pushed")
+    text = kinds_text(kinds, "pushed")
 
     def write(tx: Transaction) -> tuple[str, ...]:
         device = _own(ctx, tx, id)
-        push_devices.change(tx, id, kinds=" ".join(each for each in KINDS if each in kinds))
+        push_devices.change(tx, id, kinds=text)
         return device.kinds
 
     return ctx.service.store.write(write)

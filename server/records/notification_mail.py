@@ -79,10 +79,16 @@ def caller_kinds(ctx: Context) -> frozenset[str]:
 
 def choose(ctx: Context, kinds: Collection[str]) -> None:
     """Stores the kinds of notifications that the caller wants by mail. Raises Invalid for an unknown one."""
-    if not set(kinds) <= set(KINDS):
-        raise Invalid(_("Choose some of {kinds}.", kinds=", ".join(KINDS)), field="mailed")
-    text = " ".join(each for each in KINDS if each in kinds)
+    text = kinds_text(kinds, "mailed")
     ctx.service.store.write(lambda tx: tx.put(CHOICE, {"worker_id": ctx.actor.worker_id, "kinds": text}))
+
+
+def kinds_text(kinds: Collection[str], field: str) -> str:
+    """Returns kinds as they are stored: in the order of KINDS, separated by spaces. Raises Invalid for an unknown one.
+    field: of the form, for the error."""
+    if not set(kinds) <= set(KINDS):
+        raise Invalid(_("Choose some of {kinds}.", kinds=", ".join(KINDS)), field=field)
+    return " ".join(each for each in KINDS if each in kinds)
 
 
 def hold(writing: "RecordWriter", notification_id: int, worker_id: int, kind: str) -> None:

@@ -12,7 +12,7 @@ from server.context import Service
 from server.web.bodies import BodyMeter
 from server.web.hosts import host_name, is_known, known_hosts, networks
 from server.web.meter import Meter
-from server.web.site import Pool, Site
+from server.web.site import HostSite, Pool, Site
 from server.web.streams import Streams
 from server.web.thread_results import ThreadResults
 
@@ -44,7 +44,7 @@ class Front:
         self.logs_requests = settings.request_log
         self.errors_as_200 = rest_errors_as_200
         self.webhook_host = settings.webhook_host
-        self._host_site = next((site for site in sites.values() if site.has_hosts), None)
+        self._host_site = next((site for site in sites.values() if isinstance(site, HostSite)), None)
         self._hosts = ("", NO_HOSTS, known_hosts(service))
         self.proxies = networks(settings.trusted_proxies)
         self.is_stopping = False

@@ -104,25 +104,14 @@ class Site(ABC):
     whether it reads the database for that. hashes(request): whether a password may have to be hashed; the request then
     waits in a separate queue. share: a name under which all bodies of the site are counted, or "". is_json: whether
     errors are the JSON envelope. is_apart: whether it responds at the host of webhook_base_url as well, which serves no
-    other site. has_hosts: whether it has host names at which no other site responds (own_hosts). packs: whether large
-    responses are compressed with gzip. pool: separate threads, for responses that wait for other requests."""
+    other site. packs: whether large responses are compressed with gzip. pool: separate threads, for responses that wait
+    for other requests."""
 
     is_json = True
     is_apart = False
     packs = False
     share = ""
     pool: Pool | None = None
-    has_hosts = False
-
-    @property
-    def own_hosts(self) -> frozenset[str]:
-        """The current host names of a site that has its own."""
-        return frozenset()
-
-    def renew_hosts(self) -> None:
-        """Reads the host names of such a site again, since another process may have changed them. Not called on the
-        event loop."""
-        raise NotImplementedError
 
     def resolve(self, request: Request) -> Any:
         """Returns the target of a request's path, for `request.found`."""
@@ -166,6 +155,19 @@ class Site(ABC):
     def failed(self, request: Request, error: HelpdeskError) -> Response | None:
         """Returns the response to an error of a request; by default, failure()."""
         return self.failure(error)
+
+
+class HostSite(Site):
+    """A site with host names at which no other site responds."""
+
+    @property
+    @abstractmethod
+    def own_hosts(self) -> frozenset[str]:
+        """The current host names."""
+
+    @abstractmethod
+    def renew_hosts(self) -> None:
+        """Reads the host names again, since another process may have changed them. Not called on the event loop."""
 
 
 def announced(headers: HTTPHeaders) -> int:

@@ -11,7 +11,6 @@ from typing import Any
 
 from server import outbound
 from server.dataclass import dataclass
-from server.digits import is_whole
 from server.errors import HelpdeskError, Rejected, TimedOut, TooLarge, TooMany, Unavailable
 from server.outbound import Cancellation, OutboundRequest, OutboundResponse, RequestLimits
 from server.outbound.urls import parsed
@@ -293,14 +292,13 @@ def _refusal(provider: ModelProvider, response: OutboundResponse) -> HelpdeskErr
     """Returns the error for a response with another status than 200."""
     reason = _reason(response.body, provider)
     status = response.status
+    wait = min(outbound.retry_after(response.headers) or 0, MAX_WAIT_SECONDS)
     if status == 429:
-        seconds = retry_after(response.headers.get("retry-after", ""))
-        if seconds:
-            text = _("The provider is busy or its quota is used up (429). Try again in {seconds} s.", seconds=seconds)
+        if wait:
+            text = _("The provider is busy or its quota is used up (429). Try again in {seconds} s.", seconds=wait)
         else:
             text = _("The provider is busy or its quota is used up (429). Try again later.")
-        return TooMany(f"{text} {reason}".strip(), retry_after=seconds or 30)
-    wait = retry_after(response.headers.get("retry-after", ""))
+        return TooMany(f"{text} {reason}".strip(), retry_after=wait or 30)
     details: dict[str, object] = {"status": status, "is_about_tokens": _is_about_tokens(response.body)}
     return Refused(_error_sentence(provider, status, reason, wait), **details)
 
@@ -334,16 +332,6 @@ def _error_sentence(provider: ModelProvider, status: int, reason: str, wait: int
     else:
         text = _("The provider refused the request ({status}).", status=status)
     return f"{text} {reason}".strip()
-
-
-def retry_after(text: str) -> int:
-    """Returns the seconds of a `Retry-After` header (RFC 9110, 10.2.3), 0 for none or a date.
-
-    >>> retry_after("20"), retry_after("999999"), retry_after("Wed, 21 Oct 2026 07:28:00 GMT")
-    (20, 3600, 0)
-    """
-    text = text.strip().partition(".")[0]
-    return min(int(text), MAX_WAIT_SECONDS) if is_whole(text) and len(text) < 10 else 0
 
 
 def _reason(body: bytes, provider: ModelProvider) -> str:

@@ -2,12 +2,13 @@
 
 import json
 import threading
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
 from server.context import Service
 from server.dataclass import dataclass
-from server.store.store_local import StoreLocal
+from server.store.store_local import StoreLocal, VersionedLocal
 from server.store.tables import table_named
 from server.store.transaction import Transaction
 
@@ -45,11 +46,18 @@ _COLUMNS = (
 )
 
 
-def all_brands(tx: Transaction) -> list[BrandProfile]:
+_BRANDS: VersionedLocal[tuple[BrandProfile, ...]] = VersionedLocal()  # each composed email reads them
+
+
+def all_brands(tx: Transaction) -> tuple[BrandProfile, ...]:
     """Returns all brands, the oldest first."""
+    return _BRANDS.read(tx, VERSION, _read_brands)
+
+
+def _read_brands(tx: Transaction) -> tuple[BrandProfile, ...]:
     table = table_named("brand")
     rows = tx.rows(lambda: table.select(*(getattr(table.c, name) for name in _COLUMNS)).order_by(table.c.id))
-    return [_profile(*row) for row in rows]
+    return tuple(_profile(*row) for row in rows)
 
 
 def brand_with_id(tx: Transaction, id: int) -> BrandProfile | None:
@@ -57,12 +65,12 @@ def brand_with_id(tx: Transaction, id: int) -> BrandProfile | None:
     return next((each for each in all_brands(tx) if each.id == id), None)
 
 
-def brand_at(brands: list[BrandProfile], host: str) -> BrandProfile | None:
+def brand_at(brands: Sequence[BrandProfile], host: str) -> BrandProfile | None:
     """Returns the brand with this host name, or for "" the one without."""
     return next((each for each in brands if each.host == host), None)
 
 
-def brand_of_group(brands: list[BrandProfile], group_id: int) -> BrandProfile | None:
+def brand_of_group(brands: Sequence[BrandProfile], group_id: int) -> BrandProfile | None:
     """Returns the brand that a group works for; that without a host name, or the only one, for a group of none."""
     own = next((each for each in brands if group_id in each.group_ids), None)
     return own or brand_at(brands, "") or (brands[0] if len(brands) == 1 else None)
