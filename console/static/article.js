@@ -1,9 +1,8 @@
 // The text of an article: signs of Markdown by buttons and keys, rich text, pictures that are pasted or dropped, preview.
 import { attach } from "./attaching.js";
 import { fitted } from "./frames.js";
-import { click, marks, press } from "./marks.js";
+import { markdownBox } from "./markdown_box.js";
 import { all } from "./page.js";
-import { markdownOf, readClipboard } from "./pasting.js";
 
 document.documentElement.classList.add("js");
 all("[data-fit]").forEach(fitted);
@@ -11,11 +10,6 @@ const form = document.querySelector("[data-article-form]");
 const text = form.elements.content;
 const format = form.elements.format;
 const changed = () => form.dispatchEvent(new Event("input"));
-const box = marks(text, changed);
-let rich = null;
-
-const place = () => (rich?.isShown() ? rich : box);
-form.put = (words) => place().put(words);
 // Only Markdown has signs for pictures.
 const isMarkdown = () => !format || format.value === "2";
 function attachAll(files, isInline) {
@@ -24,15 +18,12 @@ function attachAll(files, isInline) {
 
 const tools = form.querySelector("[data-tools]");
 tools.hidden = !isMarkdown();
-tools.addEventListener("click", (event) => click(event, place()));
 format?.addEventListener("change", () => (tools.hidden = !isMarkdown()));
-text.addEventListener("keydown", (event) => press(event, box));
-text.addEventListener("paste", async (event) => {
-  const { files, rows, plain } = readClipboard(event.clipboardData);
-  if (!files && !(rows && isMarkdown()) && (!plain || event.clipboardData.getData("text/plain"))) return; // the browser pastes the text
-  event.preventDefault();
-  if (files) attachAll(files, true);
-  else box.put(rows ? await markdownOf(rows) : plain);
+markdownBox(form, text, tools, {
+  changed,
+  attach: attachAll,
+  takesTables: isMarkdown,
+  richText: "rich" in form.dataset && isMarkdown() ? { hasHeadings: true } : null,
 });
 
 const chooser = form.querySelector("[data-attach]");
@@ -51,4 +42,3 @@ for (const name of ["dragover", "dragleave", "drop"]) {
     if (name === "drop") attachAll(event.dataTransfer.files, true);
   });
 }
-if ("rich" in form.dataset && isMarkdown()) import("./rich.js").then(({ enrich }) => (rich = enrich(form, changed, attachAll, { hasHeadings: true })), () => null);

@@ -1,8 +1,7 @@
 // What helps while an answer is written: signs of Markdown by buttons and keys, snippets, how mail leaves from the group
 // that is chosen, and a word about files that were forgotten.
-import { click, marks, press } from "./marks.js";
+import { markdownBox } from "./markdown_box.js";
 import { all, say } from "./page.js";
-import { markdownOf, readClipboard } from "./pasting.js";
 import { picker } from "./picking.js";
 import { t } from "./say.js";
 import { rove } from "./tools.js";
@@ -11,33 +10,16 @@ import { rove } from "./tools.js";
 export function format(form, changed, attach) {
   const field = form.elements;
   const text = field.content;
-  let rich = null;
-
-  const box = {
-    ...marks(text, changed),
+  const tools = form.querySelector("[data-tools]");
+  const moreActs = ({ replace }) => ({
     snippet() {
       const at = text.selectionStart;
-      box.replace(at && !/\s/.test(text.value[at - 1]) ? " :" : ":", at, text.selectionEnd);
+      replace(at && !/\s/.test(text.value[at - 1]) ? " :" : ":", at, text.selectionEnd);
     },
-  };
-  const place = () => (rich?.isShown() ? rich : box);
-  form.put = (words) => place().put(words);
-  const tools = form.querySelector("[data-tools]");
-  tools.addEventListener("click", (event) => click(event, place()));
+  });
+  const { box, place } = markdownBox(form, text, tools, { changed, attach, moreActs, richText: "rich" in form.dataset ? {} : null });
   rove(tools);
   for (const menu of all("[data-pick]", form)) picker(menu, form.put);
-  text.addEventListener("keydown", (event) => {
-    if ((event.ctrlKey || event.metaKey) && !event.altKey) isPlain = event.shiftKey && event.key.toLowerCase() === "v";
-    press(event, box);
-  });
-  let isPlain = false;
-  text.addEventListener("paste", async (event) => {
-    const { files, rows, plain } = readClipboard(event.clipboardData, isPlain);
-    if (!files && !rows && (!plain || event.clipboardData.getData("text/plain"))) return; // the browser pastes the text
-    event.preventDefault();
-    if (files) attach(files, true);
-    else box.put(rows ? await markdownOf(rows) : plain);
-  });
   // The line that stands for what the reply quotes becomes its text, or goes.
   const quoted = form.querySelector("[data-quoted]");
   const command = /^#original_message[ \t]*$/m;
@@ -59,7 +41,6 @@ export function format(form, changed, attach) {
   });
   const fold = () => quoted && (quoted.hidden = !command.test(text.value));
   for (const name of ["input", "change"]) form.addEventListener(name, fold);
-  if ("rich" in form.dataset) import("./rich.js").then(({ enrich }) => (rich = enrich(form, changed, attach)), () => null);
 
   // Sent later: asks for the time first. The preview, and back.
   const later = form.querySelector("[data-later]");
