@@ -90,7 +90,7 @@ class OpenForm:
         self.before = self._stored()
         self.values = self.before
         self._rendered: set[str] = set()
-        self._clashes: list[Control] = []  # fields that another worker changed meanwhile, to other values
+        self._clashes: list[Control] = []  # fields that another worker has changed to other values
 
     # -- what stands in it ---------------------------------------------------------------------------------------------
 

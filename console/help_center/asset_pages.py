@@ -11,7 +11,7 @@ from server.translation import _
 from server.web.downloads import download
 from server.web.endpoint_call import SANDBOX, id_of
 
-LOGO_POLICY = f"{SANDBOX}; style-src 'unsafe-inline'; img-src data:"  # of an SVG that is opened by itself
+LOGO_POLICY = f"{SANDBOX}; style-src 'unsafe-inline'; img-src data:"  # policy of an SVG that is opened as a page
 FILE_CACHE = "public, no-cache"  # a file of an article that is no longer public is not shown from a cache
 
 

@@ -28,8 +28,8 @@ DAY = N_("Day")
 
 @dataclass(frozen=True)
 class Series:
-    """The numbers of one kind, one for each place on the axis. tone: of its colour: `ok` and `err` for what is
-    good and bad, "" for the next colour. paths: of the lists of the counted records, "" for none."""
+    """The numbers of one kind, one for each place on the axis. tone: `ok` or `err` draws good and bad, "" takes the
+    next colour. paths: addresses of the lists of the counted records, "" for none."""
 
     label: Words
     values: Sequence[float]

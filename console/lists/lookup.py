@@ -84,8 +84,8 @@ def chosen_label(found: ChooserOptions) -> str:
 
 @dataclass(frozen=True)
 class RecordChoices:
-    """The records that a field takes. options: what a page offers, called with the id of the chosen one. chosen: reads
-    the submitted text, and returns the id. none: the label of no record, whose value is 0."""
+    """The records that a field accepts. options: returns the choices of a page, from the id of the present one. chosen:
+    returns the id that a submitted text names. none: the label of no record, whose value is 0."""
 
     options: Callable[[Visit, str], ChooserOptions]
     chosen: Callable[[Visit, str], int]

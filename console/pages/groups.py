@@ -108,7 +108,7 @@ FORM = RecordForm(URI, (
                                                   "begin."), none=N_("Always")),
 ))  # fmt: skip
 RATING_ROWS = "rating_rows"  # a field of the form: the number of languages that it has
-BLANK_RATING_ROWS = 1  # for a further language
+BLANK_RATING_ROWS = 1  # rows to add a language
 RATING_PARTS = ("language", "subject", "text")
 ACKNOWLEDGEMENT, ASSIGNMENT, RATING = (
     tuple(each.name for each in FORM.controls if isinstance(each, Control) and each.name.startswith(prefix))

@@ -26,7 +26,7 @@ from server.writing_assistant.model_calls import ModelCall
 from server.writing_assistant.writing_acts import ACTS, OF_TEXT, OF_TICKET, ActInput
 
 PATH = "/tickets/{mask}/writing-assistant"
-POLL_SECONDS = 2  # between two loads of the page of a running call, without scripts
+POLL_SECONDS = 2  # pause before the page of a running call reloads, without scripts
 
 
 @page("GET", PATH)

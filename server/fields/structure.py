@@ -96,7 +96,7 @@ class Structure(Field):
 class Image(Field):
     """A PNG as a data URI; `data:null` removes it. The value is its bytes, b"" for none.
 
-    is_logo: accepts a JPEG, GIF, WebP or plain SVG as well; its bytes decide, whatever the URI says."""
+    is_logo: also accepts a JPEG, GIF, WebP or plain SVG, recognized by its bytes, not by the URI."""
 
     type = "image"
 

@@ -25,7 +25,7 @@ from server.outbound.oauth_providers import GOOGLE, MICROSOFT
 from server.translation import N_, Words, _
 
 Result = TypeVar("Result")
-SECONDS = 12.0  # for the whole search
+SECONDS = 12.0  # limit of the whole search
 FIRST_SECONDS = 6.0  # for lookups; then the usual names are tried
 TRY_SECONDS = 4.0  # for each usual name
 LOOKUPS = 12  # at once

@@ -98,8 +98,8 @@ class SocketStream(io.RawIOBase):
         self._socket.close()
 
     def interrupt(self) -> None:
-        """Ends the wait of another thread for this peer. The socket stays open for that thread to close, so that its
-        number is not used again meanwhile."""
+        """Ends the wait of another thread for this peer. The socket stays open until that thread closes it, so that
+        no other connection gets its number."""
         with contextlib.suppress(OSError):
             socket.socket.shutdown(self._socket, socket.SHUT_RDWR)  # not that of TLS, which would wait for its lock
 

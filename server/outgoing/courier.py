@@ -446,7 +446,7 @@ def _store_attempt(tx: Transaction, each: Attempt) -> OutgoingDelivery | None:
     if row is None:
         return None
     replays = row[DELIVERY.position["replays"]]
-    if replays != each.delivery.replays:  # somebody has replayed it during this attempt
+    if replays != each.delivery.replays:  # replayed by a worker during this attempt
         tx.update(DELIVERY, id, _values_of(each))
         return replace(each.delivery, attempts=0, due_at=each.at, replays=replays)
     if each.is_unwanted:

@@ -26,7 +26,7 @@ MAX_DOCUMENT_BYTES = 16 * 1024
 FETCH_SECONDS = 5.0
 MAX_ADDRESSES = 20  # callback addresses of a document
 MAX_CLIENT_NAME_CHARS = 60
-CACHE_SECONDS, MAX_CACHE_SECONDS = 3600, 86_400  # by default, and at most
+CACHE_SECONDS, MAX_CACHE_SECONDS = 3600, 86_400  # seconds: without a header, and the longest that a header may ask for
 LEAST_CACHE_SECONDS = 300
 MAX_FETCHES = 10  # fetches for one worker in a minute
 _AGE = re.compile(r"(?:^|[,\s])max-age=([0-9]{1,9})(?:$|[,\s])", re.IGNORECASE)

@@ -5,8 +5,8 @@ from functools import lru_cache
 from server.errors import TooLarge
 from server.markup import markdown_to_html
 
-MAX_CHARS = 16 * 1024  # of one note; longer ones are shown as their text
-MAX_CACHED = 512  # notes; rendering takes half a millisecond for each
+MAX_CHARS = 16 * 1024  # longer notes are shown as plain text
+MAX_CACHED = 512  # notes; rendering one takes half a millisecond
 
 
 def note_html(text: str) -> str:

@@ -126,7 +126,7 @@ def test(provider: ModelProvider, bounds: RequestLimits, clock: Callable[[], flo
     milliseconds = max(round((clock() - begin) * 1000), 1)
     if models is None and provider.key:
         steps.append((_("The key is accepted."), True))
-    # A model that replies is known, whatever the list says: some servers list only a part.
+    # A model that replied is known, even if the server lists only some of its models.
     steps = [each for each in steps if each[1]]
     words = " ".join(reply.text.split())[:60]
     steps.append((_("The model replied: {words}", words=words), True))

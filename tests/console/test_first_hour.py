@@ -1,4 +1,4 @@
-"""The first hour of somebody who leads a team, by keyboard alone, without reading help: tags and statuses, a rule that
+"""The first hour of a support lead, by keyboard alone, without reading help: tags and statuses, a rule that
 a real email runs, round robin, a macro, and last month's report."""
 
 import re

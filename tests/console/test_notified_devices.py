@@ -80,7 +80,7 @@ def test_forms_of_other_sites_and_other_workers_change_nothing(ines: Visitor, no
     for path in ("", f"/{device.id}", f"/{device.id}/test", f"/{device.id}/remove"):
         address = f"/account/notified{path}"
         assert ines.post(address, {}, headers={"Origin": "https://evil.example"}).status_code == 403, path
-        assert ines.post(address, {"endpoint": "https://evil.example/"}).status_code == 403, path  # without our token
+        assert ines.post(address, {"endpoint": "https://evil.example/"}).status_code == 403, path  # no form token
     milo = Visitor(ines.url)
     assert milo.sign_in("milo@desk.example").status_code == 303
     for path in ("", "/test", "/remove"):

@@ -300,7 +300,7 @@ GERMAN = {"language": "de", "subject": "Ihr Urteil zu {{mask}}", "text": "Guten 
     ("language", "subject", "text"),
     [
         ("de_AT", "Ihr Urteil zu ", "<strong>Support</strong> fragt"),
-        ("pt_PT", "Tudo bem? ", "the request is closed"),  # of another region; its blank text is the usual one
+        ("pt_PT", "Tudo bem? ", "the request is closed"),  # another region, whose blank text is the default one
         ("fr_FR", "Your view, ", "Dear customer"),
         ("", "Your view, ", "Dear customer"),
     ],

@@ -13,7 +13,7 @@ from server.outbound import limits, oauth_discovery, oauth_providers, request_si
 from server.outbound.oauth_providers import GOOGLE, GRAPH, MAIL, MICROSOFT, OTHER
 from server.translation import N_, Words, _
 
-PREFIX = "p_"  # of controls for params, whose names may equal those of fields
+PREFIX = "p_"  # names of controls for params, which may equal those of fields
 STORED = N_("Stored. Leave blank to keep it.")
 SECRET = N_("Never shown again.")
 PLAIN = {"autocomplete": "off", "autocapitalize": "off", "spellcheck": "false"}

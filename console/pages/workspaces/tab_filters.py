@@ -17,7 +17,7 @@ from server.kata.evaluate import Environment, Generic
 from server.translation import N_, Words, _
 
 KATA = "prompts_kata"
-PREFIX = "f-"  # of parameters in addresses that hold values of filters
+PREFIX = "f-"  # names of the parameters of an address that hold filters
 MAX_FILTERS = 20  # filters on one tab
 MAX_OPTIONS = 100
 MAX_TEXT_CHARS = 200  # length of a value

@@ -122,7 +122,7 @@ def test_a_composed_message_gets_the_link_from_a_signature_a_snippet_and_its_gro
 
 
 def test_a_scheduled_message_has_the_address_of_the_ticket_that_it_becomes(desk, group):
-    """The address is that of the ticket, also if another one has got its number meanwhile."""
+    """The address is that of the ticket, even if another ticket has taken its number."""
     ids = []
     for number in range(2):
         values = {"to": f"ann{number}@kite.example", "subject": "Later", "group_id": group, "send_at": "+1 day"}
