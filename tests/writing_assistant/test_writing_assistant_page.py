@@ -19,8 +19,10 @@ def test_a_test_says_what_the_provider_said_and_stores_nothing(office: Office) -
     page = sent(office, "test", api_key="typed-key", model=MODEL)
     for words in ("The test went well.", "responds.", "The key is accepted.", f"The model {MODEL} is offered.", "ms."):
         assert words in page, words
+    assert "Enter the key again to save it" in page, "a field of a key is never filled in"
     page = sent(office, "test", model="other")
     assert "The test failed." in page and "refused the key (401)" in page, "the stored key is the old one"
+    assert "Enter the key again" not in page
     assert value(office.visitor.get(BASE).text, "model") == MODEL
     assert "sent a test to" in " ".join(office.desk.acts(0))
 
