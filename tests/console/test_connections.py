@@ -430,7 +430,6 @@ def test_a_mailbox_from_an_empty_desk_to_the_end_of_its_grant_and_back(
         page.goto("/admin/mail")
         page.get_by_role("button", name="Check now").click()
         expect(page.get_by_text("rejected this user name and token")).to_be_visible()
-        page.get_by_role("button", name="Check now").click()
         expect(page.get_by_text("has ended; connect it again").first).to_be_visible()
         page.goto("/notifications")
         expect(page.get_by_text("The access of the connected account")).to_be_visible()
