@@ -180,6 +180,13 @@ class JobQueue:
         return int(present[0])
 
     @staticmethod
+    def release_key(tx: Transaction, unique_key: str) -> None:
+        """Makes the next `add` of this key add another job, while the one that has the key runs: what is added from
+        this transaction on is not read by that run."""
+        table: Any = JOB.sql
+        tx.run(lambda: table.update({table.unique_key: ""}).where(table.unique_key == slot(0)), (unique_key,))
+
+    @staticmethod
     def drop(tx: Transaction, id: int) -> None:
         """Removes a job that the same transaction added."""
         tx.delete(JOB, id=id)

@@ -5,21 +5,20 @@ from typing import Any
 
 from server.access.service_actor import own_context
 from server.context import Context, Service
-from server.jobs.job_queue import JobQueue, job
+from server.jobs.job_queue import job
 from server.notifying import notification_mails, reply_ids
 from server.notifying.notification_mails import Batch, Letter
 from server.outbox.sending import send_soon
 from server.people import login_changes
 from server.record_types.record_type import Record
 from server.record_types.shared.sending_addresses import TRANSACTIONAL
-from server.records import catalogs
-from server.records.notification_mail import JOB, TO_MAIL
+from server.records import catalogs, notification_mail
 from server.records.writing import RecordWriter
 from server.tickets import letter as mails
 from server.translation import N_
 
 
-@job(JOB, N_("Emails a worker their unread notifications"))
+@job(notification_mail.JOB, N_("Emails a worker their unread notifications"))
 def mail_waiting(service: Service, payload: dict[str, Any], now: int) -> None:
     """Sends the waiting notifications of a worker."""
     ctx, worker_id = own_context(service, now), int(payload["worker_id"])
@@ -41,11 +40,7 @@ def send(ctx: Context, queue: Callable[[RecordWriter], list[tuple[int, str]]]) -
 
 def _queue(writing: RecordWriter, worker_id: int, batch: Batch) -> list[tuple[int, str]]:
     """Queues the mails that are due, and returns the ids of their drafts with the claims to send them by."""
-    for id in batch.notification_ids:
-        writing.tx.delete(TO_MAIL, notification_id=id)
-    if batch.has_more:
-        JobQueue.add(writing.tx, JOB, writing.now, {"worker_id": worker_id})
-        writing.wake()
+    notification_mail.remove(writing, worker_id, batch.notification_ids)
     return queue_letters(writing, worker_id, batch.letters)
 
 

@@ -71,12 +71,10 @@ class Letter:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """The mails to a worker that are due. notification_ids: the notifications that they cover. has_more: whether more
-    are waiting."""
+    """The mails to a worker that are due. notification_ids: the notifications that they cover."""
 
     letters: tuple[Letter, ...]
     notification_ids: tuple[int, ...]
-    has_more: bool = False
 
 
 def batch_for(ctx: Context, tx: Transaction, worker_id: int, language: Catalog, key: bytes) -> Batch:
@@ -85,12 +83,12 @@ def batch_for(ctx: Context, tx: Transaction, worker_id: int, language: Catalog, 
     ids = tuple(row[0] for row in rows)
     own = actors.worker(tx, worker_id)
     if own is None:
-        return Batch((), ids, len(rows) == MAX_AT_ONCE)
+        return Batch((), ids)
     reader = RecordReader(ctx, tx)
     waiting = [each for id, kind in rows if (each := unread_notification(reader, worker_id, id, kind)) is not None]
     with speaking(language):
         letters = tuple(_Letters(reader, worker_id, key).letters(waiting))
-    return Batch(letters, ids, len(rows) == MAX_AT_ONCE)
+    return Batch(letters, ids)
 
 
 def _rows(tx: Transaction, worker_id: int) -> list[tuple[int, str]]:

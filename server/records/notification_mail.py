@@ -96,6 +96,23 @@ def hold(writing: "RecordWriter", notification_id: int, worker_id: int, kind: st
     if kind not in chosen(writing.ctx, writing.tx, worker_id):
         return
     writing.tx.insert(TO_MAIL, {"notification_id": notification_id, "worker_id": worker_id, "kind": kind})
-    due = writing.now + writing.ctx.service.settings.notification_mail_seconds
-    JobQueue.add(writing.tx, JOB, due, {"worker_id": worker_id}, f"{JOB}:{worker_id}")
+    _queue(writing, worker_id, writing.now + writing.ctx.service.settings.notification_mail_seconds)
+
+
+def remove(writing: "RecordWriter", worker_id: int, notification_ids: Collection[int]) -> None:
+    """Removes what a run of the job mails. Queues the next run if more is waiting: notifications over the limit of one
+    run, and those that arrived since the run read them."""
+    for id in notification_ids:
+        writing.tx.delete(TO_MAIL, notification_id=id)
+    JobQueue.release_key(writing.tx, _key(worker_id))
+    if writing.tx.first(TO_MAIL, worker_id=worker_id) is not None:
+        _queue(writing, worker_id, writing.now)
+
+
+def _queue(writing: "RecordWriter", worker_id: int, due: int) -> None:
+    JobQueue.add(writing.tx, JOB, due, {"worker_id": worker_id}, _key(worker_id))
     writing.wake()
+
+
+def _key(worker_id: int) -> str:
+    return f"{JOB}:{worker_id}"

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from email import message_from_bytes
 from email.message import EmailMessage
 from email.policy import default
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from server import mailroom, tickets
 from server.errors import Rejected
 from server.mailroom import Receipt
-from server.notifying import mailing, reply_ids
+from server.notifying import mailing, notification_mails, reply_ids
 from server.notifying.reply_ids import DAY_SECONDS, ReplyId
 from server.records import notification_mail
 from server.tickets import originals
@@ -164,6 +165,28 @@ def test_many_tickets_are_one_mail_without_a_reply_address(team: Team) -> None:
     [told] = team.settle()
     assert told["Subject"] == "12 notifications" and words(told).count("/notifications/") == 12
     assert not is_signed(team, told)
+
+
+@pytest.mark.parametrize(
+    ("module", "step"), [(notification_mails, "batch_for"), (mailing, "send_soon")], ids=["read", "queued"]
+)
+def test_a_notification_that_arrives_during_a_run_is_mailed_by_the_next(
+    team: Team, monkeypatch: pytest.MonkeyPatch, module: ModuleType, step: str
+) -> None:
+    """Once the run has read the notifications, and once it has queued their mail."""
+    usual, late = getattr(module, step), ["It also smells."]
+
+    def with_arrival(*args: Any) -> Any:
+        result = usual(*args)
+        while late:
+            team.receive(mail(late.pop(), sender=CUSTOMER, Subject=f"[#{mask}]", Message_ID="<late@kite.example>"))
+        return result
+
+    monkeypatch.setattr(module, step, with_arrival)
+    mask = team.desk.ticket(team.ticket)["mask"]
+    team.receive(mail("It leaks.", sender=CUSTOMER, Subject=f"[#{mask}]"))
+    [first, second] = team.settle() + team.settle()
+    assert "It also smells." not in words(first) and "It also smells." in words(second)
 
 
 def test_a_worker_who_can_no_longer_read_a_ticket_gets_no_mail(team: Team) -> None:
