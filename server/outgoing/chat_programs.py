@@ -105,7 +105,7 @@ class ChatProgram:
             is_refused = self.name == "rocketchat" and answer.get("success") is False
             return ChatVerdict(f"{place}: {_reason(answer, body)}") if is_refused else ChatVerdict()
         reason = _reason(answer, body)
-        error = f"{place} answered {status}" + (f": {reason}" if reason else "")
+        error = f"{place} responded with {status}" + (f": {reason}" if reason else "")
         if status == 429:
             return ChatVerdict(error, wait=_wait(headers, answer))
         is_hook_gone = self.name == "mattermost" and status == 400 and "webhook" in str(answer.get("id", ""))

@@ -389,7 +389,8 @@ def attempted(service: Service, receiver: Receiver, each: OutgoingDelivery) -> A
         verdict = program.verdict(response.status, response.headers, text, place)
         wrong, wait = verdict.error[: deliveries.MAX_ERROR_CHARS], verdict.wait
         return Attempt(each, at, response.status, ms, wrong, text, wait, wait, is_gone=verdict.is_gone)
-    wrong = "" if 200 <= response.status < 300 else f"{deliveries.place_of(receiver.url)} answered {response.status}"
+    is_accepted, place = 200 <= response.status < 300, deliveries.place_of(receiver.url)
+    wrong = "" if is_accepted else f"{place} responded with {response.status}"
     wait = client.retry_after(response.headers) or 0
     return Attempt(each, at, response.status, ms, wrong, text, wait, is_gone=response.status == 410)
 

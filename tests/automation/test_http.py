@@ -232,7 +232,7 @@ def test_a_status_of_400_or_more_is_a_failure_with_the_whole_response(status, de
     peer.answers["/"] = answer('{"why": 1}', status, content_type="application/json", x_a="b")
     found = failed(ask(desk, peer, ""))
     assert found == {
-        "error": f"{HOST} answered {status} Said So", "status_code": status, "url": peer.url(),
+        "error": f"{HOST} responded with {status} Said So", "status_code": status, "url": peer.url(),
         "content_type": "application/json", "body": '{"why": 1}',
         "headers": {"content-type": "application/json", "x-a": "b", "content-length": "10"},
     }  # fmt: skip
@@ -241,7 +241,7 @@ def test_a_status_of_400_or_more_is_a_failure_with_the_whole_response(status, de
 def test_a_failure_without_a_branch_ends_the_run(desk, peer):
     written = f"start:\n  http.request:\n    output: o\n    inputs:\n      url: {peer.url('/gone')}\n"
     found = perform(desk.context(), Script(written, ALLOW), {})
-    assert (found.state, found.message) == ("failure", f"{HOST} answered 404 Said So")
+    assert (found.state, found.message) == ("failure", f"{HOST} responded with 404 Said So")
 
 
 def test_a_server_that_hangs_up_is_a_failure_without_a_response(desk, peer):

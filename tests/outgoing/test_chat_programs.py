@@ -442,7 +442,7 @@ def test_a_receiver_that_is_gone_switches_the_webhook_off(chats: ChatPost, progr
     chats.run_rounds(4)
     assert chats.desk.record("outgoing_webhook", id)["is_disabled"]
     [entry] = chats.desk.log("outgoing_webhook.switched_off")
-    assert PATHS[program] not in json.dumps(entry["params"]) and "answered 4" in json.dumps(entry["params"])
+    assert PATHS[program] not in json.dumps(entry["params"]) and "responded with 4" in json.dumps(entry["params"])
     assert chats.desk.found("notification", f"worker.id:{chats.people['nora']}")
 
 

@@ -95,11 +95,11 @@ def http_request(call: CommandCall) -> Any:
             raise
         return _later(call, request, error.message)
     if inputs["retry"] and outbound.may_pass(response.status):
-        return _later(call, request, f"{response.url.host} answered {response.status}")
+        return _later(call, request, f"{response.url.host} responded with {response.status}")
     output = _output(call, response, expires)
     if response.status >= 400:
         reason = "".join(each for each in response.reason if each.isprintable())[:100]
-        raise CommandFailed(f"{response.url.host} answered {response.status} {reason}".rstrip(), output)
+        raise CommandFailed(f"{response.url.host} responded with {response.status} {reason}".rstrip(), output)
     return output
 
 
@@ -149,7 +149,7 @@ def send_again(service: Service, payload: dict[str, Any], now: int) -> None:
         )
     response = outbound.send(request, outbound.limits(service.settings))
     if outbound.may_pass(response.status):
-        raise Unavailable(f"{response.url.host} answered {response.status}")
+        raise Unavailable(f"{response.url.host} responded with {response.status}")
     if response.status >= 400:
         LOG.warning("http.refused", host=response.url.host, status=response.status)
 

@@ -119,7 +119,7 @@ def end_former(ctx: Context, id: int, former_id: int) -> None:
 
 def log_call(ctx: Context, id: int) -> None:
     """Writes to the activity log that an administrator runs a webhook manually. Raises AdminOnly."""
-    ctx.require_admin("let webhooks answer")
+    ctx.require_admin("let webhooks respond")
     ctx.service.store.write(lambda tx: _log(RecordWriter(ctx, tx), "webhook_listener.called", id))
 
 
