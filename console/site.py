@@ -16,9 +16,10 @@ from server.access import sessions
 from server.access.sessions import Session
 from server.context import Context, Service
 from server.errors import Forbidden, HelpdeskError, NotAuthenticated, NotFound, NotOffered
-from server.people import preferences, sign_in
+from server.people import preferences
 from server.record_types.shared.brands import TRIAL_PATH
 from server.records import catalogs
+from server.sign_in import sign_in
 from server.store.transaction import Transaction
 from server.translation import _
 from server.web.endpoint_call import SANDBOX, Response

@@ -21,6 +21,7 @@ from tornado.httpserver import HTTPServer
 
 from server import (
     access,
+    apps,
     automation,
     clock,
     connections,
@@ -42,6 +43,7 @@ from server import (
     people,
     queries,
     records,
+    sign_in,
     tickets,
     upkeep,
     warming,
@@ -50,6 +52,7 @@ from server import (
 from server.access import provider
 from server.access.service_actor import own_context
 from server.access.token_resources import MCP_PATH
+from server.apps import assistant_calls
 from server.automation import saving, stopping
 from server.automation.service_automations import ServiceAutomations
 from server.context import Service
@@ -63,7 +66,7 @@ from server.jobs.scheduler import Scheduler, periodic
 from server.mailroom import mail_listening
 from server.outbox.sending import Sending
 from server.outgoing.courier import Courier
-from server.people import assistant_calls, presence
+from server.people import presence
 from server.record_types import registry as record_types
 from server.record_types.registry import Registry
 from server.record_types.shared import custom_types
@@ -102,9 +105,8 @@ from server.web.worker_site import WorkerSite
 from server.writing_assistant import model_calls
 
 ROOMS = (
-    access, jobs, counting, records, people, connections, outbox, tickets, notifying, mailroom, queries, packages,
-    imports, automation, export, upkeep, first_start, outgoing, help_center,
-    writing_assistant,
+    access, jobs, counting, records, people, apps, sign_in, connections, outbox, tickets, notifying, mailroom, queries,
+    packages, imports, automation, export, upkeep, first_start, outgoing, help_center, writing_assistant,
 )  # fmt: skip
 DATABASE = "helpdesk.db"
 KEEP_EXPIRED_SECONDS = 7 * 86400  # how long expired tokens are retained, to distinguish expired from unknown

@@ -22,6 +22,7 @@ from server import log
 from server.__main__ import main
 from server.access.logins import WORKER_LOGIN
 from server.access.tokens import TOKEN
+from server.apps import app_tokens
 from server.automation import examples
 from server.automation.macros import forms, macro_result
 from server.automation.macros import listing as macros
@@ -44,10 +45,9 @@ from server.first_start.demo.plan import (
 from server.first_start.demo.stories import stories
 from server.imports import holidays
 from server.jobs.job_queue import JOB
-from server.people import app_tokens
-from server.people.sign_in import Peer
 from server.record_types.shared.relation_tables import CHANGE
 from server.record_types.shared.triggers import RULE
+from server.sign_in.sign_in import Peer
 from server.store import blobs, lock
 from server.tickets.reply import reply
 from server.tickets.rule_events import RULE_EVENT

@@ -108,7 +108,7 @@ INTERNAL = {
         mailroom.mailboxes.checking.MAX_IN_A_ROW mailroom.mailboxes.fetch_state.MAX_RETRY_SECONDS
         mailroom.mailboxes.fetch_state.MAX_SINGLE_READS
         notifying.notification_mails.MAX_AT_ONCE notifying.pushing.MAX_AT_ONCE
-        people.sign_in_administration.MAX_HANDED_OVER people.unread.MAX_AT_ONCE
+        sign_in.sign_in_administration.MAX_HANDED_OVER people.unread.MAX_AT_ONCE
         people.due_reminders.MAX_BATCHES tickets.target_alerts.MAX_BATCHES tickets.assign_queue.MAX_BATCHES
         tickets.assign_queue.MAX_ADDED console.pages.groups.MAX_CANDIDATES
         tickets.list_counts.MAX_CHANGES tickets.reopening.MAX_BATCHES jobs.job_queue.MAX_RUNS jobs.scheduler.MAX_ROUNDS
@@ -126,7 +126,7 @@ INTERNAL = {
         console.pages.automation.log.MAX_EXPORTED console.pages.automation.events.MAX_AUTOMATIONS
         automation.run_values.MAX_CHARS
         console.forms.record_form.MAX_CLASH_CHARS console.html.diffs.MAX_LINES packages.prompts.MAX_NAMED
-        people.app_usage.MAX_NAMED console.pages.apps.MAX_SHOWN_CALLS
+        apps.app_usage.MAX_NAMED console.pages.apps.MAX_SHOWN_CALLS
         console.pages.jump.MAX_CHOSEN_FROM console.pages.jump.MAX_HITS console.pages.jump.MAX_OF_KIND
         console.pages.record.show.MAX_TEXT_CHARS console.pages.record.show.MAX_TICKETS
         tickets.conversation.MAX_TEXT_CHARS tickets.conversation.MAX_RECIPIENTS_CHARS
@@ -160,7 +160,7 @@ INTERNAL = {
         console.pages.upkeep.system.MAX_EVENTS console.pages.upkeep.system.MAX_LINES
         console.pages.upkeep.system.MAX_TROUBLES
         mailroom.mail_setup.MAX_SENDERS mailroom.mail_dns.MAX_DOMAINS mailroom.mail_dns.MAX_SHOWN_CHARS
-        people.token_lists.MAX_LISTED people.invitations.MAX_LISTED
+        apps.token_lists.MAX_LISTED sign_in.invitations.MAX_LISTED
         console.pages.asides.MAX_ZONES upkeep.backup_plan.MAX_TIMES console.pages.automation.jobs.MAX_LINES
         automation.recurrence_words.MAX_TIMES mailroom.routing.MAX_ROUTES
         people.groups.MAX_NAMED console.pages.groups.MAX_COLUMNS console.pages.packages.MAX_FOUND
@@ -206,11 +206,11 @@ INTERNAL = {
         access.password_links.MAX_CODE_CHARS access.sessions.MAX_ID_CHARS
         access.sign_in_providers.MAX_LINK_CHARS access.openid_client.MAX_SUBJECT_CHARS access.openid_client.MAX_KEYS
         access.openid_client.MAX_TRIED_KEYS access.openid_client.MAX_KEY_REFRESHES access.openid_client.MAX_CALLS
-        people.sign_in_provider_setup.MAX_LABEL_CHARS people.sign_in_provider_setup.MAX_CLIENT_CHARS
-        people.sign_in_provider_setup.MAX_SECRET_CHARS people.sign_in_provider_setup.MAX_TRIAL_CHARS
-        people.claim_rules.MAX_VALUES people.claim_rules.MAX_CLAIM_CHARS people.claim_rules.MAX_SHOWN_CHARS
-        people.claim_rules.MAX_SHOWN_CLAIMS console.pages.provider_pages.MAX_SECRET_CHARS
-        people.invitation_links.MAX_CODE_CHARS people.provisioning_tokens.MAX_TOKEN_CHARS
+        sign_in.sign_in_provider_setup.MAX_LABEL_CHARS sign_in.sign_in_provider_setup.MAX_CLIENT_CHARS
+        sign_in.sign_in_provider_setup.MAX_SECRET_CHARS sign_in.sign_in_provider_setup.MAX_TRIAL_CHARS
+        sign_in.claim_rules.MAX_VALUES sign_in.claim_rules.MAX_CLAIM_CHARS sign_in.claim_rules.MAX_SHOWN_CHARS
+        sign_in.claim_rules.MAX_SHOWN_CLAIMS console.pages.provider_pages.MAX_SECRET_CHARS
+        sign_in.invitation_links.MAX_CODE_CHARS sign_in.provisioning_tokens.MAX_TOKEN_CHARS
         access.validator.MAX_CLIENT_ID_CHARS automation.commands.pgp.MAX_MESSAGE_CHARS
         console.http.visit.MAX_TOLD_CHARS console.lists.selection.MAX_UNDO_BYTES console.http.visit.MAX_UNDO_CHARS
         console.http.visit.MAX_NEXT_CHARS queries.numbers.MAX_MAGNITUDE
@@ -226,7 +226,7 @@ INTERNAL = {
         markup.quoted.MAX_DEVICE_CHARS tickets.customer.MAX_ADDRESSES tickets.customer.MAX_READ
         tickets.reply_html.MAX_BYTES
         tickets.reply_html.MAX_CACHED tickets.note_html.MAX_CHARS tickets.note_html.MAX_CACHED
-        people.invitations.MAX_LISTED_TEXT
+        sign_in.invitations.MAX_LISTED_TEXT
         people.presence.MAX_TICKETS markup.quoted.MAX_HEAD_LINES markup.quoted.MAX_HEAD_CHARS
         access.rules.MAX_DEPTH access.tokens.MAX_TOKEN_CHARS console.site.MAX_FORM_BYTES
         export.exporting.MAX_SECONDS
@@ -247,7 +247,7 @@ INTERNAL = {
         web.rate.MAX_TOLD
     """,
     "what is only shown shorter": """
-        people.provisioned_users.MAX_KIND_CHARS
+        sign_in.provisioned_users.MAX_KIND_CHARS
         tickets.conversation.MAX_WORDS_CHARS tickets.customer.MAX_NOTE_CHARS
         console.pages.automation.automations.MAX_SHOWN_CHARS web.trials.MAX_CONTINUATION_CHARS
         automation.examples.MAX_OUTCOME_CHARS console.pages.explorer.MAX_SHOWN_CHARS
@@ -258,7 +258,7 @@ INTERNAL = {
         access.sessions.MAX_DEVICE_CHARS console.lists.lookup.MAX_CHOICES
         mailroom.mailboxes.dead_letters.MAX_NAME_CHARACTERS mailroom.mailboxes.problems.MAX_ERROR_CHARACTERS
         tickets.acknowledging.MAX_ERROR_CHARACTERS
-        outbox.outcome.MAX_ERROR_CHARACTERS people.sign_in.MAX_REASON_CHARS tickets.letter.MAX_NAME
+        outbox.outcome.MAX_ERROR_CHARACTERS sign_in.sign_in.MAX_REASON_CHARS tickets.letter.MAX_NAME
         jobs.job_queue.MAX_ERROR_CHARACTERS mail.mail_bytes.MAX_FILE_NAME_CHARACTERS mail.mail_bytes.MAX_ID_CHARACTERS
         markup.styles.MAX_BORDER_PIXELS markup.styles.MAX_FONT_PIXELS markup.styles.MAX_GAP_PIXELS
         markup.styles.MAX_PIXELS markup.styles.MAX_SPACE_PIXELS mail.rtf.MAX_GROUPS mail.rtf.MAX_RTF_BYTES

@@ -18,7 +18,7 @@ import requests
 from server.cli import serve as program
 from server.errors import HelpdeskError, NotFound
 from server.first_start import setup
-from server.people.sign_in import Peer
+from server.sign_in.sign_in import Peer
 from tests.console.visitor import Visitor
 from tests.records.desk import NOW, Desk
 from tests.service import PASSWORD, ROOT, Api, Server, command

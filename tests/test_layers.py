@@ -35,6 +35,8 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "counting",
         "records",
         "people",
+        "apps",
+        "sign_in",
         "connections",
         "outbox",
         "tickets",

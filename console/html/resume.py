@@ -10,8 +10,9 @@ from console.http.visit import FORM_TOKEN, Visit
 from server.access.service_actor import own_context
 from server.access.sessions import Session
 from server.errors import Forbidden, HelpdeskError, NotAuthenticated, TooMany
-from server.people import form_drafts, passkey_sign_in, provider_sign_in, security, sign_in
-from server.people.sign_in import NewSession
+from server.people import form_drafts
+from server.sign_in import passkey_sign_in, provider_sign_in, security, sign_in
+from server.sign_in.sign_in import NewSession
 from server.translation import N_, Words, _, shown
 from server.web.params import Upload
 

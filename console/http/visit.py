@@ -21,10 +21,11 @@ from server.context import Context, Service
 from server.dataclass import dataclass
 from server.errors import NotFound, TooLarge
 from server.first_start import setup
-from server.people import form_drafts, provider_sign_in, security
+from server.people import form_drafts
 from server.people.preferences import Preferences
-from server.people.sign_in import NewSession, Peer
 from server.records import catalogs
+from server.sign_in import provider_sign_in, security
+from server.sign_in.sign_in import NewSession, Peer
 from server.translation import Words, _, shown
 from server.upkeep import verdict
 from server.upkeep.verdict import Verdict

@@ -19,19 +19,10 @@ from server.access.passkeys import MAX_NAME_CHARS
 from server.access.push_devices import PushDevice
 from server.errors import Conflict, HelpdeskError, Invalid, NotAuthenticated, NotFound, TooMany
 from server.locales import WEEKDAYS
-from server.people import (
-    login_address,
-    notified_devices,
-    passkey_sign_in,
-    password_change,
-    preferences,
-    profile,
-    provider_sign_in,
-    quiet_hours,
-    security,
-    sign_in,
-)
+from server.notifying import notified_devices, quiet_hours
+from server.people import preferences, profile
 from server.records import notification_mail
+from server.sign_in import login_address, passkey_sign_in, password_change, provider_sign_in, security, sign_in
 from server.translation import N_, _, ngettext, shown
 
 ISSUER = N_("Helpdesk")

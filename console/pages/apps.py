@@ -17,8 +17,8 @@ from console.lists import lookup
 from console.lists.cells import DrawnColumns
 from console.lists.worklist import Worklist, declare
 from server.access import app_secrets
+from server.apps import app_usage, token_lists
 from server.errors import HelpdeskError, Invalid
-from server.people import app_usage, token_lists
 from server.record_types.shared import callbacks, scope_check, scopes
 from server.record_types.shared.secrets import digest
 from server.records import records

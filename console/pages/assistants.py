@@ -6,8 +6,8 @@ from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
 from server.access.token_resources import MCP_PATH
+from server.apps import assistant_apps
 from server.errors import HelpdeskError
-from server.people import assistant_apps
 from server.record_types.shared import assistant_scopes
 from server.records import live_settings
 from server.translation import _, ngettext

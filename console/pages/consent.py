@@ -10,8 +10,8 @@ from console.http.visit import FORM_TOKEN, Visit
 from console.pages.login import require_worker
 from server.access import provider
 from server.access.provider import AuthorizationRefusal, AuthorizationRequest
+from server.apps import app_consent, client_documents
 from server.errors import HelpdeskError, Invalid
-from server.people import app_consent, client_documents
 from server.translation import _
 from server.web import oauth
 

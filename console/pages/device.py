@@ -10,8 +10,8 @@ from console.pages.login import require_worker
 from server.access import device_flow, provider
 from server.access.device_flow import DeviceRequest
 from server.access.validator import DEVICE_PAGE
+from server.apps import app_consent
 from server.errors import Invalid, TooMany
-from server.people import app_consent
 from server.translation import _
 
 

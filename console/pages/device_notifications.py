@@ -6,8 +6,8 @@ from console.http.routes import page
 from console.http.visit import Visit
 from console.pages import account
 from server.errors import Conflict, Invalid, TooMany
-from server.people import notified_devices, quiet_hours
-from server.people.sign_in import shown_device
+from server.notifying import notified_devices, quiet_hours
+from server.sign_in.sign_in import shown_device
 from server.translation import _
 
 PLACE = "/account#notified"

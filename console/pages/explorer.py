@@ -14,8 +14,9 @@ from console.http.page_response import PageResponse, attachment
 from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import lookup
+from server.apps import own_tokens
 from server.errors import HelpdeskError, Invalid, NotFound, nearest
-from server.people import own_tokens, workspace_pages
+from server.people import workspace_pages
 from server.settings import VERSION
 from server.translation import N_, _
 from server.web import envelope, error_bodies, own_requests

@@ -12,9 +12,9 @@ from console.pages.people import BASE, TABS
 from server.access.service_actor import own_context
 from server.digits import id_in
 from server.errors import HelpdeskError, Invalid, TooMany
-from server.people import invitation_links, invitations, provider_sign_in, sign_in
-from server.people.invitations import AddressProblem, InvitedPeople, NewInvitation
 from server.records import records
+from server.sign_in import invitation_links, invitations, provider_sign_in, sign_in
+from server.sign_in.invitations import AddressProblem, InvitedPeople, NewInvitation
 from server.translation import N_, _, ngettext
 
 LIST = f"{BASE}/invitations"

@@ -12,8 +12,8 @@ from server.access.service_actor import own_context
 from server.access.sessions import STEP_UP_SECONDS
 from server.errors import Forbidden, Invalid, NotAuthenticated, TooMany
 from server.first_start import setup
-from server.people import passkey_sign_in, password_change, provider_sign_in, security, sign_in
-from server.people.sign_in import NewSession
+from server.sign_in import passkey_sign_in, password_change, provider_sign_in, security, sign_in
+from server.sign_in.sign_in import NewSession
 from server.translation import _
 
 REFUSED = (NotAuthenticated, TooMany, Forbidden)

@@ -16,18 +16,11 @@ from console.lists.cells import DrawnColumns
 from console.lists.worklist import Worklist, declare
 from server.digits import MAX_ID, whole_in
 from server.errors import HelpdeskError, Invalid
-from server.people import (
-    groups,
-    login_address,
-    nicknames,
-    notified_devices,
-    provider_sign_in,
-    security,
-    sign_in,
-    sign_in_administration,
-)
-from server.people.sign_in_administration import KEEP, TICKETS, SignInMethods
+from server.notifying import notified_devices
+from server.people import groups, nicknames
 from server.records import records
+from server.sign_in import login_address, provider_sign_in, security, sign_in, sign_in_administration
+from server.sign_in.sign_in_administration import KEEP, TICKETS, SignInMethods
 from server.translation import N_, _, ngettext
 
 URI = "worker"

@@ -1,5 +1,5 @@
 """Signing in at a provider: to it and back, the links of an account, and sessions that the provider ends. The rules are
-in people/provider_sign_in.py."""
+in sign_in/provider_sign_in.py."""
 
 import secrets
 
@@ -18,8 +18,8 @@ from server.access.service_actor import own_context
 from server.access.sign_in_providers import FLOW_SECONDS
 from server.context import Service
 from server.errors import Forbidden, HelpdeskError, Invalid, NotAuthenticated, NotFound
-from server.people import provider_sign_in, sign_in_provider_setup
-from server.people.provider_sign_in import CONFIRM, LINK, SIGN_IN, TRIAL, Arrival, Returned
+from server.sign_in import provider_sign_in, sign_in_provider_setup
+from server.sign_in.provider_sign_in import CONFIRM, LINK, SIGN_IN, TRIAL, Arrival, Returned
 from server.store.store_local import StoreLocal
 from server.translation import _
 from server.web.rate import RateLimiter

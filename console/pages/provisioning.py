@@ -7,7 +7,7 @@ from console.http.routes import page
 from console.http.visit import Visit
 from console.pages.people import BASE, SIGN_IN_TABS
 from server.errors import Invalid, NotFound
-from server.people import provisioning_tokens
+from server.sign_in import provisioning_tokens
 from server.translation import N_, _
 from server.web.oauth import is_safe
 from server.web.scim.scim_site import SCIM_PATH

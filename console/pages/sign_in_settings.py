@@ -1,5 +1,5 @@
 """People › Sign-in: providers with their client, rules and trial, and whether workers sign in with them only. The rules
-are in people/sign_in_provider_setup.py."""
+are in sign_in/sign_in_provider_setup.py."""
 
 from typing import Any
 
@@ -16,9 +16,9 @@ from server.access.openid_client import Metadata
 from server.access.sign_in_providers import ClaimRule, SignInProvider
 from server.dataclass import dataclass
 from server.errors import HelpdeskError, Invalid
-from server.people import claim_rules, provider_sign_in
-from server.people import sign_in_provider_setup as setup
-from server.people.sign_in_provider_setup import FLAGS, MAX_RULES, ProviderForm
+from server.sign_in import claim_rules, provider_sign_in
+from server.sign_in import sign_in_provider_setup as setup
+from server.sign_in.sign_in_provider_setup import FLAGS, MAX_RULES, ProviderForm
 from server.translation import N_, _
 
 BASE = "/admin/people/sign-in"

@@ -11,14 +11,15 @@ from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
 from console.pages import start_figures
+from server.apps import token_lists
 from server.automation import log_search
 from server.first_start import demo, setup, to_do
 from server.outbox import mail_queue
-from server.people import security, token_lists
 from server.queries import desk_figures
 from server.record_types.shared import entries, paths
 from server.records import records
 from server.records.records import LABEL, SearchRequest
+from server.sign_in import security
 from server.translation import N_, _
 
 WEEK_SECONDS = 7 * 86400

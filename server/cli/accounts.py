@@ -6,13 +6,15 @@ import sys
 from typing import Any
 
 from server import passwords
+from server.apps import app_tokens
 from server.cli.arguments import command, group
 from server.cli.opening import with_database, with_service
 from server.context import Context
 from server.first_start import setup
-from server.people import app_tokens, groups, invitations, provider_sign_in, sign_in_administration
-from server.people.invitations import InvitedPeople
+from server.people import groups
 from server.records import records
+from server.sign_in import invitations, provider_sign_in, sign_in_administration
+from server.sign_in.invitations import InvitedPeople
 
 
 def declare(commands: Any) -> None:

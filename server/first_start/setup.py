@@ -9,18 +9,19 @@ from typing import Any, Literal
 
 from server import passwords
 from server.access.actor import APP
+from server.apps.app_tokens import APP_NAME
 from server.context import Context, Service
 from server.errors import Invalid, NotFound
 from server.first_start import demo
 from server.packages import bundle, package_import
-from server.people import nicknames, sign_in
-from server.people.app_tokens import APP_NAME
-from server.people.sign_in import Peer
+from server.people import nicknames
 from server.record_types.shared import callbacks
 from server.record_types.shared.scopes import DEFAULT
 from server.records.service_settings import get, put
 from server.records.writing import RecordWriter
 from server.settings import LOOPBACK, Settings
+from server.sign_in import sign_in
+from server.sign_in.sign_in import Peer
 from server.store.tables import table_named
 from server.store.transaction import Transaction
 

@@ -10,6 +10,7 @@ from typing import Any
 from server import mailroom
 from server.access.service_actor import own_context
 from server.access.tokens import TOKEN
+from server.apps import own_tokens
 from server.context import Context
 from server.dataclass import dataclass
 from server.errors import Invalid, Unavailable
@@ -18,7 +19,7 @@ from server.mail.mail_bytes import new_message_id
 from server.mailroom import Receipt
 from server.outbox.sender import default_sender
 from server.packages.library import PACKAGE_IMPORT
-from server.people import own_tokens, profile
+from server.people import profile
 from server.records import service_settings
 from server.records.reading import RecordReader
 from server.settings import Settings

@@ -20,15 +20,15 @@ from server.mailroom import sender as senders
 from server.mailroom.creating import composed_mail
 from server.mailroom.mail_filter import FormOrigin
 from server.outbox.sender import sender_of
-from server.people import late_links
-from server.people.late_links import CODE, LateLink
-from server.people.password_change import ServiceMail, send_to
 from server.record_types.shared import brands
 from server.record_types.shared.brands import BrandProfile
 from server.records import catalogs
 from server.records.reading import RecordReader
 from server.records.signed_names import is_signed, signed, stored_key
 from server.records.writing import RecordWriter
+from server.sign_in import late_links
+from server.sign_in.late_links import CODE, LateLink
+from server.sign_in.password_change import ServiceMail, send_to
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
 from server.tickets import letter

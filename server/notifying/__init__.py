@@ -1,1 +1,1 @@
-"""Notifications by mail: mails to workers, and the commands in their replies, which the mailroom receives."""
+"""Notifications of workers by mail and on their devices; the commands in their replies, which the mailroom receives."""

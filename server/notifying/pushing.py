@@ -18,12 +18,12 @@ from server.access.service_actor import own_context
 from server.context import Context, Service
 from server.dataclass import dataclass
 from server.jobs.job_queue import job
+from server.notifying import quiet_hours
 from server.notifying.notification_mails import Waiting, unread_notification
+from server.notifying.notified_devices import TEST, identity_secret
 from server.outbound import client, web_push
 from server.outbound.web_push import PushIdentity, PushMessage, PushResult
 from server.outbox.sender import default_sender
-from server.people import quiet_hours
-from server.people.notified_devices import TEST, identity_secret
 from server.people.unread import count_of as unread_count
 from server.record_types.shared import entries, paths
 from server.records import catalogs

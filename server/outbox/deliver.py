@@ -25,7 +25,6 @@ from server.outbox.holds import TransportHold, find_hold
 from server.outbox.outcome import AcceptedMail, DeliveryFailure
 from server.outbox.sender import TransportChoice, open_transport, way_of
 from server.outbox.ticket_ids import ticket_reference
-from server.people import late_links
 from server.record_types.record_type import Record
 from server.record_types.shared.sending_addresses import TRANSACTIONAL
 from server.records.metrics import record
@@ -34,6 +33,7 @@ from server.records.reading import RecordReader
 from server.records.signed_names import signing_key
 from server.records.writing import RecordWriter
 from server.settings import VERSION
+from server.sign_in import late_links
 from server.store import blobs
 from server.store.transaction import Transaction
 from server.translation import SOURCE

@@ -2,12 +2,12 @@
 
 from typing import Literal
 
-from server.access.actor import READ_RATINGS
+from server.access import actor
+from server.access.actor import READ_RATINGS, Actor
 from server.access.rules import REASONS
 from server.context import Context
 from server.dataclass import dataclass
 from server.errors import Invalid
-from server.people import sign_in_administration
 from server.record_types.record_type import RecordType
 from server.records import records
 from server.records.records import SearchRequest
@@ -72,7 +72,7 @@ def explain(ctx: Context, worker_id: int, uri: str, operation: str) -> list[Righ
         raise Invalid(_("Choose one from the list."), field="operation")
     does = _("{verb} {records}", verb=shown(VERBS[operation]), records=in_sentence(record_type.label_names[1]))
     values = {"name": worker["_label"], "do": does}
-    who = sign_in_administration.rights_of(ctx, worker["id"])
+    who = rights_of(ctx, worker["id"])
     if who is None:
         return [RightsReason("may not", _("{name} is deactivated and cannot do anything.", **values))]
     rules = getattr(record_type.access, operation)
@@ -112,3 +112,9 @@ def _granting(ctx: Context, role_ids: list[int], privilege: str) -> list[str]:
         for each in records.search(ctx, "role", search)["results"]
         if each["privs_mode"] == "all" or (each["privs_mode"] == "itemized" and privilege in each["privs"])
     ]
+
+
+def rights_of(ctx: Context, worker_id: int) -> Actor | None:
+    """Returns a worker with all rights; None if they are disabled or deleted. Raises AdminOnly."""
+    ctx.require_admin("see what others may do")
+    return ctx.service.store.read(lambda tx: actor.worker(tx, worker_id))

@@ -21,12 +21,12 @@ from server.jobs.scheduler import at_start, periodic
 from server.mailroom.mailboxes.problems import MAX_ERROR_CHARACTERS
 from server.outbox.sender import default_sender, way_of
 from server.people.administrators import administrators
-from server.people.password_change import ServiceMail, send
 from server.record_types.shared.points import POINTS
 from server.records import activity, catalogs, live_settings
 from server.records.service_settings import get, put
 from server.records.writing import RecordWriter
 from server.settings import MiB, Settings
+from server.sign_in.password_change import ServiceMail, send
 from server.store import backup
 from server.store.backup import Contents
 from server.store.copying import PART, sync

@@ -6,10 +6,10 @@ from urllib.parse import urlencode
 
 from tornado.httputil import HTTPHeaders, RequestStartLine
 
+from server.apps import own_tokens
 from server.context import Context
 from server.dataclass import dataclass
 from server.errors import HelpdeskError
-from server.people import own_tokens
 from server.web import entity_tags, error_bodies
 from server.web.endpoint_call import Response
 from server.web.openapi.flat_operations import FlatRequest

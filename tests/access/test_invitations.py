@@ -9,9 +9,9 @@ from server.access import sign_in_providers
 from server.context import Context
 from server.errors import AdminOnly, Conflict, HelpdeskError, Invalid, NotAuthenticated, NotFound
 from server.mail.mail_bytes import OutgoingMail
-from server.people import invitations, late_links, sign_in
-from server.people.invitation_links import ENDED_SECONDS, VALID_SECONDS
-from server.people.invitations import InvitedPeople, NewInvitation
+from server.sign_in import invitations, late_links, sign_in
+from server.sign_in.invitation_links import ENDED_SECONDS, VALID_SECONDS
+from server.sign_in.invitations import InvitedPeople, NewInvitation
 from tests.access.test_sign_in import PASSWORD, PEER
 from tests.records.desk import NOW, Desk
 

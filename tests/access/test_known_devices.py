@@ -10,9 +10,9 @@ from server.access import known_devices, lockout, second_factor, sessions, totp
 from server.context import Context
 from server.errors import NotAuthenticated, NotFound, TooMany
 from server.jobs.job_queue import JOB
-from server.people import lock_notice, password_change, sign_in
-from server.people.sign_in import LOCKED, Peer
 from server.record_types.shared.sending_addresses import TRANSACTIONAL
+from server.sign_in import lock_notice, password_change, sign_in
+from server.sign_in.sign_in import LOCKED, Peer
 from server.store.transaction import Transaction
 from server.upkeep import checkup
 from tests.records.desk import NOW, Desk

@@ -11,9 +11,10 @@ from server.context import Context
 from server.errors import AdminOnly, Conflict, Invalid, NotAuthenticated, NotFound
 from server.jobs.job_queue import JOB
 from server.mail.mail_bytes import OutgoingMail
-from server.people import late_links, login_address, login_following, password_change, sign_in, sign_in_administration
-from server.people.login_address import CONFIRM_SECONDS, CONFIRM_SUBJECT, NOTICE_SUBJECT
+from server.people import login_following
 from server.record_types.shared import entries
+from server.sign_in import late_links, login_address, password_change, sign_in, sign_in_administration
+from server.sign_in.login_address import CONFIRM_SECONDS, CONFIRM_SUBJECT, NOTICE_SUBJECT
 from tests import databases
 from tests.access.test_sign_in import PASSWORD, PEER
 from tests.records.desk import NOW, Desk

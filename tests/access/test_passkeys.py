@@ -11,8 +11,8 @@ from server.access import lockout, passkeys, second_factor, sessions, totp, weba
 from server.context import Context
 from server.errors import Conflict, HelpdeskError, Invalid, NotAuthenticated, NotFound, TooMany
 from server.jobs.job_queue import JOB
-from server.people import own_passkeys, passkey_notice, passkey_sign_in, sign_in, sign_in_administration
-from server.people.sign_in import NewSession, Peer
+from server.sign_in import own_passkeys, passkey_notice, passkey_sign_in, sign_in, sign_in_administration
+from server.sign_in.sign_in import NewSession, Peer
 from tests.access.authenticator import PRESENT, VERIFIED, Authenticator, with_garbage
 from tests.records.desk import NOW, Desk
 

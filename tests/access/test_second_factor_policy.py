@@ -8,9 +8,9 @@ import pytest
 from server.access import second_factor, totp
 from server.context import Context
 from server.errors import AdminOnly, Conflict, Invalid
-from server.people import second_factor_policy, security, sign_in
-from server.people.second_factor_policy import ADMINISTRATORS, EVERYBODY, NOBODY
 from server.records import records
+from server.sign_in import second_factor_policy, security, sign_in
+from server.sign_in.second_factor_policy import ADMINISTRATORS, EVERYBODY, NOBODY
 from tests.records.desk import NOW, Desk
 
 SECRET = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"

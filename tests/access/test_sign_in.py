@@ -9,8 +9,8 @@ from server.access import lockout, password_links, second_factor, sessions, totp
 from server.context import Context
 from server.errors import Forbidden, Invalid, NotAuthenticated, NotFound, TooMany
 from server.mail.mail_bytes import OutgoingMail
-from server.people import late_links, password_change, sign_in
-from server.people.sign_in import Peer
+from server.sign_in import late_links, password_change, sign_in
+from server.sign_in.sign_in import Peer
 from tests import databases
 from tests.records.desk import NOW, Desk
 

@@ -16,7 +16,7 @@ from server.access.tokens import TOKEN
 from server.jobs.job_queue import JobQueue
 from server.mailroom.mailboxes import dead_letters
 from server.outbound.web_push import Subscription
-from server.people import provisioning_tokens
+from server.sign_in import provisioning_tokens
 from tests.console import table
 from tests.console.lively import BACKUP, Lively
 from tests.console.visitor import Visitor, place

@@ -15,7 +15,7 @@ from playwright.sync_api import CDPSession, Page, Worker, expect
 
 from console.http import static_files
 from server.access import push_devices
-from server.people import notified_devices
+from server.notifying import notified_devices
 from tests.console.browser import PHONE, Browser, violations
 from tests.console.test_tickets import ticket
 from tests.console.visitor import Visitor

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from server.access import push_devices
-from server.people.quiet_hours import QUIET_HOURS
+from server.notifying.quiet_hours import QUIET_HOURS
 from server.records.notification_push import DEFAULT_KINDS
 from tests.console.visitor import Visitor, place, text_of
 from tests.push_service import AGENT, FakeBrowser

@@ -7,11 +7,11 @@ from server.errors import Invalid
 from server.help_center.customers import customer_sessions, customer_sign_in
 from server.help_center.customers.customer_sessions import IDLE_SECONDS, SESSION_SECONDS
 from server.help_center.customers.customer_sign_in import LINK_SECONDS, WAIT_SECONDS
-from server.people.late_links import LateLink
 from server.record_types.shared import brands
 from server.record_types.shared.brands import BrandProfile
 from server.records import records
 from server.records.writing import RecordWriter
+from server.sign_in.late_links import LateLink
 from server.store.transaction import Transaction
 from tests.desk.conftest import Post
 

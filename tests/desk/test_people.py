@@ -4,7 +4,7 @@ from pathlib import Path
 
 from server.access import sessions, totp
 from server.access.second_factor import SECOND_FACTOR
-from server.people import sign_in, sign_in_administration
+from server.sign_in import sign_in, sign_in_administration
 from tests.records.desk import NOW, Desk
 
 

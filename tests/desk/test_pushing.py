@@ -11,13 +11,13 @@ from server.access.push_devices import PushDevice
 from server.access.sessions import Lifetime, Session
 from server.contexts import TICKET
 from server.errors import AdminOnly, Conflict, Invalid, NotFound, Rejected, TooMany
-from server.notifying import pushing
+from server.notifying import notified_devices, pushing, quiet_hours
 from server.outbound import connection, web_push
-from server.people import notified_devices, password_change, quiet_hours, sign_in, sign_in_administration
-from server.people.sign_in import Peer as Client
 from server.records import activity, notification_push, records
 from server.records.notification_mail import KINDS
 from server.records.notification_push import TO_PUSH
+from server.sign_in import password_change, sign_in, sign_in_administration
+from server.sign_in.sign_in import Peer as Client
 from tests.desk.conftest import BASE_URL, Post
 from tests.outbound.peer import Peer
 from tests.push_service import AGENT, FakeBrowser, PushService, point_of

@@ -12,9 +12,9 @@ import requests
 
 from server.access import token_resources, tokens
 from server.access.provider import AuthorizationRefusal
+from server.apps import client_documents
 from server.errors import HelpdeskError, Invalid, NotAuthenticated, TooLarge, TooMany
 from server.outbound import connection
-from server.people import client_documents
 from server.record_types.shared import assistant_scopes
 from tests.oauth.apps import CALLBACK, VERIFIER, App, Apps, answer_of, challenge, error_of
 from tests.oauth.browser import Browser

@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from server.access import codes, consents, families, lockout, provider, tokens
+from server.apps import app_tokens
 from server.errors import Invalid, TooMany
-from server.people import app_tokens
 from tests import databases
 from tests.oauth.apps import CALLBACK, VERIFIER, App, Apps, challenge, error_of
 from tests.records.desk import NOW, Desk

@@ -6,9 +6,9 @@ from tornado.httputil import HTTPHeaders, RequestStartLine
 from server import app as application
 from server import clock
 from server.access import tokens
+from server.apps import app_tokens, token_lists
+from server.apps.token_lists import TokenSelection
 from server.errors import AdminOnly, Invalid, NotFound
-from server.people import app_tokens, token_lists
-from server.people.token_lists import TokenSelection
 from server.records.usage_flush import write_notes
 from server.web.rest_site import RestSite
 from server.web.site import Request

@@ -12,8 +12,9 @@ from server.context import Context
 from server.errors import AdminOnly
 from server.first_start import demo, setup
 from server.packages import package_export
-from server.people import security, sign_in_administration
+from server.people import rights_explained
 from server.records import custom_fields, records
+from server.sign_in import security
 from server.upkeep import health
 from server.web import webhook_site
 from tests.records.desk import Desk
@@ -37,7 +38,7 @@ READS: dict[str, Callable[[Context], Any]] = {
     "the steps of setting up": setup.remaining_steps,
     "a step of setting up": lambda ctx: setup.finish_step(ctx, "mail"),
     "records to export": lambda ctx: package_export.chosen(ctx, ["worker:1"]),
-    "the rights of others": lambda ctx: sign_in_administration.rights_of(ctx, 1),
+    "the rights of others": lambda ctx: rights_explained.rights_of(ctx, 1),
     "the sessions of others": lambda ctx: security.sessions_of(ctx, 1),
     "what waits": health.waiting,
     "the file of the database": health.database,

@@ -11,8 +11,8 @@ from server import passwords
 from server.access.lockout import ATTEMPT
 from server.access.service_actor import own_context
 from server.errors import NotAuthenticated
-from server.people import sign_in
-from server.people.sign_in import Peer
+from server.sign_in import sign_in
+from server.sign_in.sign_in import Peer
 from tests.records.desk import Desk
 
 PEER = Peer("192.0.2.1", "")

@@ -10,10 +10,10 @@ from joserfc.jwk import ECKey, OKPKey, RSAKey
 
 from server.access import openid_client, sessions, sign_in_providers
 from server.errors import Conflict, Forbidden, HelpdeskError, Invalid, NotAuthenticated, Rejected
-from server.people import provider_sign_in, sign_in_provider_setup
-from server.people.provider_sign_in import Arrival
-from server.people.sign_in import Peer
-from server.people.sign_in_provider_setup import ProviderForm
+from server.sign_in import provider_sign_in, sign_in_provider_setup
+from server.sign_in.provider_sign_in import Arrival
+from server.sign_in.sign_in import Peer
+from server.sign_in.sign_in_provider_setup import ProviderForm
 from tests.records.desk import NOW, Desk
 from tests.sign_in.stand_in import (
     CLIENT_ID,

@@ -8,10 +8,10 @@ import jsonschema_rs
 import pytest
 import requests
 
+from server.apps import assistant_calls
+from server.apps.assistant_calls import AssistantCall
 from server.context import Service
 from server.errors import Unavailable
-from server.people import assistant_calls
-from server.people.assistant_calls import AssistantCall
 from server.record_types.registry import load
 from server.record_types.shared import assistant_scopes
 from server.store.transaction import Transaction

@@ -350,7 +350,7 @@ def test_only_a_valid_token_opens_provisioning_and_it_opens_nothing_else(
 
 
 def _table() -> Any:
-    from server.people.provisioning_tokens import PROVISIONING_TOKEN
+    from server.sign_in.provisioning_tokens import PROVISIONING_TOKEN
 
     return PROVISIONING_TOKEN
 

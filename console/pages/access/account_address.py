@@ -6,7 +6,7 @@ from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
 from server.errors import Conflict, HelpdeskError, Invalid, NotAuthenticated, TooMany
-from server.people import login_address
+from server.sign_in import login_address
 from server.translation import _
 
 BASE = "/account/address"

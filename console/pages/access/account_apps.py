@@ -7,8 +7,8 @@ from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import lookup
-from server.people import authorized_apps, token_lists
-from server.people.token_lists import TokenSelection
+from server.apps import authorized_apps, token_lists
+from server.apps.token_lists import TokenSelection
 from server.records import records
 from server.translation import _
 

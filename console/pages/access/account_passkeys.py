@@ -8,7 +8,7 @@ from console.http.visit import Visit
 from server.access import webauthn
 from server.access.passkeys import MAX_NAME_CHARS
 from server.errors import Conflict, Invalid, NotAuthenticated
-from server.people import own_passkeys, passkey_sign_in, security, sign_in
+from server.sign_in import own_passkeys, passkey_sign_in, security, sign_in
 from server.translation import _
 
 BASE = "/account/passkeys"

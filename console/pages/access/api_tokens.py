@@ -14,10 +14,10 @@ from console.lists.cells import DrawnColumns
 from console.lists.rows import RowFilter, RowPage, RowQuery, RowSource, id_of
 from console.lists.worklist import BulkAction, Worklist, declare
 from server import times
+from server.apps import app_tokens, token_lists
+from server.apps.token_lists import TokenSelection
 from server.digits import id_in
 from server.errors import HelpdeskError, Invalid, NotFound
-from server.people import app_tokens, token_lists
-from server.people.token_lists import TokenSelection
 from server.record_types.shared.scopes import parse
 from server.settings import TOKEN_VARIABLE
 from server.translation import N_, N_ngettext, _, ngettext

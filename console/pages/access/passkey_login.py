@@ -7,7 +7,7 @@ from console.http.routes import page
 from console.http.visit import Visit
 from console.pages import login
 from server.access.service_actor import own_context
-from server.people import passkey_sign_in
+from server.sign_in import passkey_sign_in
 
 FIELD = "passkey"  # holds the response of the browser
 

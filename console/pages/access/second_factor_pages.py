@@ -8,8 +8,8 @@ from console.http.visit import Visit
 from console.lists import lookup
 from console.pages import people
 from server.errors import Conflict, Invalid
-from server.people import second_factor_policy
-from server.people.second_factor_policy import (
+from server.sign_in import second_factor_policy
+from server.sign_in.second_factor_policy import (
     ADMINISTRATORS,
     DONE,
     EVERYBODY,

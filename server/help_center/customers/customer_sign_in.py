@@ -23,8 +23,6 @@ from server.markup import text_to_html
 from server.outbox.deliver import MailSpec
 from server.outbox.sender import default_sender, way_of
 from server.outbox.sending import send_soon
-from server.people import late_links
-from server.people.late_links import CODE, LateLink
 from server.record_types.shared import brands
 from server.record_types.shared.brands import BrandProfile
 from server.record_types.shared.secrets import digest, random_text
@@ -33,6 +31,8 @@ from server.records import catalogs
 from server.records.reading import RecordReader
 from server.records.signed_names import keyed_digest, signing_key
 from server.records.writing import RecordWriter
+from server.sign_in import late_links
+from server.sign_in.late_links import CODE, LateLink
 from server.store.statements import slot
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction

@@ -4,12 +4,12 @@ The code of a link is put in when the email is sent, so that no draft and no bac
 
 from server.context import Service
 from server.errors import Invalid
-from server.people import late_links
-from server.people.late_links import CODE, LateLink
 from server.record_types.parts import Reading, Record
 from server.record_types.shared import brands
 from server.records.signed_names import is_signed, signed, stored_key
 from server.records.writing import RecordWriter
+from server.sign_in import late_links
+from server.sign_in.late_links import CODE, LateLink
 from server.store.transaction import Transaction
 from server.tickets.types.rating import SCORES
 

@@ -20,7 +20,7 @@ from server.outbox.content import MARKDOWN, Placeholders, Signature, body_of, si
 from server.outbox.deliver import MailSpec
 from server.outbox.sender import Sender, TransportChoice, sender_of, way_of
 from server.outbox.sending import send_soon
-from server.people import late_links, rating_texts
+from server.people import rating_texts
 from server.people.acknowledgement_text import ABOUT
 from server.people.address_names import named_address
 from server.record_types.record_type import Record
@@ -30,6 +30,7 @@ from server.records import catalogs
 from server.records.reading import RecordReader
 from server.records.signed_names import signing_key
 from server.records.writing import RecordWriter
+from server.sign_in import late_links
 from server.store.statements import slot
 from server.store.tables import table_named
 from server.tickets import letter, requesters

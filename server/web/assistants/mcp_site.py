@@ -14,6 +14,8 @@ from server import clock, log, times
 from server.access import token_resources, tokens
 from server.access.actor import kept_to_own
 from server.access.tokens import Grant
+from server.apps import assistant_calls
+from server.apps.assistant_calls import AssistantCall
 from server.context import Context, ScopeLimit, Service
 from server.dataclass import dataclass
 from server.errors import (
@@ -28,8 +30,6 @@ from server.errors import (
     Unavailable,
     UnsupportedMedia,
 )
-from server.people import assistant_calls
-from server.people.assistant_calls import AssistantCall
 from server.record_types.shared import assistant_scopes
 from server.record_types.shared.assistant_scopes import path_of
 from server.record_types.shared.scopes import Scope, allowed, reaches_own_only

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from server.people import invitations
-from server.people.invitation_links import OPEN
-from server.people.invitations import InvitedPeople, NewInvitation, OpenInvitation
 from server.records.records import MAX_PAGE
+from server.sign_in import invitations
+from server.sign_in.invitation_links import OPEN
+from server.sign_in.invitations import InvitedPeople, NewInvitation, OpenInvitation
 from server.web.endpoint_call import EndpointCall
 from server.web.openapi import shapes
 from server.web.routes import Parameter, endpoint

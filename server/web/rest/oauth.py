@@ -3,7 +3,7 @@ browser."""
 
 from typing import Any
 
-from server.people import app_tokens
+from server.apps import app_tokens
 from server.web.endpoint_call import EndpointCall
 from server.web.openapi import shapes
 from server.web.routes import Parameter, endpoint

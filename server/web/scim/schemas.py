@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from server.dataclass import dataclass
-from server.people.provisioned_users import MAX_EMAILS
+from server.sign_in.provisioned_users import MAX_EMAILS
 
 CORE = "urn:ietf:params:scim:schemas:core:2.0"
 USER, GROUP = f"{CORE}:User", f"{CORE}:Group"

@@ -10,7 +10,7 @@ from server.context import Context
 from server.dataclass import dataclass
 from server.digits import id_in
 from server.errors import HelpdeskError, Malformed, NotFound, NotOffered, PreconditionFailed, UnsupportedMedia
-from server.people import provisioned_groups, provisioned_users
+from server.sign_in import provisioned_groups, provisioned_users
 from server.web.endpoint_call import Response
 from server.web.json_text import decode_json
 from server.web.params import Params, decode_query

@@ -8,8 +8,8 @@ from server import clock, log, times
 from server.access.lockout import address
 from server.context import Context, Service
 from server.errors import HelpdeskError, NotFound, Unavailable
-from server.people import provisioning_tokens
-from server.people.provisioning_tokens import ProvisioningToken
+from server.sign_in import provisioning_tokens
+from server.sign_in.provisioning_tokens import ProvisioningToken
 from server.web.endpoint_call import Response
 from server.web.hosts import host_name
 from server.web.rate import RateLimiter

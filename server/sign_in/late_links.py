@@ -12,9 +12,10 @@ from server.context import Context
 from server.dataclass import dataclass
 from server.errors import Invalid
 from server.mail.mail_bytes import OutgoingMail
-from server.people import invitation_links, login_changes
+from server.people import login_changes
 from server.record_types.record_type import Record
 from server.records.writing import RecordWriter
+from server.sign_in import invitation_links
 from server.store.tables import Column, Table
 from server.store.transaction import Transaction
 

@@ -16,11 +16,12 @@ from server.context import Context, Service
 from server.contexts import WORKER
 from server.dataclass import dataclass
 from server.errors import Conflict, Forbidden, HelpdeskError, Invalid, NotAuthenticated, NotFound, TooMany, Unavailable
-from server.people import claim_rules, nicknames, sign_in, sign_in_provider_setup
-from server.people.claim_rules import ClaimedPerson
-from server.people.sign_in import NewSession, Peer
+from server.people import nicknames
 from server.records.reading import RecordReader
 from server.records.writing import RecordWriter
+from server.sign_in import claim_rules, sign_in, sign_in_provider_setup
+from server.sign_in.claim_rules import ClaimedPerson
+from server.sign_in.sign_in import NewSession, Peer
 from server.store.statements import slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction

@@ -11,17 +11,18 @@ from server.access.service_actor import own_context
 from server.context import Context, Service
 from server.errors import AdminOnly, Invalid, NotFound
 from server.jobs.job_queue import job
-from server.people import identity, late_links, login_changes, login_following, password_change
-from server.people.late_links import LOGIN_ADDRESS
+from server.people import identity, login_changes, login_following
 from server.people.login_changes import LoginChange
 from server.people.login_following import KIND, log, send_mails
-from server.people.password_change import ServiceMail
-from server.people.sign_in import WORKER, require_password
 from server.record_types.record_type import Record
 from server.record_types.shared.named_records import address_in
 from server.records import catalogs
 from server.records.reading import RecordReader
 from server.records.writing import RecordWriter
+from server.sign_in import late_links, password_change
+from server.sign_in.late_links import LOGIN_ADDRESS
+from server.sign_in.password_change import ServiceMail
+from server.sign_in.sign_in import WORKER, require_password
 from server.store.transaction import Transaction
 from server.translation import N_
 

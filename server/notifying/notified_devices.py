@@ -9,10 +9,10 @@ from server.context import Context, Service
 from server.errors import Conflict, NotFound, TooMany
 from server.jobs.job_queue import JobQueue
 from server.outbound import client, web_push
-from server.people.sign_in import Peer, log_own, shown_device
 from server.records.notification_mail import kinds_text
 from server.records.notification_push import DEFAULT_KINDS
 from server.records.signed_names import signing_key
+from server.sign_in.sign_in import Peer, log_own, shown_device
 from server.store.transaction import Transaction
 from server.translation import _
 

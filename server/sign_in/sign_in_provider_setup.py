@@ -14,8 +14,8 @@ from server.context import Context, Service
 from server.dataclass import dataclass
 from server.errors import Conflict, Invalid, NotFound
 from server.host_names import ascii_host
-from server.people import claim_rules
 from server.records.writing import RecordWriter
+from server.sign_in import claim_rules
 from server.store.statements import slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction

@@ -18,11 +18,12 @@ from server.digits import is_whole
 from server.errors import Forbidden, Invalid, NotAuthenticated, NotFound, Unavailable
 from server.jobs.job_queue import JobQueue
 from server.jobs.scheduler import periodic
-from server.people import login_changes, second_factor_policy
+from server.people import login_changes
 from server.record_types.record_type import Record
 from server.record_types.shared.usage_buffer import usage_buffer
 from server.records import event_publishing
 from server.records.writing import RecordWriter
+from server.sign_in import second_factor_policy
 from server.store.transaction import Transaction
 from server.template.filters.browsers import browser_of
 from server.translation import N_

@@ -6,8 +6,8 @@ from typing import Any
 from server.access.lockout import WINDOW_SECONDS
 from server.context import Service
 from server.jobs.job_queue import job
-from server.people import password_change
-from server.people.sign_in import LOCKED
+from server.sign_in import password_change
+from server.sign_in.sign_in import LOCKED
 from server.translation import N_
 
 SUBJECT = N_("Somebody tried to sign in as you")

@@ -8,10 +8,10 @@ from server.access import consents, families, tokens
 from server.access.actor import WORKER
 from server.access.consents import Consent
 from server.access.tokens import TOKEN
+from server.apps.app_tokens import APP
 from server.context import Context
 from server.dataclass import dataclass
 from server.errors import Invalid, NotFound
-from server.people.app_tokens import APP
 from server.records import records
 from server.records.reading import RecordReader
 from server.records.writing import RecordWriter

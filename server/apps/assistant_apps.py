@@ -1,10 +1,10 @@
 """The apps that use the tools for assistants, and how an administrator ends that."""
 
 from server.access import consents
+from server.apps import app_usage, token_lists
+from server.apps.app_usage import AppUsage
 from server.context import Context
 from server.dataclass import dataclass
-from server.people import app_usage, token_lists
-from server.people.app_usage import AppUsage
 from server.record_types.shared import assistant_scopes
 from server.records.reading import RecordReader
 from server.store.transaction import Transaction

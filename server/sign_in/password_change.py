@@ -10,12 +10,13 @@ from server.context import Context, Service
 from server.dataclass import dataclass
 from server.errors import Invalid, NotFound
 from server.jobs.job_queue import JobQueue, job
-from server.people import late_links, login_changes
-from server.people.sign_in import WORKER, Peer, attempt_keys, require_password, require_password_way, worker_with
+from server.people import login_changes
 from server.record_types.record_type import Record
 from server.record_types.shared.sending_addresses import GENERATED, LETTER, TRANSACTIONAL
 from server.records import catalogs
 from server.records.writing import RecordWriter
+from server.sign_in import late_links
+from server.sign_in.sign_in import WORKER, Peer, attempt_keys, require_password, require_password_way, worker_with
 from server.store.transaction import Transaction
 from server.translation import N_, Catalog, Words, _, shown_mark, speaking
 

@@ -14,15 +14,16 @@ from server.errors import Conflict, Invalid, Mistakes, NotFound
 from server.fields import languages
 from server.jobs.scheduler import periodic
 from server.mail import addresses
-from server.people import identity, invitation_links, late_links, login_changes, nicknames, password_change, rosters
-from server.people.invitation_links import ACCEPTED, OPEN, WITHDRAWN, Invitation
-from server.people.password_change import ServiceMail
-from server.people.sign_in import WORKER
+from server.people import identity, login_changes, nicknames, rosters
 from server.record_types.record_type import Record
 from server.record_types.shared.relation_tables import GROUP_MEMBER
 from server.records import catalogs
 from server.records.reading import RecordReader
 from server.records.writing import RecordWriter
+from server.sign_in import invitation_links, late_links, password_change
+from server.sign_in.invitation_links import ACCEPTED, OPEN, WITHDRAWN, Invitation
+from server.sign_in.password_change import ServiceMail
+from server.sign_in.sign_in import WORKER
 from server.store.transaction import Transaction
 from server.translation import N_, _
 

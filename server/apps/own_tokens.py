@@ -5,10 +5,10 @@ from contextlib import contextmanager
 
 from server.access import tokens
 from server.access.tokens import TOKEN
+from server.apps import token_lists
+from server.apps.app_tokens import APP_NAME, app_named
 from server.context import Context
 from server.errors import Invalid, NotFound
-from server.people import token_lists
-from server.people.app_tokens import APP_NAME, app_named
 from server.record_types.shared.scopes import parse
 from server.record_types.shared.secrets import digest
 from server.records import records

@@ -6,7 +6,7 @@ from server.access.passkeys import Passkey
 from server.access.sessions import Session
 from server.context import Context, Service
 from server.dataclass import dataclass
-from server.people import second_factor_policy
+from server.sign_in import second_factor_policy
 from server.store.transaction import Transaction
 
 

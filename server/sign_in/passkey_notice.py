@@ -5,9 +5,9 @@ from typing import Any
 
 from server.context import Service
 from server.jobs.job_queue import JobQueue, job
-from server.people import password_change
-from server.people.sign_in import Peer, shown_device
 from server.records.writing import RecordWriter
+from server.sign_in import password_change
+from server.sign_in.sign_in import Peer, shown_device
 from server.translation import N_
 
 NOTICE = "passkey.notice"

@@ -6,11 +6,11 @@ from server.access import passkeys, second_factor, webauthn
 from server.access.passkeys import REGISTER, Passkey
 from server.context import Context
 from server.errors import Conflict, Invalid, NotAuthenticated, NotFound
-from server.people import login_address, passkey_notice, second_factor_policy, sign_in
-from server.people.passkey_notice import ADDED, REMOVED
-from server.people.passkey_sign_in import TOO_LATE
-from server.people.sign_in import Peer
 from server.records.writing import RecordWriter
+from server.sign_in import login_address, passkey_notice, second_factor_policy, sign_in
+from server.sign_in.passkey_notice import ADDED, REMOVED
+from server.sign_in.passkey_sign_in import TOO_LATE
+from server.sign_in.sign_in import Peer
 from server.store.transaction import Transaction
 from server.translation import N_, _
 

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
+from server.apps import token_lists
+from server.apps.token_lists import TokenGroup
 from server.context import Context
 from server.dataclass import dataclass
 from server.errors import HelpdeskError
-from server.people import token_lists
-from server.people.token_lists import TokenGroup
 from server.record_types.shared import callbacks, scopes
 from server.translation import _
 

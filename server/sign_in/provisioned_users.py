@@ -15,7 +15,13 @@ from server.fields import languages
 from server.mail import addresses
 from server.people import nicknames, rosters
 from server.people.administrators import administrators
-from server.people.provisioned_tables import (
+from server.people.types.worker import full_name
+from server.record_types.record_type import Record
+from server.record_types.shared.named_records import address_of
+from server.record_types.shared.relation_tables import GROUP_MEMBER
+from server.records.reading import RecordReader
+from server.records.writing import RecordWriter
+from server.sign_in.provisioned_tables import (
     PROVISIONED_USER,
     id_in_path,
     id_list,
@@ -25,12 +31,6 @@ from server.people.provisioned_tables import (
     timestamp,
     visible_ids,
 )
-from server.people.types.worker import full_name
-from server.record_types.record_type import Record
-from server.record_types.shared.named_records import address_of
-from server.record_types.shared.relation_tables import GROUP_MEMBER
-from server.records.reading import RecordReader
-from server.records.writing import RecordWriter
 from server.store.statements import in_list, slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction

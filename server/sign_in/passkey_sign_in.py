@@ -12,10 +12,10 @@ from server.access.webauthn import Assertion, Proof
 from server.context import Context, Service
 from server.contexts import WORKER
 from server.errors import NotAuthenticated
-from server.people import passkey_notice, sign_in
-from server.people.passkey_notice import COPIED
-from server.people.sign_in import NewSession, Peer
 from server.records.writing import RecordWriter
+from server.sign_in import passkey_notice, sign_in
+from server.sign_in.passkey_notice import COPIED
+from server.sign_in.sign_in import NewSession, Peer
 from server.store.transaction import Transaction
 from server.translation import N_
 

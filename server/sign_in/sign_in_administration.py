@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from server.access import (
-    actor,
     known_devices,
     lockout,
     passkeys,
@@ -15,16 +14,17 @@ from server.access import (
     sessions,
     sign_in_providers,
 )
-from server.access.actor import WORKER, Actor
+from server.access.actor import WORKER
 from server.access.logins import WORKER_LOGIN
+from server.apps import token_lists
 from server.context import Context
 from server.dataclass import dataclass
 from server.errors import Conflict, HelpdeskError, Invalid, NotFound
-from server.people import password_change, token_lists
-from server.people.password_change import ServiceMail
 from server.record_types.record_type import Record
 from server.records import catalogs, records
 from server.records.writing import RecordWriter
+from server.sign_in import password_change
+from server.sign_in.password_change import ServiceMail
 from server.store.statements import in_list, slot
 from server.store.transaction import Transaction
 from server.translation import N_, _, ngettext
@@ -253,9 +253,3 @@ def _ids_in(tx: Transaction, login_table: Any, id_list: str) -> set[int]:
         (id_list,),
     )
     return {row[0] for row in rows}
-
-
-def rights_of(ctx: Context, worker_id: int) -> Actor | None:
-    """Returns a worker with all rights; None if they are disabled or deleted. Raises AdminOnly."""
-    ctx.require_admin("see what others may do")
-    return ctx.service.store.read(lambda tx: actor.worker(tx, worker_id))

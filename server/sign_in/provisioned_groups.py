@@ -10,7 +10,11 @@ from server import contexts
 from server.context import Context
 from server.errors import Conflict, Invalid, NotFound
 from server.people import rosters
-from server.people.provisioned_tables import (
+from server.people.types.group import MAX_MEMBERS
+from server.record_types.shared.relation_tables import GROUP_MEMBER
+from server.records.reading import RecordReader
+from server.records.writing import RecordWriter
+from server.sign_in.provisioned_tables import (
     PROVISIONED_GROUP,
     id_in_path,
     id_list,
@@ -20,10 +24,6 @@ from server.people.provisioned_tables import (
     timestamp,
     visible_ids,
 )
-from server.people.types.group import MAX_MEMBERS
-from server.record_types.shared.relation_tables import GROUP_MEMBER
-from server.records.reading import RecordReader
-from server.records.writing import RecordWriter
 from server.store.statements import in_list, slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction
