@@ -67,7 +67,11 @@ _REST = headers.Head((("Content-Type", "multipart/mixed"),), 0)
 # Types of the files in a winmail.dat that browsers can show, by extension; the file often does not declare them.
 _TYPE_OF_SUFFIX = {"gif": "image/gif", "jpeg": "image/jpeg", "jpg": "image/jpeg", "png": "image/png"}
 HTML = "text/html"
+CALENDAR = "text/calendar"
 RIGHTS_TYPE = "application/x-microsoft-rpmsg-message"
+# Notes about the signature beside a signed part, RFC 1847; the source of the mail has it.
+SIGNED_NOTES = {openpgp.SIGNATURE_TYPE: openpgp.SIGNED_NOTE, **dict.fromkeys(smime.SIGNATURE_TYPES, smime.SIGNED_NOTE)}
+OTHER_FORMS = frozenset({"text/x-amp-html", "text/watch-html"})  # of the same text, for programs that run or shorten it
 TEXTS = frozenset({"text/plain", HTML, "text/markdown", "text/x-markdown"})
 
 
@@ -388,7 +392,8 @@ class _Content:
         outer, self.parts = self.parts, list(self._leaves(head, level))
         bodies = _bodies(self.parts)
         for place, part in enumerate(self.parts):
-            self._take(part, is_body=place in bodies)
+            if not (bodies and part.alternative and part.mime_type in OTHER_FORMS):
+                self._take(part, is_body=place in bodies)
         self.parts = outer
 
     def texts(self) -> tuple[body_choice.ChosenText, str | None]:
@@ -423,6 +428,7 @@ class _Content:
     def _leaves(self, head: headers.Head, level: int) -> Iterator[_Part]:
         """The parts that hold content, in order. Multiparts too deep, or after too many parts, are leaves."""
         waiting = [(head, head.body_at, len(self.raw), level, "text/plain", 0)]
+        signatures: set[int] = set()  # where parts begin that may sign the one before
         self.count += 1
         while waiting:
             head, start, end, level, default_type, alternative = waiting.pop()
@@ -441,9 +447,14 @@ class _Content:
                 waiting += [
                     (*heads[at], slices[at][1], level + 1, inner, alternative) for at in reversed(range(len(slices)))
                 ]
+                if len(slices) == 2 and mime_type == "multipart/signed":
+                    signatures.add(heads[1][1])
                 if slices:
                     continue
                 mime_type = self._unsliced(mime_type, level, room)
+            if start in signatures and mime_type in SIGNED_NOTES:
+                self.notes.append(SIGNED_NOTES[mime_type])
+                continue
             yield _Part(head, mime_type, parameters, start, end, alternative)
 
     def _part_head(self, start: int, end: int) -> tuple[headers.Head, int]:
@@ -519,7 +530,7 @@ class _Content:
         if inner is None or head is None or not head.has("content-type"):  # a document may be signed, too
             return False
         self.opened += 1
-        self.notes.append("signed with S/MIME; the signature was not checked")
+        self.notes.append(smime.SIGNED_NOTE)
         outer = self.raw, self.charset
         self.raw, self.charset = inner, _declared_charset(inner)
         self.read(head, level=2)
@@ -605,6 +616,9 @@ class _Content:
         content_id = headers.one_line(part.head.first("content-id")).strip("<> ") or None
         disposition = headers.parameters(part.head.first("content-disposition"))[0]
         is_inline = disposition == "inline" or (content_id is not None and disposition != "attachment")
+        if part.mime_type in part_names.CALENDAR_TYPES and part.name:
+            # An invitation is often both an alternative of the text and a file.
+            self.files = [each for each in self.files if not (each.mime_type == CALENDAR and each.content == content)]
         name = part_names.for_file(part.name, part.mime_type, content_id, content)
         self._add_named(name, part.mime_type, content, content_id, is_inline)
 

@@ -1,5 +1,6 @@
 """Names of the files of a mail: the name that a part declares, else one that describes its content."""
 
+import re
 import secrets
 
 from server.file_names import safe_name
@@ -10,6 +11,10 @@ MESSAGE_FIELDS, MESSAGE_HEAD_BYTES = 100, 16 * 1024  # bytes of an attached mess
 MESSAGE_TYPES = ("message/rfc822", "message/global", "message/news")
 STATUS_TYPES = ("message/delivery-status", "message/global-delivery-status")
 
+CALENDAR_TYPES = frozenset({"text/calendar", "application/ics"})
+# The title of an appointment, RFC 5545, section 3.8.1.12.
+_SUMMARY = re.compile(rb"^SUMMARY(?:;[^:\r\n]{0,200})?:([^\r\n]{1,200})", re.IGNORECASE | re.MULTILINE)
+SUMMARY_WITHIN = 64 * 1024  # bytes of a calendar that are searched for a title
 _MESSAGE_SUFFIXES = (".eml", ".msg", ".mht", ".txt")
 _SUFFIX_OF_IMAGE = {"jpeg": "jpg", "pjpeg": "jpg", "svg+xml": "svg", "x-png": "png", "tiff": "tif", "bmp": "bmp"}
 _SUFFIX_OF_TYPE = {
@@ -62,8 +67,10 @@ def _made_name(mime_type: str, content_id: str | None, content: bytes) -> str:
     if kind == "image":
         suffix = _SUFFIX_OF_IMAGE.get(subtype, subtype)
         return clean_name(f"{content_id}.{suffix}" if content_id else "") or f"image_{random_text()}.{suffix}"
-    if mime_type == "text/calendar":
-        return f"calendar_{random_text()}.ics"
+    if mime_type in CALENDAR_TYPES:
+        title = _SUMMARY.search(content, 0, SUMMARY_WITHIN)
+        words = title[1].decode("utf-8", "replace").replace("\\", "")[:NAME_CHARACTERS] if title else ""
+        return clean_name(f"{words}.ics" if words.strip() else "") or f"calendar_{random_text()}.ics"
     if mime_type == "message/feedback-report":
         return f"feedback_report_{random_text()}.txt"
     if mime_type in MESSAGE_TYPES:
