@@ -36,6 +36,8 @@ function linesOf(body) {
 
 // Whether a line begins the headers of an email that was put below: those of Outlook, in the languages of `words`.
 function beginsMail(lines, place, words) {
+  const isApart = place > 0 && separator.test(lines[place - 1].text);
+  if (isApart && lines[place].text.includes("@") && words.from.has(lines[place].text.split(" ", 1)[0].toLowerCase())) return true; // eM Client
   const names = [];
   for (const { text } of lines.slice(place, place + 5)) {
     const found = header.exec(text);
@@ -44,7 +46,6 @@ function beginsMail(lines, place, words) {
   }
   const isDatedFirst = words.sent.has(names[0]) && names.some((each) => words.from.has(each));
   if (names.length < 3 || !(words.from.has(names[0]) || isDatedFirst)) return false;
-  const isApart = place > 0 && separator.test(lines[place - 1].text);
   const hasAddress = lines.slice(place, place + 3).some(({ text }) => text.includes("@"));
   return isApart || hasAddress || (names.length > 3 && words.sent.has(names[1]));
 }
@@ -168,6 +169,16 @@ function trim(box) {
   if (/^(DIV|P|CENTER)$/.test(last.nodeName)) trim(last);
 }
 
+// Blank lines between the words and the quotations below them.
+function trimAbove(folded, body) {
+  let above = null;
+  for (let node = folded; !above && node !== body; node = node.parentNode) {
+    above = beforeBlanks(node);
+    while (node.previousSibling !== above) node.previousSibling.remove();
+  }
+  if (/^(DIV|P|CENTER|SPAN)$/.test(above?.nodeName)) trim(above);
+}
+
 function trimStart(box) {
   for (let first = box.firstChild; first && first.nodeName !== "DETAILS"; first = box.firstChild) {
     const isBlank = first.nodeName === "BR" || (blank.test(first.textContent) && !/^(IMG|HR|TABLE)$/.test(first.nodeName) && !first.querySelector?.("img, hr, table, details"));
@@ -193,6 +204,7 @@ export function tidy(frame) {
   foldHistory(body, words);
   foldQuotes(body);
   const folded = body.lastElementChild;
+  for (const each of all("details", body)) trimAbove(each, body);
   trim(body);
   trimStart(body);
   if (folded?.nodeName === "DETAILS") folded.style.marginBottom = "0";

@@ -110,3 +110,31 @@ def test_an_inline_picture_is_listed_once(same_page: Page, nora: Api) -> None:
     files = same_page.locator("#thread .files li")
     expect(files.filter(has_text="valve.png")).to_be_visible()
     expect(files.filter(has_text="pump.png")).to_be_hidden()
+
+
+# Blank lines above a quotation: in the same block, in blocks around, below a picture.
+BLANK_ABOVE = [
+    "<div>One line.<div><br></div></div><br><div><br><blockquote>Old words</blockquote></div>",
+    "<p>One line.</p><p>&nbsp;</p><p><br></p><blockquote>Old words</blockquote>",
+    "<div>One line.<br><br></div><div><div><br></div><p><blockquote>Old words</blockquote></p><div><br></div></div>",
+]
+ABOVE = """each => {
+  const line = [...each.contentDocument.querySelectorAll('*')]
+    .find(inner => inner.firstChild?.data?.includes('One line'));
+  const range = each.contentDocument.createRange();
+  range.selectNodeContents(line.firstChild);
+  const fold = each.contentDocument.querySelector('summary').getBoundingClientRect();
+  return [fold.top - range.getBoundingClientRect().bottom, each.offsetHeight - fold.bottom].map(Math.round);
+}"""
+
+
+@pytest.mark.parametrize("html", BLANK_ABOVE)
+def test_no_blank_lines_are_left_around_a_quotation(same_page: Page, nora: Api, html: str) -> None:
+    same_page.goto(mailed(nora, html))
+    frame = same_page.locator("#thread iframe.mail")
+    expect(frame.content_frame.locator("summary")).to_have_count(1)
+    expect(frame).to_have_css("height", f"{frame.evaluate(HEIGHT)}px")
+    above, below = frame.evaluate(ABOVE)
+    assert above <= 24 and below <= 24
+    frame.content_frame.locator("summary").click()
+    expect(frame.content_frame.get_by_text("Old words")).to_be_visible()
