@@ -2,6 +2,7 @@
 import { t } from "./say.js";
 
 const MOST_TEXT = 256 * 1024; // bytes of a text that are shown
+const PDF_HEAD = 1024; // bytes in which a PDF says that it is one
 let dialog = null;
 let files = [];
 let at = 0;
@@ -19,14 +20,26 @@ const button = (text, label, act) => {
 
 const none = () => created("p", { className: "muted", textContent: t("No preview for this type of file.") });
 
+// The beginning of a file as text; null if it cannot be read.
+async function beginning(address, bytes) {
+  const response = await fetch(address, { headers: { Range: `bytes=0-${bytes - 1}` } }).catch(() => null);
+  return response?.ok ? response.text() : null;
+}
+
 async function textOf(address) {
-  const response = await fetch(address, { headers: { Range: `bytes=0-${MOST_TEXT - 1}` } }).catch(() => null);
-  return response?.ok ? created("pre", { tabIndex: 0, textContent: await response.text() }) : none();
+  const textContent = await beginning(address, MOST_TEXT);
+  return textContent === null ? none() : created("pre", { tabIndex: 0, textContent });
+}
+
+// For a file that only calls itself PDF the browser would show an error, which takes the keys from the dialog.
+async function pdfOf(address, title) {
+  const text = await beginning(address, PDF_HEAD);
+  return text?.includes("%PDF-") ? created("iframe", { src: `${address}?shown=1`, title }) : none();
 }
 
 function shown({ dataset, href }, name) {
   if (dataset.preview === "image") return created("img", { src: href, alt: name });
-  if (dataset.preview === "pdf" && navigator.pdfViewerEnabled) return created("iframe", { src: `${href}?shown=1`, title: name });
+  if (dataset.preview === "pdf" && navigator.pdfViewerEnabled) return pdfOf(href, name);
   return dataset.preview === "text" ? textOf(href) : none();
 }
 

@@ -62,10 +62,8 @@ _DECLARED = late_pattern(
 _PASSAGE_FOR = late_pattern(r"\sfor\s+<?([^\s<>;]{3,254}@[^\s<>;]{1,253})>?")
 _TYPE = late_pattern(r"[a-z0-9!#$&^_.+-]{1,64}/[a-z0-9!#$&^_.+-]{1,100}")
 _HTML_START = late_pattern(r"\s{0,100}<(?:!doctype html|html[\s>])", re.IGNORECASE)
-_OCTETS = "application/octet-stream"
+_OCTETS = part_names.OCTETS
 _REST = headers.Head((("Content-Type", "multipart/mixed"),), 0)
-# Types of the files in a winmail.dat that browsers can show, by extension; the file often does not declare them.
-_TYPE_OF_SUFFIX = {"gif": "image/gif", "jpeg": "image/jpeg", "jpg": "image/jpeg", "png": "image/png"}
 HTML = "text/html"
 CALENDAR = "text/calendar"
 RIGHTS_TYPE = "application/x-microsoft-rpmsg-message"
@@ -550,8 +548,8 @@ class _Content:
             own_name = part_names.clean_name(file.name)
             name = part_names.for_file(own_name, file.mime_type, file.content_id, file.content)
             content_id = headers.one_line(file.content_id).strip("<> ") or None
-            declared, by_name = file.mime_type.lower(), _TYPE_OF_SUFFIX.get(name.rpartition(".")[2].lower(), _OCTETS)
-            mime_type = declared if _TYPE.fullmatch(declared) else by_name
+            declared = file.mime_type.lower()
+            mime_type = declared if _TYPE.fullmatch(declared) else _OCTETS
             self._add_named(name, mime_type, file.content, content_id, content_id is not None)
         is_whole = winmail.is_whole and len(files) == len(winmail.files)
         self.notes.append("winmail.dat was unpacked" if is_whole else "winmail.dat was partly unpacked, and stored")
@@ -623,6 +621,8 @@ class _Content:
         self._add_named(name, part.mime_type, content, content_id, is_inline)
 
     def _add_named(self, name: str, mime_type: str, content: bytes, content_id: str | None, is_inline: bool) -> None:
+        if mime_type == _OCTETS:
+            mime_type = part_names.type_of(name, content)
         size, most = len(content), self.limits.file_bytes
         dropped = f"it has {size} bytes; at most {most} are kept of a file in a mail" if size > most else ""
         if dropped:

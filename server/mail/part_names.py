@@ -15,6 +15,15 @@ CALENDAR_TYPES = frozenset({"text/calendar", "application/ics"})
 # The title of an appointment, RFC 5545, section 3.8.1.12.
 _SUMMARY = re.compile(rb"^SUMMARY(?:;[^:\r\n]{0,200})?:([^\r\n]{1,200})", re.IGNORECASE | re.MULTILINE)
 SUMMARY_WITHIN = 64 * 1024  # bytes of a calendar that are searched for a title
+OCTETS = "application/octet-stream"
+# Types that pages show, and how such a file begins; many programs declare none.
+_TYPE_OF_SUFFIX = {
+    "pdf": ("application/pdf", b"%PDF-"),
+    "png": ("image/png", b"\x89PNG\r\n"),
+    "jpg": ("image/jpeg", b"\xff\xd8\xff"),
+    "jpeg": ("image/jpeg", b"\xff\xd8\xff"),
+    "gif": ("image/gif", b"GIF8"),
+}
 _MESSAGE_SUFFIXES = (".eml", ".msg", ".mht", ".txt")
 _SUFFIX_OF_IMAGE = {"jpeg": "jpg", "pjpeg": "jpg", "svg+xml": "svg", "x-png": "png", "tiff": "tif", "bmp": "bmp"}
 _SUFFIX_OF_TYPE = {
@@ -48,6 +57,16 @@ def for_file(name: str, mime_type: str, content_id: str | None, content: bytes) 
     if mime_type in MESSAGE_TYPES and not name.lower().endswith(_MESSAGE_SUFFIXES):
         return f"{name}.eml"  # mail programs open a message by that
     return name
+
+
+def type_of(name: str, content: bytes) -> str:
+    """The MIME type of a file that does not declare one, by its name and its first bytes.
+
+    >>> type_of("Offer.PDF", b"%PDF-1.7"), type_of("page.pdf", b"<script>")
+    ('application/pdf', 'application/octet-stream')
+    """
+    mime_type, start = _TYPE_OF_SUFFIX.get(name.rpartition(".")[2].lower(), (OCTETS, b""))
+    return mime_type if content.startswith(start) else OCTETS
 
 
 def random_text() -> str:

@@ -241,6 +241,25 @@ def test_a_key_shows_the_files_of_a_ticket_one_after_the_other(page: Page, nora:
     expect(dialog.locator("pre")).to_contain_text("Oslo")
 
 
+def test_a_file_that_only_calls_itself_pdf_is_not_framed(page: Page, nora: Api, ticket: dict[str, Any]) -> None:
+    """The viewer of a browser would show an error, which takes the keys. The headless shell has no viewer."""
+    parts = "".join(
+        f"--b\nContent-Type: application/pdf; name={name}\nContent-Disposition: attachment\n\n{content}\n"
+        for name, content in (("real.pdf", "%PDF-1.4"), ("page.pdf", "<script>top.ran = 1</script>"))
+    )
+    head = f"From: ana@kite.example\nTo: support@desk.example\nSubject: Re: [#{ticket['mask']}] Pump\n"
+    nora.parse(f"{head}Content-Type: multipart/mixed; boundary=b\n\n--b\n\nTwo files.\n{parts}--b--\n").ok()
+    page.add_init_script("Object.defineProperty(Navigator.prototype, 'pdfViewerEnabled', { get: () => true })")
+    page.route("**/files/*/real.pdf?shown=1", lambda route: route.fulfill(body="", content_type="text/plain"))
+    page.goto(ticket["page"])
+    page.get_by_role("link", name="page.pdf", exact=True).click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("No preview")
+    page.keyboard.press("ArrowLeft")
+    expect(dialog.locator("iframe")).to_have_attribute("src", re.compile(r"/files/\d+/real\.pdf\?shown=1$"))
+    assert page.evaluate("window.ran") is None
+
+
 def test_only_a_pdf_is_sent_for_a_frame_of_ours(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
     with_files(nora, ticket)
     page = signed_in.get(ticket["page"]).text

@@ -189,6 +189,22 @@ def test_parts_over_the_limit_stay_one_file():
     assert b"\r\n9\r\n" in found.files[0].content and b"\r\n4\r\n" in found.files[0].content
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "mime_type"),
+    [
+        ("Offer.PDF", "%PDF-1.7", "application/pdf"),
+        ("a.gif", "GIF89a", "image/gif"),
+        ("page.pdf", "<script>", "application/octet-stream"),
+        ("a.exe", "%PDF-1.7", "application/octet-stream"),
+        ("a.png", "GIF89a", "application/octet-stream"),
+    ],
+)
+def test_a_file_without_a_type_has_that_of_its_name_if_it_begins_so(name: str, content: str, mime_type: str) -> None:
+    lines = ("Content-Type: application/octet-stream", f"Content-Disposition: attachment; filename={name}")
+    [file] = read(multi(TEXT, part(content, *lines))).files
+    assert (file.name, file.mime_type) == (name, mime_type)
+
+
 # -- signatures, other forms, calendars -------------------------------------------------------------------------------
 
 PGP_SIGNATURE = part("-----BEGIN PGP SIGNATURE-----", "Content-Type: application/pgp-signature; name=signature.asc")
