@@ -491,7 +491,6 @@ PROGRAMS: dict[str, Program] = {
         "$html</div>",
         text="$said\n\nOutlook für iOS<https://aka.ms/o0ukef> beziehen\n$below",
         text_quote=f"{'_' * 32}\n{_TEXT_HEAD}",
-        shown="Outlook für iOS beziehen",
     ),
     "outlook express of 2009": Program(
         windows_parts,
@@ -567,7 +566,6 @@ PROGRAMS: dict[str, Program] = {
         text_quote="> Am 23.11.2026 um 10:00 schrieb $from:\n> \n> \ufeff\n$marked",
         paragraph="$line",
         headers="X-Mailer: iPhone Mail (23B85)",
-        shown="Von meinem iPhone gesendet",
     ),
     "apple mail on a phone, a picture": Program(
         phone_parts,
@@ -590,7 +588,6 @@ PROGRAMS: dict[str, Program] = {
         paragraph="<p>$line</p>",
         files=("picture",),
         headers="User-Agent: Mozilla Thunderbird",
-        shown="-- Ana Lund Kite Ltd",
     ),
     "thunderbird, plain and below": Program(
         flowed_parts,
@@ -637,7 +634,6 @@ PROGRAMS: dict[str, Program] = {
         text_quote="-------- Ursprüngliche Nachricht --------\nVon: $from\nDatum: 23.11.26  10:00  (GMT+01:00)\n"
         "An: $to\nBetreff: $subject\n\n$plain",
         paragraph="$line",
-        shown="Von meinem Galaxy gesendet",
     ),
     "k-9": Program(
         related_parts,
@@ -650,7 +646,6 @@ PROGRAMS: dict[str, Program] = {
         text="$said\n-- \nDiese Nachricht wurde mit K-9 Mail gesendet.\n\n$below",
         text_quote="Am 23. November 2026 10:00:00 MEZ schrieb $from:\n$marked",
         paragraph="$line",
-        shown="-- Diese Nachricht wurde mit K-9 Mail gesendet.",
     ),
     "gmx": Program(
         html_parts,

@@ -10,6 +10,7 @@ const ends = /(?:[:：]|\s-{3,})\s*$/; // of the line above a quotation: `Ida wr
 const blank = /^[\s\u00a0\u200b]*$/;
 const inline = new Set("A ABBR B BDI BDO BIG CITE CODE EM FONT I KBD MARK Q S SAMP SMALL SPAN STRONG SUB SUP TIME TT U VAR WBR".split(" "));
 const mostHead = 400; // characters of the line above a quotation
+const mostDevice = 120; // characters of the line that a phone adds
 const mostLines = 5000; // of an email that are read
 
 // The lines of an element as people see them, each with its first node.
@@ -169,6 +170,25 @@ function trim(box) {
   if (/^(DIV|P|CENTER)$/.test(last.nodeName)) trim(last);
 }
 
+// A signature: from two dashes to the next quotation or the end, or the last line if a phone adds such lines.
+function foldSignature(body) {
+  const lines = linesOf(body);
+  const last = lines.length - 1;
+  const device = new RegExp(`^(?:${body.dataset.device})`, "i");
+  let place = lines.findIndex(({ text }, at) => at > 0 && text === "--");
+  if (place < 0 && last > 0 && body.dataset.device && lines[last].text.length <= mostDevice && device.test(lines[last].text)) place = last;
+  if (place < 0) return;
+  const start = outermost(lines[place].node, body);
+  const below = all("details", body).find((each) => start.compareDocumentPosition(each) & Node.DOCUMENT_POSITION_FOLLOWING);
+  const range = body.ownerDocument.createRange();
+  range.setStartBefore(start);
+  if (below) range.setEndBefore(below);
+  else range.setEnd(body, body.childNodes.length);
+  const folded = folder(body.ownerDocument, t("Signature"));
+  folded.append(range.extractContents());
+  range.insertNode(folded);
+}
+
 // Blank lines between the words and the quotations below them.
 function trimAbove(folded, body) {
   let above = null;
@@ -203,6 +223,7 @@ export function tidy(frame) {
   const words = Object.fromEntries(["from", "sent", "wrote"].map((name) => [name, new Set(body.dataset[name]?.split(" "))]));
   foldHistory(body, words);
   foldQuotes(body);
+  foldSignature(body);
   const folded = body.lastElementChild;
   for (const each of all("details", body)) trimAbove(each, body);
   trim(body);

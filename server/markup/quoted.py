@@ -34,16 +34,16 @@ WROTE_WORDS = frozenset(
 )
 _COLONS = (":", "：")  # the second one in Chinese and Japanese
 _SIGNATURE = re.compile(r"-- ?\Z")
-# What mobile programs add below a mail.
-_DEVICE = re.compile(
-    r"(?:sent (?:from|via|with) (?:my |outlook|yahoo|mail for|proton|gmail|samsung|mobile)|get outlook for |"
+# How lines begin that mobile programs add below a mail.
+DEVICE_LINES = (
+    r"sent (?:from|via|with) (?:my |outlook|yahoo|mail for|proton|gmail|samsung|mobile)|get outlook for |"
     r"sent from \S+ mail|von meinem \S+ (?:\S+ )?gesendet|gesendet (?:von|mit) (?:meinem|outlook|der|mail|yahoo)|"
     r"outlook für (?:ios|android)|envoyé (?:de|depuis) mon |télécharger outlook|enviado desde mi |obtener outlook|"
     r"inviato da(?:l mio)? (?:iphone|ipad|outlook|android|cellulare)|scarica outlook|verstuurd vanaf mijn |"
     r"verzonden (?:vanaf|met) mijn |download outlook|enviado do meu |obter o outlook|skickat från min |sendt fra min |"
-    r"wysłane z |pobierz outlook|(?:iphone|ipad|android)から送信)",
-    re.IGNORECASE,
+    r"wysłane z |pobierz outlook|(?:iphone|ipad|android)から送信"
 )
+_DEVICE = re.compile(f"(?:{DEVICE_LINES})", re.IGNORECASE)
 MAX_DEVICE_CHARS = 120
 _TIME = re.compile(r"\d{1,2}[:.h]\d{2}")
 _DATE = re.compile(r"@|\d{4}|\d{1,2}[./]\d{1,2}[./]\d{2}")

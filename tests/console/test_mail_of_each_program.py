@@ -65,13 +65,21 @@ CONTRASTS = """frame => {
 # [blank pixels below the last line, those above each fold, pixels that are wider or higher than the frame]
 BLANKS = """frame => {
   const body = frame.contentDocument.body, root = frame.contentDocument.documentElement;
-  const isText = each => [...each.childNodes].some(inner => inner.nodeType === 3 && inner.data.trim());
-  const lines = [...body.querySelectorAll("*")].filter(each => each.nodeName === "SUMMARY"
-    || (!each.closest("details") && (each.nodeName === "IMG" || isText(each))));
-  const end = each => each.getBoundingClientRect().bottom;
-  const folds = [...body.querySelectorAll("summary")].map(fold => fold.getBoundingClientRect().top - Math.max(0,
-    ...lines.filter(each => each.compareDocumentPosition(fold) === Node.DOCUMENT_POSITION_FOLLOWING).map(end)));
-  return [frame.offsetHeight - Math.max(...lines.map(end)), Math.max(0, ...folds),
+  const walker = frame.contentDocument.createTreeWalker(body, NodeFilter.SHOW_TEXT);
+  const lines = [...body.querySelectorAll("img")];
+  while (walker.nextNode()) {
+    const text = walker.currentNode, parent = text.parentElement;
+    if (text.data.trim() && (parent.nodeName === "SUMMARY" || !parent.closest("details"))) lines.push(text);
+  }
+  const box = line => {
+    const range = frame.contentDocument.createRange();
+    range.selectNode(line);
+    return range.getBoundingClientRect();
+  };
+  const isBefore = (each, fold) => each.compareDocumentPosition(fold) & Node.DOCUMENT_POSITION_FOLLOWING;
+  const folds = [...body.querySelectorAll("summary")].map(fold => box(fold.firstChild).top
+    - Math.max(0, ...lines.filter(each => isBefore(each, fold)).map(each => box(each).bottom)));
+  return [frame.offsetHeight - Math.max(...lines.map(each => box(each).bottom)), Math.max(0, ...folds),
     Math.max(root.scrollWidth - root.clientWidth, body.scrollHeight - frame.clientHeight, 0)].map(Math.round);
 }"""
 
