@@ -126,6 +126,12 @@ HTML = {
         "<div>Thank you.</div><div><br></div><div class='zmail_extra'>---- On Mon, 23 Nov 2026 10:00:00 +0100 "
         f"<b>{DESK}</b> wrote ---<br><br><blockquote style='border-left: 1px solid'>Old words</blockquote></div>"
     ),
+    "em client": (
+        "<html><body><div>Thank you.</div><div><br></div><div id='x1'><div>------ Original Message ------</div><div>"
+        "From \"Desk\" &lt;<a href='mailto:support@desk.example'>support@desk.example</a>&gt;</div><div>"
+        "To ana@kite.example</div><div>Date 23.11.2026 10:00:00</div><div>Subject Pump</div></div><div><br></div>"
+        "<div class='cite2'><blockquote type='cite' class='cite2'>Old words</blockquote></div></body></html>"
+    ),
 }  # fmt: skip
 TEXT = {
     "outlook": "Thank you.\n\nFrom: Desk <support@desk.example>\nSent: Monday\nTo: Ana\nSubject: Pump\n\nOld words",
@@ -169,6 +175,10 @@ TEXT = {
     "gmx": (
         "Thank you.\n\nGesendet: Montag, 23. November 2026 um 10:00\nVon: Desk <support@desk.example>\nAn: Ana\n"
         "Betreff: Pump\n\nOld words"
+    ),
+    "em client": (
+        'Thank you.\n\n------ Original Message ------\nFrom "Desk" <support@desk.example>\nTo ana@kite.example\nDate '
+        "23.11.2026 10:00:00\nSubject Pump\n\n>Old words"
     ),
     "japanese": "Thank you.\n\n2026/11/23 10:00、Desk <support@desk.example>のメール：\n\nOld words",
 }  # fmt: skip

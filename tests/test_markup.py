@@ -14,6 +14,7 @@ from server.errors import TooLarge
 from server.markup import (
     MAX_HTML_BYTES,
     clean_html,
+    is_colored,
     link_plain_text,
     markdown_tables,
     markdown_to_html,
@@ -613,3 +614,26 @@ def test_tables_are_those_of_the_library():
         source = "\n".join(chance.choices(lines, (5, 5, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1), k=chance.randrange(2, 9)))
         for piece in ("<td", "<th", "<p>", "<table>"):
             assert markdown_to_html(source).count(piece) == plain(source).count(piece), source
+
+
+@pytest.mark.parametrize(
+    ("look", "expected"),
+    [
+        ("color: #26282a", False),
+        ("color: #1f2328", False),
+        ("color: rgb(51, 51, 51)", False),
+        ("color: #333; background-color: #f4f4f4", False),
+        ("background-color: #eee", False),
+        ("background-color: rgb(240, 240, 240)", False),
+        ("color: windowtext", False),
+        ("color: #1f497d", True),
+        ("color: #305030", True),
+        ("color: red", True),
+        ("background-color: #ffeeee", True),
+        ("background-color: #d0d0d0", True),
+        ("background-color: #222", True),
+    ],
+)
+def test_only_a_chosen_color_makes_an_email_a_colored_one(look: str, expected: bool) -> None:
+    """Near black and near white are what mail programs write by themselves."""
+    assert is_colored(clean_html(f'<p style="font-size: 12px; {look}">Hi</p>')) is expected

@@ -10,6 +10,7 @@ const ends = /(?:[:：]|\s-{3,})\s*$/; // of the line above a quotation: `Ida wr
 const blank = /^[\s\u00a0\u200b]*$/;
 const inline = new Set("A ABBR B BDI BDO BIG CITE CODE EM FONT I KBD MARK Q S SAMP SMALL SPAN STRONG SUB SUP TIME TT U VAR WBR".split(" "));
 const mostHead = 400; // characters of the line above a quotation
+const mostDevice = 120; // characters of the line that a phone adds
 const mostLines = 5000; // of an email that are read
 
 // The lines of an element as people see them, each with its first node.
@@ -36,6 +37,8 @@ function linesOf(body) {
 
 // Whether a line begins the headers of an email that was put below: those of Outlook, in the languages of `words`.
 function beginsMail(lines, place, words) {
+  const isApart = place > 0 && separator.test(lines[place - 1].text);
+  if (isApart && lines[place].text.includes("@") && words.from.has(lines[place].text.split(" ", 1)[0].toLowerCase())) return true; // eM Client
   const names = [];
   for (const { text } of lines.slice(place, place + 5)) {
     const found = header.exec(text);
@@ -44,7 +47,6 @@ function beginsMail(lines, place, words) {
   }
   const isDatedFirst = words.sent.has(names[0]) && names.some((each) => words.from.has(each));
   if (names.length < 3 || !(words.from.has(names[0]) || isDatedFirst)) return false;
-  const isApart = place > 0 && separator.test(lines[place - 1].text);
   const hasAddress = lines.slice(place, place + 3).some(({ text }) => text.includes("@"));
   return isApart || hasAddress || (names.length > 3 && words.sent.has(names[1]));
 }
@@ -168,6 +170,35 @@ function trim(box) {
   if (/^(DIV|P|CENTER)$/.test(last.nodeName)) trim(last);
 }
 
+// A signature: from two dashes to the next quotation or the end, or the last line if a phone adds such lines.
+function foldSignature(body) {
+  const lines = linesOf(body);
+  const last = lines.length - 1;
+  const device = new RegExp(`^(?:${body.dataset.device})`, "i");
+  let place = lines.findIndex(({ text }, at) => at > 0 && text === "--");
+  if (place < 0 && last > 0 && body.dataset.device && lines[last].text.length <= mostDevice && device.test(lines[last].text)) place = last;
+  if (place < 0) return;
+  const start = outermost(lines[place].node, body);
+  const below = all("details", body).find((each) => start.compareDocumentPosition(each) & Node.DOCUMENT_POSITION_FOLLOWING);
+  const range = body.ownerDocument.createRange();
+  range.setStartBefore(start);
+  if (below) range.setEndBefore(below);
+  else range.setEnd(body, body.childNodes.length);
+  const folded = folder(body.ownerDocument, t("Signature"));
+  folded.append(range.extractContents());
+  range.insertNode(folded);
+}
+
+// Blank lines between the words and the quotations below them.
+function trimAbove(folded, body) {
+  let above = null;
+  for (let node = folded; !above && node !== body; node = node.parentNode) {
+    above = beforeBlanks(node);
+    while (node.previousSibling !== above) node.previousSibling.remove();
+  }
+  if (/^(DIV|P|CENTER|SPAN)$/.test(above?.nodeName)) trim(above);
+}
+
 function trimStart(box) {
   for (let first = box.firstChild; first && first.nodeName !== "DETAILS"; first = box.firstChild) {
     const isBlank = first.nodeName === "BR" || (blank.test(first.textContent) && !/^(IMG|HR|TABLE)$/.test(first.nodeName) && !first.querySelector?.("img, hr, table, details"));
@@ -192,7 +223,9 @@ export function tidy(frame) {
   const words = Object.fromEntries(["from", "sent", "wrote"].map((name) => [name, new Set(body.dataset[name]?.split(" "))]));
   foldHistory(body, words);
   foldQuotes(body);
+  foldSignature(body);
   const folded = body.lastElementChild;
+  for (const each of all("details", body)) trimAbove(each, body);
   trim(body);
   trimStart(body);
   if (folded?.nodeName === "DETAILS") folded.style.marginBottom = "0";

@@ -5,7 +5,11 @@ const MOST = 4000; // pixels
 
 function fit(frame) {
   const inside = frame.contentDocument?.body; // the document itself is never lower than the frame
-  if (inside) frame.style.height = `${Math.min(Math.ceil(inside.getBoundingClientRect().height) + 8, MOST)}px`;
+  if (!inside) return;
+  const root = inside.parentElement;
+  if (root.scrollWidth > root.clientWidth) root.dataset.narrow = ""; // gives up the widths of the email
+  const bar = root.scrollWidth > root.clientWidth ? frame.clientHeight - root.clientHeight : 0; // of a table that stays wider
+  frame.style.height = `${Math.min(Math.ceil(inside.getBoundingClientRect().height) + 8 + bar, MOST)}px`;
 }
 
 export function fitted(frame) {

@@ -1,6 +1,12 @@
 // Small words that the other parts share.
 export const all = (selector, root = document) => [...root.querySelectorAll(selector)];
 
+// Frames are as high as their mail. Their module comes with the first of them.
+export function fitFrames(root) {
+  const frames = all("[data-fit]", root);
+  if (frames.length) import("./frames.js").then(({ fitted }) => frames.forEach(fitted), () => null);
+}
+
 // What a module adds to a page, it adds to each part that comes later as well.
 const additions = [];
 export function enhance(add) {

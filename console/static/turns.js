@@ -1,12 +1,10 @@
 // The conversation of a ticket as it is read: opened at its newest entry, older ones folded to a line each.
-import { all, enhance, isPlain } from "./page.js";
+import { all, enhance, fitFrames, isPlain } from "./page.js";
 
 const turns = () => all(".said-list .turn");
 
-// Frames are as high as their mail. Their module comes with the first of them.
 enhance((root) => {
-  const frames = all("[data-fit]", root);
-  if (frames.length) import("./frames.js").then(({ fitted }) => frames.forEach(fitted), () => null);
+  fitFrames(root);
   const own = all(".said-html:has(blockquote)", root);
   if (own.length) import("./folding.js").then(({ foldQuotes }) => own.forEach((each) => foldQuotes(each)), () => null);
 });

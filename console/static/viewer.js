@@ -2,6 +2,7 @@
 import { t } from "./say.js";
 
 const MOST_TEXT = 256 * 1024; // bytes of a text that are shown
+const PDF_HEAD = 1024; // bytes in which a PDF says that it is one
 let dialog = null;
 let files = [];
 let at = 0;
@@ -19,14 +20,61 @@ const button = (text, label, act) => {
 
 const none = () => created("p", { className: "muted", textContent: t("No preview for this type of file.") });
 
+// The beginning of a file as text; null if it cannot be read.
+async function beginning(address, bytes) {
+  const response = await fetch(address, { headers: { Range: `bytes=0-${bytes - 1}` } }).catch(() => null);
+  return response?.ok ? response.text() : null;
+}
+
+// The lines of the first appointment of a calendar as {name: {params, value}}, without those of its alarms (RFC 5545).
+function fieldsOf(calendar) {
+  const lines = calendar.replace(/\r?\n[ \t]/g, "").split(/\r?\n/);
+  const fields = {};
+  let depth = 0;
+  for (const line of lines.slice(lines.indexOf("BEGIN:VEVENT") + 1)) {
+    const [, name, params, value] = /^([\w-]+)((?:[^:"]|"[^"]*")*):(.*)$/.exec(line) ?? [];
+    if (name === "BEGIN") depth += 1;
+    else if (name === "END" && depth-- === 0) break;
+    else if (name && !depth) fields[name] ??= { params, value: value.replace(/\\n/gi, "\n").replace(/\\(.)/g, "$1") };
+  }
+  return fields;
+}
+
+// A time in the time zone of the browser, or as it is written if it has a zone of its own or none.
+function momentOf({ params, value }) {
+  const [, year, month, day, hour, minute, isUtc] = /^(\d{4})(\d\d)(\d\d)(?:T(\d\d)(\d\d)\d\d(Z)?)?$/.exec(value) ?? [];
+  if (!year) return value;
+  const moment = new Date(Date.UTC(year, month - 1, day, hour ?? 0, minute ?? 0));
+  const length = hour ? { dateStyle: "full", timeStyle: "short" } : { dateStyle: "full" };
+  const shown = moment.toLocaleString(document.documentElement.lang, { ...length, timeZone: isUtc ? undefined : "UTC" });
+  const zone = /;TZID="?([^";:]+)/i.exec(params)?.[1];
+  return zone ? `${shown} (${zone})` : shown;
+}
+
+function appointment(fields) {
+  const { SUMMARY, DTSTART, DTEND, LOCATION, ORGANIZER, DESCRIPTION } = fields;
+  const organizer = ORGANIZER && { value: ORGANIZER.value.replace(/^mailto:/i, "") };
+  const rows = [[t("Title"), SUMMARY], [t("Start"), DTSTART && { value: momentOf(DTSTART) }], [t("End"), DTEND && { value: momentOf(DTEND) }],
+    [t("Location"), LOCATION], [t("Organizer"), organizer], [t("Description"), DESCRIPTION]];
+  return created("dl", { tabIndex: 0, className: "appointment" }, ...rows.filter(([, field]) => field?.value.trim())
+    .flatMap(([name, { value }]) => [created("dt", { textContent: name }), created("dd", { dir: "auto", textContent: value })]));
+}
+
 async function textOf(address) {
-  const response = await fetch(address, { headers: { Range: `bytes=0-${MOST_TEXT - 1}` } }).catch(() => null);
-  return response?.ok ? created("pre", { tabIndex: 0, textContent: await response.text() }) : none();
+  const textContent = await beginning(address, MOST_TEXT);
+  if (/^BEGIN:VCALENDAR\s[^]*^BEGIN:VEVENT\s/m.test(textContent ?? "")) return appointment(fieldsOf(textContent));
+  return textContent === null ? none() : created("pre", { tabIndex: 0, textContent });
+}
+
+// For a file that only calls itself PDF the browser would show an error, which takes the keys from the dialog.
+async function pdfOf(address, title) {
+  const text = await beginning(address, PDF_HEAD);
+  return text?.includes("%PDF-") ? created("iframe", { src: `${address}?shown=1`, title }) : none();
 }
 
 function shown({ dataset, href }, name) {
   if (dataset.preview === "image") return created("img", { src: href, alt: name });
-  if (dataset.preview === "pdf" && navigator.pdfViewerEnabled) return created("iframe", { src: `${href}?shown=1`, title: name });
+  if (dataset.preview === "pdf" && navigator.pdfViewerEnabled) return pdfOf(href, name);
   return dataset.preview === "text" ? textOf(href) : none();
 }
 

@@ -1,7 +1,6 @@
 // Widgets of a page that were not drawn with it are asked for one after another, texts are as high as what they say,
 // clocks are kept current, and the cards of boards are dragged.
-import { all } from "./page.js";
-import { fitted } from "./frames.js";
+import { all, fitFrames } from "./page.js";
 import { put } from "./swap.js";
 import { t } from "./say.js";
 
@@ -85,7 +84,7 @@ function started(time) {
 
 function ready(root) {
   all("[data-clock]", root).forEach(started);
-  all("[data-fit]", root).forEach(fitted);
+  fitFrames(root);
   all("[data-board]", root).forEach(movable);
 }
 

@@ -62,6 +62,7 @@ def document_of(
         from_words=" ".join(sorted(quoted.FROM_WORDS)),
         sent_words=" ".join(sorted(quoted.SENT_WORDS)),
         wrote_words=" ".join(sorted(quoted.WROTE_WORDS)),
+        device_lines=quoted.DEVICE_LINES,
     )
 
 

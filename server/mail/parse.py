@@ -62,12 +62,14 @@ _DECLARED = late_pattern(
 _PASSAGE_FOR = late_pattern(r"\sfor\s+<?([^\s<>;]{3,254}@[^\s<>;]{1,253})>?")
 _TYPE = late_pattern(r"[a-z0-9!#$&^_.+-]{1,64}/[a-z0-9!#$&^_.+-]{1,100}")
 _HTML_START = late_pattern(r"\s{0,100}<(?:!doctype html|html[\s>])", re.IGNORECASE)
-_OCTETS = "application/octet-stream"
+_OCTETS = part_names.OCTETS
 _REST = headers.Head((("Content-Type", "multipart/mixed"),), 0)
-# Types of the files in a winmail.dat that browsers can show, by extension; the file often does not declare them.
-_TYPE_OF_SUFFIX = {"gif": "image/gif", "jpeg": "image/jpeg", "jpg": "image/jpeg", "png": "image/png"}
 HTML = "text/html"
+CALENDAR = "text/calendar"
 RIGHTS_TYPE = "application/x-microsoft-rpmsg-message"
+# Notes about the signature beside a signed part, RFC 1847; the source of the mail has it.
+SIGNED_NOTES = {openpgp.SIGNATURE_TYPE: openpgp.SIGNED_NOTE, **dict.fromkeys(smime.SIGNATURE_TYPES, smime.SIGNED_NOTE)}
+OTHER_FORMS = frozenset({"text/x-amp-html", "text/watch-html"})  # of the same text, for programs that run or shorten it
 TEXTS = frozenset({"text/plain", HTML, "text/markdown", "text/x-markdown"})
 
 
@@ -388,7 +390,8 @@ class _Content:
         outer, self.parts = self.parts, list(self._leaves(head, level))
         bodies = _bodies(self.parts)
         for place, part in enumerate(self.parts):
-            self._take(part, is_body=place in bodies)
+            if not (bodies and part.alternative and part.mime_type in OTHER_FORMS):
+                self._take(part, is_body=place in bodies)
         self.parts = outer
 
     def texts(self) -> tuple[body_choice.ChosenText, str | None]:
@@ -423,6 +426,7 @@ class _Content:
     def _leaves(self, head: headers.Head, level: int) -> Iterator[_Part]:
         """The parts that hold content, in order. Multiparts too deep, or after too many parts, are leaves."""
         waiting = [(head, head.body_at, len(self.raw), level, "text/plain", 0)]
+        signatures: set[int] = set()  # where parts begin that may sign the one before
         self.count += 1
         while waiting:
             head, start, end, level, default_type, alternative = waiting.pop()
@@ -441,9 +445,14 @@ class _Content:
                 waiting += [
                     (*heads[at], slices[at][1], level + 1, inner, alternative) for at in reversed(range(len(slices)))
                 ]
+                if len(slices) == 2 and mime_type == "multipart/signed":
+                    signatures.add(heads[1][1])
                 if slices:
                     continue
                 mime_type = self._unsliced(mime_type, level, room)
+            if start in signatures and mime_type in SIGNED_NOTES:
+                self.notes.append(SIGNED_NOTES[mime_type])
+                continue
             yield _Part(head, mime_type, parameters, start, end, alternative)
 
     def _part_head(self, start: int, end: int) -> tuple[headers.Head, int]:
@@ -519,7 +528,7 @@ class _Content:
         if inner is None or head is None or not head.has("content-type"):  # a document may be signed, too
             return False
         self.opened += 1
-        self.notes.append("signed with S/MIME; the signature was not checked")
+        self.notes.append(smime.SIGNED_NOTE)
         outer = self.raw, self.charset
         self.raw, self.charset = inner, _declared_charset(inner)
         self.read(head, level=2)
@@ -539,8 +548,8 @@ class _Content:
             own_name = part_names.clean_name(file.name)
             name = part_names.for_file(own_name, file.mime_type, file.content_id, file.content)
             content_id = headers.one_line(file.content_id).strip("<> ") or None
-            declared, by_name = file.mime_type.lower(), _TYPE_OF_SUFFIX.get(name.rpartition(".")[2].lower(), _OCTETS)
-            mime_type = declared if _TYPE.fullmatch(declared) else by_name
+            declared = file.mime_type.lower()
+            mime_type = declared if _TYPE.fullmatch(declared) else _OCTETS
             self._add_named(name, mime_type, file.content, content_id, content_id is not None)
         is_whole = winmail.is_whole and len(files) == len(winmail.files)
         self.notes.append("winmail.dat was unpacked" if is_whole else "winmail.dat was partly unpacked, and stored")
@@ -605,10 +614,15 @@ class _Content:
         content_id = headers.one_line(part.head.first("content-id")).strip("<> ") or None
         disposition = headers.parameters(part.head.first("content-disposition"))[0]
         is_inline = disposition == "inline" or (content_id is not None and disposition != "attachment")
+        if part.mime_type in part_names.CALENDAR_TYPES and part.name:
+            # An invitation is often both an alternative of the text and a file.
+            self.files = [each for each in self.files if not (each.mime_type == CALENDAR and each.content == content)]
         name = part_names.for_file(part.name, part.mime_type, content_id, content)
         self._add_named(name, part.mime_type, content, content_id, is_inline)
 
     def _add_named(self, name: str, mime_type: str, content: bytes, content_id: str | None, is_inline: bool) -> None:
+        if mime_type == _OCTETS:
+            mime_type = part_names.type_of(name, content)
         size, most = len(content), self.limits.file_bytes
         dropped = f"it has {size} bytes; at most {most} are kept of a file in a mail" if size > most else ""
         if dropped:

@@ -1,5 +1,6 @@
 """Names of the files of a mail: the name that a part declares, else one that describes its content."""
 
+import re
 import secrets
 
 from server.file_names import safe_name
@@ -10,6 +11,19 @@ MESSAGE_FIELDS, MESSAGE_HEAD_BYTES = 100, 16 * 1024  # bytes of an attached mess
 MESSAGE_TYPES = ("message/rfc822", "message/global", "message/news")
 STATUS_TYPES = ("message/delivery-status", "message/global-delivery-status")
 
+CALENDAR_TYPES = frozenset({"text/calendar", "application/ics"})
+# The title of an appointment, RFC 5545, section 3.8.1.12.
+_SUMMARY = re.compile(rb"^SUMMARY(?:;[^:\r\n]{0,200})?:([^\r\n]{1,200})", re.IGNORECASE | re.MULTILINE)
+SUMMARY_WITHIN = 64 * 1024  # bytes of a calendar that are searched for a title
+OCTETS = "application/octet-stream"
+# Types that pages show, and how such a file begins; many programs declare none.
+_TYPE_OF_SUFFIX = {
+    "pdf": ("application/pdf", b"%PDF-"),
+    "png": ("image/png", b"\x89PNG\r\n"),
+    "jpg": ("image/jpeg", b"\xff\xd8\xff"),
+    "jpeg": ("image/jpeg", b"\xff\xd8\xff"),
+    "gif": ("image/gif", b"GIF8"),
+}
 _MESSAGE_SUFFIXES = (".eml", ".msg", ".mht", ".txt")
 _SUFFIX_OF_IMAGE = {"jpeg": "jpg", "pjpeg": "jpg", "svg+xml": "svg", "x-png": "png", "tiff": "tif", "bmp": "bmp"}
 _SUFFIX_OF_TYPE = {
@@ -45,6 +59,16 @@ def for_file(name: str, mime_type: str, content_id: str | None, content: bytes) 
     return name
 
 
+def type_of(name: str, content: bytes) -> str:
+    """The MIME type of a file that does not declare one, by its name and its first bytes.
+
+    >>> type_of("Offer.PDF", b"%PDF-1.7"), type_of("page.pdf", b"<script>")
+    ('application/pdf', 'application/octet-stream')
+    """
+    mime_type, start = _TYPE_OF_SUFFIX.get(name.rpartition(".")[2].lower(), (OCTETS, b""))
+    return mime_type if content.startswith(start) else OCTETS
+
+
 def random_text() -> str:
     return base36(secrets.randbits(40))
 
@@ -62,8 +86,10 @@ def _made_name(mime_type: str, content_id: str | None, content: bytes) -> str:
     if kind == "image":
         suffix = _SUFFIX_OF_IMAGE.get(subtype, subtype)
         return clean_name(f"{content_id}.{suffix}" if content_id else "") or f"image_{random_text()}.{suffix}"
-    if mime_type == "text/calendar":
-        return f"calendar_{random_text()}.ics"
+    if mime_type in CALENDAR_TYPES:
+        title = _SUMMARY.search(content, 0, SUMMARY_WITHIN)
+        words = title[1].decode("utf-8", "replace").replace("\\", "")[:NAME_CHARACTERS] if title else ""
+        return clean_name(f"{words}.ics" if words.strip() else "") or f"calendar_{random_text()}.ics"
     if mime_type == "message/feedback-report":
         return f"feedback_report_{random_text()}.txt"
     if mime_type in MESSAGE_TYPES:

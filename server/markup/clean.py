@@ -41,9 +41,13 @@ ATTRIBUTES = {
     "tr": {"align", "valign", "bgcolor"},
     "ul": {"type"},
 }
-# The colours of text and background that a mail program writes where the author chose none.
-_TEXT = r"black|windowtext|inherit|currentcolor|#([0-5])\1\1|#([0-5].)\2\2|rgb\((\d\d?), ?\3, ?\3\)"
-_GROUND = r"white|window|inherit|transparent|none|#fff(?:fff)?|rgb\(255, ?255, ?255\)"
+# The colours of text and background that a mail program writes where the author chose none: black or a dark grey,
+# which may have a tint, and white or a light grey.
+_TEXT = (
+    r"black|windowtext|inherit|currentcolor|#([0-5])\1\1|#[0-2].[0-2].[0-2].|#([3-5]).\2.\2."
+    r"|rgb\((\d\d?), ?\3, ?\3\)"
+)
+_GROUND = r"white|window|inherit|transparent|none|#([ef])\4\4|#([ef].)\5\5|rgb\((2[2-5]\d), ?\6, ?\6\)"
 _COLORED = late_pattern(
     rf"""<(?!a\s)[^>]*?[ ";](?:color(?:: |=")(?!(?:{_TEXT})[;"])"""
     rf"""|(?:background-color: |bgcolor=")(?!(?:{_GROUND})[;"]))""",

@@ -34,16 +34,16 @@ WROTE_WORDS = frozenset(
 )
 _COLONS = (":", "：")  # the second one in Chinese and Japanese
 _SIGNATURE = re.compile(r"-- ?\Z")
-# What mobile programs add below a mail.
-_DEVICE = re.compile(
-    r"(?:sent (?:from|via|with) (?:my |outlook|yahoo|mail for|proton|gmail|samsung|mobile)|get outlook for |"
+# How lines begin that mobile programs add below a mail.
+DEVICE_LINES = (
+    r"sent (?:from|via|with) (?:my |outlook|yahoo|mail for|proton|gmail|samsung|mobile)|get outlook for |"
     r"sent from \S+ mail|von meinem \S+ (?:\S+ )?gesendet|gesendet (?:von|mit) (?:meinem|outlook|der|mail|yahoo)|"
     r"outlook für (?:ios|android)|envoyé (?:de|depuis) mon |télécharger outlook|enviado desde mi |obtener outlook|"
     r"inviato da(?:l mio)? (?:iphone|ipad|outlook|android|cellulare)|scarica outlook|verstuurd vanaf mijn |"
     r"verzonden (?:vanaf|met) mijn |download outlook|enviado do meu |obter o outlook|skickat från min |sendt fra min |"
-    r"wysłane z |pobierz outlook|(?:iphone|ipad|android)から送信)",
-    re.IGNORECASE,
+    r"wysłane z |pobierz outlook|(?:iphone|ipad|android)から送信"
 )
+_DEVICE = re.compile(f"(?:{DEVICE_LINES})", re.IGNORECASE)
 MAX_DEVICE_CHARS = 120
 _TIME = re.compile(r"\d{1,2}[:.h]\d{2}")
 _DATE = re.compile(r"@|\d{4}|\d{1,2}[./]\d{1,2}[./]\d{2}")
@@ -102,6 +102,8 @@ def _begins_mail(lines: list[str], place: int) -> int:
 
 def _has_headers(lines: list[str], first: int, is_apart: bool) -> bool:
     headers = lines[first : first + LEAST_HEADERS + 1]
+    if is_apart and headers and _names_author(headers[0][:200]):
+        return True
     matches = takewhile(bool, map(_HEADER.match, (each[:200] for each in headers)))
     names = [match[1].lower() for match in matches if match]
     if len(names) < LEAST_HEADERS:
@@ -110,6 +112,13 @@ def _has_headers(lines: list[str], first: int, is_apart: bool) -> bool:
     is_dated = len(names) > LEAST_HEADERS and names[1] in SENT_WORDS
     is_dated_first = names[0] in SENT_WORDS and not FROM_WORDS.isdisjoint(names)
     return is_apart or (names[0] in FROM_WORDS and (has_address or is_dated)) or (is_dated_first and has_address)
+
+
+def _names_author(line: str) -> bool:
+    """Returns whether a line below a separator names the author without a colon, as eM Client writes it:
+    `From "Ida" <ida@kite.example>`."""
+    name, _, author = line.lstrip().partition(" ")
+    return "@" in author and name.lower() in FROM_WORDS
 
 
 def _attribution(lines: list[str], place: int) -> int:

@@ -20,11 +20,11 @@ from server.store.transaction import Transaction
 # Types sent unchanged. All others are sent as plain bytes, so that browsers do not execute them.
 SAFE_TYPES = frozenset(
     "image/png image/jpeg image/gif image/webp text/plain text/csv application/pdf application/zip application/json "
-    "audio/mpeg audio/ogg video/mp4 video/webm message/rfc822 text/calendar".split()
+    "audio/mpeg audio/ogg video/mp4 video/webm message/rfc822 text/calendar application/ics".split()
 )
 OCTETS = "application/octet-stream"
 PDF = "application/pdf"
-TEXTS = frozenset("text/plain text/csv application/json message/rfc822 text/calendar".split())
+TEXTS = frozenset("text/plain text/csv application/json message/rfc822 text/calendar application/ics".split())
 IMAGES = frozenset(("image/png", "image/jpeg", "image/gif", "image/webp"))  # types that browsers show inline
 
 

@@ -23,6 +23,8 @@ MAX_CHARS = 240
 _GREETINGS = """hi hello hey dear good hallo guten grüezi grüß liebe lieber moin servus bonjour salut hola buenos buenas
     ciao buongiorno olá bom boa dag beste hej hei cześć dzień witam dobrý ahoj привет здравствуйте добрый"""
 _SALUTATION = re.compile(rf"[^\d?]{{2,40}}[,:،，]|({'|'.join(_GREETINGS.split())})(\s[^\d?.]{{2,30}})?!", re.IGNORECASE)
+# What Outlook and Gmail write into the text in place of a picture.
+_PICTURE = re.compile(r"\[(?:cid:|image: )[^\]\n]{0,200}\]", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +62,16 @@ def first_words(text: str) -> str:
     'yes, it is.'
     >>> first_words("Hallo Frau Adler!\\n\\nDas war es."), first_words("It works now!\\n\\nIda")
     ('Das war es.', 'It works now! Ida')
+    >>> first_words("[cid:image001.png@01DB3C.8F]\\nHi Ida,\\n[image: a.png]\\nit leaks.")
+    'it leaks.'
     """
     return first_of(quoted.parts(text)) or quoted.beginning(text, MAX_CHARS)
 
 
 def first_of(parts: Iterable[tuple[quoted.Kind, str]], most: int = MAX_CHARS) -> str:
     """Returns the first words of a text that is divided into parts; "" if all of it is quoted. most: characters."""
-    said = "\n".join(words for kind, words in parts if kind == "said").lstrip()[: 4 * most].rstrip()
+    said = "\n".join(words for kind, words in parts if kind == "said").lstrip()[: 4 * most]
+    said = _PICTURE.sub("", said).strip()
     first, _, rest = said.partition("\n")
     if _SALUTATION.fullmatch(first.strip()) and rest.strip():
         said = rest

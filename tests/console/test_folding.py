@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests import quotations
+from tests.console.browser import is_sideways
 from tests.service import Api
 from tests.telling import telling
 
@@ -110,3 +111,84 @@ def test_an_inline_picture_is_listed_once(same_page: Page, nora: Api) -> None:
     files = same_page.locator("#thread .files li")
     expect(files.filter(has_text="valve.png")).to_be_visible()
     expect(files.filter(has_text="pump.png")).to_be_hidden()
+
+
+# Blank lines above a quotation: in the same block, in blocks around, below a picture.
+BLANK_ABOVE = [
+    "<div>One line.<div><br></div></div><br><div><br><blockquote>Old words</blockquote></div>",
+    "<p>One line.</p><p>&nbsp;</p><p><br></p><blockquote>Old words</blockquote>",
+    "<div>One line.<br><br></div><div><div><br></div><p><blockquote>Old words</blockquote></p><div><br></div></div>",
+]
+ABOVE = """each => {
+  const line = [...each.contentDocument.querySelectorAll('*')]
+    .find(inner => inner.firstChild?.data?.includes('One line'));
+  const range = each.contentDocument.createRange();
+  range.selectNodeContents(line.firstChild);
+  const fold = each.contentDocument.querySelector('summary').getBoundingClientRect();
+  return [fold.top - range.getBoundingClientRect().bottom, each.offsetHeight - fold.bottom].map(Math.round);
+}"""
+
+
+@pytest.mark.parametrize("html", BLANK_ABOVE)
+def test_no_blank_lines_are_left_around_a_quotation(same_page: Page, nora: Api, html: str) -> None:
+    same_page.goto(mailed(nora, html))
+    frame = same_page.locator("#thread iframe.mail")
+    expect(frame.content_frame.locator("summary")).to_have_count(1)
+    expect(frame).to_have_css("height", f"{frame.evaluate(HEIGHT)}px")
+    above, below = frame.evaluate(ABOVE)
+    assert above <= 24 and below <= 24
+    frame.content_frame.locator("summary").click()
+    expect(frame.content_frame.get_by_text("Old words")).to_be_visible()
+
+
+FIXED = """<table width=700 style="width:700px"><tr><td width="700" style="width:700px">
+<div style="width:680px;min-width:680px">The pump leaks, as it did in spring, and in the autumn before that; it is
+the one below the jetty at the quay.</div></td></tr></table>"""
+BEYOND = "each => each.contentDocument.documentElement.scrollWidth - each.contentDocument.documentElement.clientWidth"
+
+
+def test_an_email_with_fixed_widths_fits_into_a_narrow_frame(phone: Page, nora: Api) -> None:
+    phone.goto(mailed(nora, FIXED))
+    frame = phone.locator("#thread iframe.mail")
+    expect(frame.content_frame.locator("html")).to_have_attribute("data-narrow", "")
+    expect(frame).to_have_css("height", f"{frame.evaluate(HEIGHT)}px")
+    assert frame.evaluate(BEYOND) == 0 and not is_sideways(phone)
+    wide = "<td nowrap>Pressure at the quay in bar</td>" * 12
+    phone.goto(mailed(nora, f"<table><tr>{wide}</tr></table>"))
+    expect(frame.content_frame.locator("td").last).to_be_attached()
+    assert frame.evaluate(BEYOND) > 0 and not is_sideways(phone), "columns of a wide table are scrolled to"
+
+
+# {kind: HTML}; the words are `Thank you.` and the signature ends with `Kite Ltd`.
+SIGNED = {
+    "dashes in the same block": "<div>Thank you.<br><br><span>-- </span><br><div>Ana<br>Kite Ltd</div></div>",
+    "a block of its own": "<p>Thank you.</p><div class='moz-signature'>-- <br>Ana<br>Kite Ltd</div>",
+    "above a quotation": (
+        "<div>Thank you.</div><div>-- <br>Ana, Kite Ltd</div><div><div>On Mon, 23 Nov 2026 at 10:00, Ida wrote:</div>"
+        "<blockquote>Old words</blockquote></div>"
+    ),
+    "below a quotation": "<p>Thank you.</p><blockquote>Old words</blockquote><p>-- <br>Ana, Kite Ltd</p>",
+    "a phone": "<div>Thank you.</div><br><div>Sent from my iPhone of Kite Ltd</div>",
+    "a phone in german": "<div>Thank you.</div><div>Von meinem Galaxy gesendet, Kite Ltd</div>",
+}
+
+
+@pytest.mark.parametrize("kind", SIGNED)
+def test_a_signature_is_folded_by_itself(same_page: Page, nora: Api, kind: str) -> None:
+    same_page.goto(mailed(nora, SIGNED[kind]))
+    frame = same_page.locator("#thread iframe.mail")
+    folded = frame.content_frame.locator("details", has_text="Kite Ltd")
+    expect(folded).to_have_count(1)
+    assert " ".join(frame.evaluate(SHOWN).split()) == "Thank you."
+    expect(folded.locator("summary")).to_have_text("Signature")
+    folded.locator("summary").click()
+    expect(folded).to_have_attribute("open", "")
+    old = frame.content_frame.locator("details", has_text="Old words")
+    expect(old).to_have_count(int("quotation" in kind))
+
+
+def test_words_that_only_look_like_a_signature_stay(same_page: Page, nora: Api) -> None:
+    same_page.goto(mailed(nora, "<p>-- a dash</p><p>Sent from my office: two boxes.</p><p>a --</p><p>Bye</p>"))
+    frame = same_page.locator("#thread iframe.mail")
+    expect(frame).to_have_css("height", f"{frame.evaluate(HEIGHT)}px")
+    expect(frame.content_frame.locator("details")).to_have_count(0)

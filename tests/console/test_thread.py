@@ -241,6 +241,60 @@ def test_a_key_shows_the_files_of_a_ticket_one_after_the_other(page: Page, nora:
     expect(dialog.locator("pre")).to_contain_text("Oslo")
 
 
+CALENDAR = """BEGIN:VCALENDAR
+METHOD:REQUEST
+BEGIN:VTIMEZONE
+TZID:Europe/Berlin
+END:VTIMEZONE
+BEGIN:VEVENT
+DTSTART;TZID=Europe/Berlin:20261126T140000
+DTEND;VALUE=DATE:20261127
+BEGIN:VALARM
+DESCRIPTION:Reminder
+END:VALARM
+SUMMARY;LANGUAGE=en:Visit\\, and <b>tea</b>
+ORGANIZER;CN="Ana: Lund":mailto:ana@kite.example
+DESCRIPTION:We come by\\nwith the
+  seal
+LOCATION:
+END:VEVENT
+END:VCALENDAR
+"""
+
+
+def test_an_appointment_is_shown_as_people_read_it(page: Page, nora: Api, ticket: dict[str, Any]) -> None:
+    head = f"From: ana@kite.example\nTo: support@desk.example\nSubject: Re: [#{ticket['mask']}] Pump\n"
+    part = f"--b\nContent-Type: application/ics; name=invite.ics\n\n{CALENDAR}\n--b--\n"
+    nora.parse(f"{head}Content-Type: multipart/mixed; boundary=b\n\n--b\n\nCome!\n{part}").ok()
+    page.goto(ticket["page"])
+    page.get_by_role("link", name="invite.ics", exact=True).click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.locator("dt")).to_have_text(["Title", "Start", "End", "Organizer", "Description"])
+    start, end = "Thursday, November 26, 2026 at 2:00 PM (Europe/Berlin)", "Friday, November 27, 2026"
+    values = ["Visit, and <b>tea</b>", start, end, "ana@kite.example", "We come by with the seal"]
+    expect(dialog.locator("dd")).to_have_text(values)
+    assert violations(page, part="dialog[open]") == []
+
+
+def test_a_file_that_only_calls_itself_pdf_is_not_framed(page: Page, nora: Api, ticket: dict[str, Any]) -> None:
+    """The viewer of a browser would show an error, which takes the keys. The headless shell has no viewer."""
+    parts = "".join(
+        f"--b\nContent-Type: application/pdf; name={name}\nContent-Disposition: attachment\n\n{content}\n"
+        for name, content in (("real.pdf", "%PDF-1.4"), ("page.pdf", "<script>top.ran = 1</script>"))
+    )
+    head = f"From: ana@kite.example\nTo: support@desk.example\nSubject: Re: [#{ticket['mask']}] Pump\n"
+    nora.parse(f"{head}Content-Type: multipart/mixed; boundary=b\n\n--b\n\nTwo files.\n{parts}--b--\n").ok()
+    page.add_init_script("Object.defineProperty(Navigator.prototype, 'pdfViewerEnabled', { get: () => true })")
+    page.route("**/files/*/real.pdf?shown=1", lambda route: route.fulfill(body="", content_type="text/plain"))
+    page.goto(ticket["page"])
+    page.get_by_role("link", name="page.pdf", exact=True).click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("No preview")
+    page.keyboard.press("ArrowLeft")
+    expect(dialog.locator("iframe")).to_have_attribute("src", re.compile(r"/files/\d+/real\.pdf\?shown=1$"))
+    assert page.evaluate("window.ran") is None
+
+
 def test_only_a_pdf_is_sent_for_a_frame_of_ours(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
     with_files(nora, ticket)
     page = signed_in.get(ticket["page"]).text

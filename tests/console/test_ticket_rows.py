@@ -36,6 +36,12 @@ def test_a_row_shows_the_requester_and_the_first_words(signed_in: Visitor, nora:
     assert "unanswered" in shown and "waiting for a reply" in text_of(shown)
 
 
+def test_a_row_leaves_out_what_stands_for_pictures(signed_in: Visitor, nora: Api) -> None:
+    received(nora, "[cid:logo.png@01DB.8F]\nHi,\n\n[image: pump.png]\nthe pump [1] leaks.", "Pump with a logo")
+    shown = words(row(signed_in, "Pump with a logo"))
+    assert "the pump [1] leaks." in shown and "logo.png" not in shown and "image:" not in shown
+
+
 def test_a_row_names_who_wrote_last(signed_in: Visitor, nora: Api) -> None:
     id = received(nora, "It leaks.", "Pump of Tuesday")["id"]
     nora.post(

@@ -234,7 +234,7 @@ def test_each_way_to_pack_a_text(body, text, html):
 
 
 def test_pictures_without_a_type_have_that_of_their_name():
-    content = winmail(NEXT, attribute(0x8010, b"Boat.JPG\0", 2), attribute(0x800F, b"jpeg", 2))
+    content = winmail(NEXT, attribute(0x8010, b"Boat.JPG\0", 2), attribute(0x800F, b"\xff\xd8\xffjpeg", 2))
     (file,) = packed_mail(content, "application/ms-tnef", "winmail.dat").files
     assert (file.name, file.mime_type) == ("Boat.JPG", "image/jpeg")
 

@@ -73,6 +73,7 @@ def test_an_empty_body_is_an_empty_text():
         ("image/png", ["Content-ID: <logo>"], "logo.png"),
         ("image/gif", [], r"image_\w+\.gif"),
         ("text/calendar; method=REQUEST", [], r"calendar_\w+\.ics"),
+        ("application/ics", [], r"calendar_\w+\.ics"),
         ("message/feedback-report", [], r"feedback_report_\w+\.txt"),
         ("message/rfc822", [], r"y\.eml"),
         ("message/delivery-status", [], r"delivery_status_\w+\.txt"),
@@ -186,3 +187,84 @@ def test_parts_over_the_limit_stay_one_file():
     assert found.text == "0\n1\n2\n3"
     assert [file.mime_type for file in found.files] == ["multipart/mixed"]
     assert b"\r\n9\r\n" in found.files[0].content and b"\r\n4\r\n" in found.files[0].content
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "mime_type"),
+    [
+        ("Offer.PDF", "%PDF-1.7", "application/pdf"),
+        ("a.gif", "GIF89a", "image/gif"),
+        ("page.pdf", "<script>", "application/octet-stream"),
+        ("a.exe", "%PDF-1.7", "application/octet-stream"),
+        ("a.png", "GIF89a", "application/octet-stream"),
+    ],
+)
+def test_a_file_without_a_type_has_that_of_its_name_if_it_begins_so(name: str, content: str, mime_type: str) -> None:
+    lines = ("Content-Type: application/octet-stream", f"Content-Disposition: attachment; filename={name}")
+    [file] = read(multi(TEXT, part(content, *lines))).files
+    assert (file.name, file.mime_type) == (name, mime_type)
+
+
+# -- signatures, other forms, calendars -------------------------------------------------------------------------------
+
+PGP_SIGNATURE = part("-----BEGIN PGP SIGNATURE-----", "Content-Type: application/pgp-signature; name=signature.asc")
+SMIME_SIGNATURE = part("0", "Content-Type: application/x-pkcs7-signature; name=smime.p7s")
+AMP = part("<html amp4email><body>Hello</body></html>", "Content-Type: text/x-amp-html")
+
+
+@pytest.mark.parametrize(
+    ("signature", "note"),
+    [
+        (PGP_SIGNATURE, "signed with OpenPGP; the signature was not checked"),
+        (SMIME_SIGNATURE, "signed with S/MIME; the signature was not checked"),
+    ],
+)
+def test_the_signature_of_an_email_is_a_remark_and_not_a_file(signature: str, note: str) -> None:
+    signed = read(multi(multi(TEXT, named("a.pdf"), boundary="b2"), signature, kind="signed"))
+    assert (signed.text, [file.name for file in signed.files], signed.notes) == ("Hello", ["a.pdf"], (note,))
+    alone = read(multi(TEXT, signature, kind="signed"))
+    assert (alone.text, alone.files, alone.notes) == ("Hello", (), (note,))
+
+
+@pytest.mark.parametrize("kind", ["mixed", "alternative"])
+def test_the_signature_of_a_file_stays(kind: str) -> None:
+    """It signs an attached file, and whoever opens that needs it."""
+    found = read(multi(TEXT, named("a.pdf"), PGP_SIGNATURE, kind=kind))
+    assert ([file.name for file in found.files], found.notes) == (["a.pdf", "signature.asc"], ())
+    other = read(multi(TEXT, named("a.pdf"), kind="signed"))
+    assert [file.name for file in other.files] == ["a.pdf"]
+
+
+def test_a_form_of_the_same_text_for_other_programs_is_left_out() -> None:
+    found = read(multi(TEXT, AMP, HTML, kind="alternative"))
+    assert (found.text, found.files) == ("Hello", ()) and found.html is not None
+    for text in (multi(AMP, kind="alternative"), multi(TEXT, AMP)):
+        assert [file.mime_type for file in read(text).files] == ["text/x-amp-html"], "nothing else shows it"
+
+
+APPOINTMENT = "BEGIN:VCALENDAR\nMETHOD:REQUEST\nSUMMARY;LANGUAGE=de:{}\nEND:VCALENDAR"
+
+
+@pytest.mark.parametrize(
+    ("title", "name"),
+    [
+        ("Visit about the pump", "Visit about the pump.ics"),
+        ("Pumpe\\, grün", "Pumpe, grün.ics"),
+        ("../../etc/passwd", "passwd.ics"),
+        ("x" * 500, f"{'x' * 80}.ics"),
+    ],
+)
+def test_an_appointment_is_named_by_its_title(title: str, name: str) -> None:
+    calendar = part(APPOINTMENT.format(title), "Content-Type: text/calendar; method=REQUEST")
+    [file] = read(multi(TEXT, calendar, kind="alternative")).files
+    assert file.name == name
+
+
+def test_an_invitation_that_is_also_attached_is_one_file() -> None:
+    content = APPOINTMENT.format("Visit")
+    calendar = part(content, "Content-Type: text/calendar; method=REQUEST")
+    both = multi(TEXT, calendar, kind="alternative", boundary="b2")
+    attached = part(content, "Content-Type: application/ics; name=invite.ics")
+    assert [file.name for file in read(multi(both, attached)).files] == ["invite.ics"]
+    other = part(f"{content}\n", "Content-Type: application/ics; name=invite.ics")
+    assert [file.name for file in read(multi(both, other)).files] == ["Visit.ics", "invite.ics"]

@@ -276,7 +276,8 @@ def test_pgp_mime_says_that_it_is_encrypted(kind: str) -> None:
 def test_an_encrypted_text_and_an_encrypted_file_say_so() -> None:
     assert read("Content-Type: text/plain", f"Hello\n{ARMOR}").notes == (PGP_NOTE,)
     assert mixed(part("text/plain", "See."), part("application/pgp; name=a.asc", ARMOR)).notes == (PGP_NOTE,)
-    assert read("Content-Type: text/plain", f"We write '{ARMOR}' so").notes == ()
+    for text in (f"We write '{ARMOR}' so", "Hello\n\n", "Hello\n\n\n", "\n\n", "\nx"):
+        assert read("Content-Type: text/plain", text).notes == ()
 
 
 def test_mail_under_rights_management_says_so() -> None:
