@@ -19,7 +19,7 @@ def is_given(visit: Visit) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class Confirmation:
     """A question in the language of the worker. verb: the label of the button that goes on."""
 
     text: str

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from console.html import ui
-from console.html.confirmation import Question
+from console.html.confirmation import Confirmation
 from console.html.rendering import render
 from console.html.ui import Option, Sample
 from console.http.page_response import INVALID, PageResponse
@@ -89,7 +89,7 @@ class BulkAction:
     suggest: str = ""
     change: Callable[[Visit, int, str], dict[str, str]] | None = None
     are_acts: bool = False
-    asks: Callable[[Visit, Sequence[Key], str], Question | None] | None = None
+    asks: Callable[[Visit, Sequence[Key], str], Confirmation | None] | None = None
 
     def sentence(self, visit: Visit, count: int, value: str) -> str:
         """The message after the action on `count` records."""

@@ -5,7 +5,7 @@ from functools import partial
 from urllib.parse import urlencode
 
 from console.html import confirmation, resume
-from console.html.confirmation import Question
+from console.html.confirmation import Confirmation
 from console.html.rendering import render
 from console.http.live import latest_cursor, stream
 from console.http.page_response import INVALID, PageResponse, json_response, see
@@ -228,13 +228,15 @@ def show_news(visit: Visit) -> PageResponse:
     return json_response(news)
 
 
-def _irrevocable(action: BulkAction, count: int, rest: list[str]) -> Question:
+def _irrevocable(action: BulkAction, count: int, rest: list[str]) -> Confirmation:
     """The question before what cannot be undone."""
     selected = ngettext("{count} record is selected.", "{count} records are selected.", count)
-    return Question(" ".join((shown(action.confirm), selected, *rest)), shown(action.label))
+    return Confirmation(" ".join((shown(action.confirm), selected, *rest)), shown(action.label))
 
 
-def _ask(visit: Visit, listing: Worklist, action: BulkAction, ids: Sequence[Key], question: Question) -> PageResponse:
+def _ask(
+    visit: Visit, listing: Worklist, action: BulkAction, ids: Sequence[Key], question: Confirmation
+) -> PageResponse:
     """The page with a question before an action."""
     back = _back(visit, listing)
     fields = [("list", listing.path), ("do", action.name), ("back", back), *(("ids[]", str(id)) for id in ids)]

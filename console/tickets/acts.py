@@ -4,7 +4,7 @@ that returns to the page, with an undo if possible."""
 from typing import Any
 
 from console.html import confirmation, ui
-from console.html.confirmation import Question
+from console.html.confirmation import Confirmation
 from console.html.form import Form
 from console.html.rendering import render
 from console.http.page_response import PageResponse, see
@@ -180,7 +180,7 @@ def _clash(visit: Visit, ticket_id: int, name: str) -> PageResponse:
     )
 
 
-def _question_while_writing(visit: Visit, ticket: Ticket, name: str, fields: dict[str, Any]) -> Question | None:
+def _question_while_writing(visit: Visit, ticket: Ticket, name: str, fields: dict[str, Any]) -> Confirmation | None:
     """Returns the question before a change while a colleague writes on the ticket. name: of PROPERTIES."""
     act = "owner" if name == "owner" else interrupting.act_of_status(visit, fields) if name == "status" else ""
     is_as_before = name == "status" and interrupting.ENDS.get(ticket["status"]) == act
@@ -189,7 +189,7 @@ def _question_while_writing(visit: Visit, ticket: Ticket, name: str, fields: dic
     return interrupting.question_on_ticket(visit, ticket["id"], act, fields.get("owner_id", ""))
 
 
-def _ask(visit: Visit, ticket: Ticket, question: Question) -> PageResponse:
+def _ask(visit: Visit, ticket: Ticket, question: Confirmation) -> PageResponse:
     """Shows a question before the submitted act."""
     here = paths.ticket(ticket["mask"])
     names = (*ASKED_AGAIN, *(f"was_{column}" for column in COLUMNS))

@@ -8,7 +8,7 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from console.html import ui
-from console.html.confirmation import Question
+from console.html.confirmation import Confirmation
 from console.html.ui import Option
 from console.http import ticket_lists
 from console.http.ticket_lists import TicketList
@@ -238,18 +238,18 @@ SAYS = {
 }
 
 
-def _asks(act: str, owner_id: str = "") -> Callable[[Visit, Sequence[int | str], str], Question | None]:
+def _asks(act: str, owner_id: str = "") -> Callable[[Visit, Sequence[int | str], str], Confirmation | None]:
     """Returns the question of an action, which is asked while a colleague writes. act: of interrupting.QUESTIONS.
     owner_id: the next owner: "me", or "" for the chosen one."""
 
-    def asks(visit: Visit, ids: Sequence[int | str], value: str) -> Question | None:
+    def asks(visit: Visit, ids: Sequence[int | str], value: str) -> Confirmation | None:
         owner = str(visit.actor.worker_id) if owner_id == "me" else value
         return interrupting.question_on_selected(visit, ids, act, owner)
 
     return asks
 
 
-def _asks_by_name(visit: Visit, ids: Sequence[int | str], value: str) -> Question | None:
+def _asks_by_name(visit: Visit, ids: Sequence[int | str], value: str) -> Confirmation | None:
     """Returns the question before a named status that closes tickets on which colleagues write."""
     act = interrupting.act_of_status(visit, {"status_name_id": value})
     return interrupting.question_on_selected(visit, ids, act) if act else None

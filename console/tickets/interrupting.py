@@ -4,7 +4,7 @@ from collections.abc import Collection
 from typing import Any
 
 from console.html import confirmation
-from console.html.confirmation import Question
+from console.html.confirmation import Confirmation
 from console.html.rendering import render
 from console.http.page_response import PageResponse
 from console.http.visit import Visit
@@ -29,14 +29,14 @@ QUESTIONS: dict[str, tuple[Words, Words]] = {
 }
 
 
-def question_on_ticket(visit: Visit, ticket_id: int, act: str, owner_id: str = "") -> Question | None:
+def question_on_ticket(visit: Visit, ticket_id: int, act: str, owner_id: str = "") -> Confirmation | None:
     """Returns the question before an act, None if no colleague writes on the ticket. act: of QUESTIONS. owner_id: the
     next owner, who may write."""
     writers = _writers(visit, ticket_id, owner_id)
     return _question(act, _sentences(writers)) if writers else None
 
 
-def question_on_selected(visit: Visit, ids: Collection[Any], act: str, owner_id: str = "") -> Question | None:
+def question_on_selected(visit: Visit, ids: Collection[Any], act: str, owner_id: str = "") -> Confirmation | None:
     """Returns the question before an act on selected tickets, which says on how many of them colleagues write; None if
     nobody does on those that the worker may read. act, owner_id: as in question_on_ticket."""
     by_ticket = {id: _writers(visit, id, owner_id) for id in map(int, ids)}
@@ -70,7 +70,7 @@ def act_of_status(visit: Visit, fields: dict[str, str]) -> str:
     return "close" if name is not None and name.status_id == CLOSED else ""
 
 
-def ask(visit: Visit, question: Question, fields: list[tuple[str, str]], back: str) -> PageResponse:
+def ask(visit: Visit, question: Confirmation, fields: list[tuple[str, str]], back: str) -> PageResponse:
     """Shows the question. fields: of the form that goes on. back: the path of the page with the form."""
     return render(
         visit,
@@ -94,6 +94,6 @@ def _sentences(writers: list[Present]) -> str:
     return ", ".join(map(present.sentence, writers[: present.MAX_SENTENCES]))
 
 
-def _question(act: str, sentence: str) -> Question:
+def _question(act: str, sentence: str) -> Confirmation:
     text, verb = QUESTIONS[act]
-    return Question(_(text, sentence=sentence), shown(verb))
+    return Confirmation(_(text, sentence=sentence), shown(verb))
