@@ -7,8 +7,7 @@ for (const button of all("[data-open]")) {
   button.addEventListener("click", () => document.getElementById(button.dataset.open).showModal());
 }
 
-// Asks in a dialog. verb: of the button that goes on, which has the focus if what follows can be undone. Returns whether
-// it was pressed.
+// Asks in a dialog. Returns whether the button with the verb was pressed.
 const question = document.getElementById("confirm");
 export function confirmed(text, verb, isUndoable = false) {
   const before = document.activeElement;

@@ -58,8 +58,8 @@ function rowLink(part, place) {
 
 // Asks for a part and shows it; whether it was shown. Another page is gone to. A form is answered by where to look next:
 // only then is the page made that says what was done.
-// isStaying: what is wrong with the form is told, and the page stays as it is, with all that is chosen on it. A question
-// comes back as its form.
+// isStaying: what is wrong with the form is told, and the page stays as it is, with all that is chosen on it.
+// Returns the form of a question.
 async function bring(part, address, form = null, isStaying = false) {
   const mine = ++asked;
   const active = document.activeElement;
@@ -79,7 +79,7 @@ async function bring(part, address, form = null, isStaying = false) {
     if (problem) return failed(problem.textContent);
     const asking = form && !next && page.querySelector("form[data-asks]");
     if (asking) return asking;
-    if (form && !next) return shows(page); // what is wrong
+    if (form && !next) return shows(page);
     const fresh = page.getElementById(part.id);
     const arrived = new URL(answer.url);
     if (!fresh || arrived.pathname !== location.pathname) return (load(answer.url), false);
@@ -119,7 +119,7 @@ export function shows(page) {
   return false;
 }
 
-// Whether the worker goes on with what a form asks, in a dialog over the page.
+// Asks what a form asks.
 function agrees(asking) {
   const button = asking.querySelector("button");
   return confirmed(asking.dataset.asks, button.textContent, button.autofocus);

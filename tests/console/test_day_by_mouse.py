@@ -92,6 +92,7 @@ class Mouse:
     def click(self, target: Locator, opens: Locator | None = None) -> None:
         """Clicks a control that is there to be seen, and turns the wheel first if it is outside of the window. opens: a
         form in its place, for which the page may move until the form is in the window."""
+        expect(self.page.locator("[aria-busy=true]")).to_have_count(0)  # a part that is waited for is dim
         expect(target).to_be_visible()
         x, y = self._center(target)
         hidden = target.evaluate(_SEEN, [x, y])
