@@ -159,7 +159,7 @@ addEventListener("submit", async (event) => {
   form.dataset.sending = "yes";
   const isStaying = "stays" in form.dataset;
   let isDone = await bring(part, address, fields, isStaying);
-  if (isDone instanceof HTMLFormElement) isDone = (await agrees(isDone)) && (await bring(part, isDone.action, new URLSearchParams(new FormData(isDone)), isStaying));
+  if (isDone.dataset) isDone = (await agrees(isDone)) && (await bring(part, isDone.action, new URLSearchParams(new FormData(isDone)), isStaying));
   delete form.dataset.sending;
   if (!isDone) return;
   toast?.remove();
