@@ -31,7 +31,7 @@ addEventListener("submit", async (event) => {
   const asked = submitter?.dataset.confirm ?? form.dataset.confirm;
   if (!asked || form.dataset.sure) return;
   event.preventDefault();
-  if (!(await confirmed(asked, submitter?.textContent.replace("…", "").trim()))) return submitter?.focus();
+  if (!(await confirmed(asked, submitter?.textContent.replace("…", "").trim()))) return;
   form.dataset.sure = "yes";
   const sure = form.querySelector("[data-sure]");
   if (sure) sure.value = "1";

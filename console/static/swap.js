@@ -157,9 +157,9 @@ addEventListener("submit", async (event) => {
   event.preventDefault();
   if (form.dataset.sending) return; // a second click sends nothing
   form.dataset.sending = "yes";
-  const isStaying = "stays" in form.dataset;
-  let isDone = await bring(part, address, fields, isStaying);
-  if (isDone.dataset) isDone = (await agrees(isDone)) && (await bring(part, isDone.action, new URLSearchParams(new FormData(isDone)), isStaying));
+  const send = (to, sent) => bring(part, to, sent, "stays" in form.dataset);
+  let isDone = await send(address, fields);
+  if (isDone.dataset) isDone = (await agrees(isDone)) && (await send(isDone.action, new URLSearchParams(new FormData(isDone))));
   delete form.dataset.sending;
   if (!isDone) return;
   toast?.remove();
