@@ -119,7 +119,8 @@ INTERNAL = {
         console.help_center.article_pages.MAX_POPULAR console.help_center.article_pages.MAX_OTHERS
         console.help_center.article_pages.MAX_RELATED console.help_center.search_pages.MAX_SUGGESTED
         console.pages.help_center_settings.MAX_COMMENTS
-        console.html.rail.MAX_SHOWN console.tickets.present.MAX_SENTENCES tickets.conversation.MAX_OPEN
+        console.html.rail.MAX_SHOWN console.tickets.present.MAX_SENTENCES
+        console.tickets.interrupting.MAX_NAMED tickets.conversation.MAX_OPEN
         console.pages.sign_in_settings.MAX_OFFERED console.pages.start.MAX_NEW queries.desk_figures.MAX_OWNERS
         tickets.customer.MAX_TICKETS tickets.customer.MAX_COLLEAGUES tickets.customer.MAX_BLANK
         tickets.list_counts.MAX_GROUPS web.trials.MAX_STEPS automation.uses.MAX_USES

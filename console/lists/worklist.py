@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from console.html import ui
+from console.html.confirmation import Confirmation
 from console.html.rendering import render
 from console.html.ui import Option, Sample
 from console.http.page_response import INVALID, PageResponse
@@ -63,7 +64,8 @@ class BulkAction:
     the menu *More*. says: the message after it, for one record and for `{count}`; `{value}` is the chosen value.
     says_none: the message if the value is blank. suggest: the path with completions of the typed value. change: acts on
     a record by its id with the value, in place of setting the field, and returns the fields that its undo restores.
-    are_acts: whether each choice is found by its own words in the jump dialog."""
+    are_acts: whether each choice is found by its own words in the jump dialog. asks: returns the question before it for
+    records and a value, None if there is nothing to ask."""
 
     name: str
     label: Words
@@ -87,6 +89,7 @@ class BulkAction:
     suggest: str = ""
     change: Callable[[Visit, int, str], dict[str, str]] | None = None
     are_acts: bool = False
+    asks: Callable[[Visit, Sequence[Key], str], Confirmation | None] | None = None
 
     def sentence(self, visit: Visit, count: int, value: str) -> str:
         """The message after the action on `count` records."""

@@ -5,6 +5,7 @@ from functools import partial
 from urllib.parse import urlencode
 
 from console.html import confirmation, resume
+from console.html.confirmation import Confirmation
 from console.html.rendering import render
 from console.http.live import latest_cursor, stream
 from console.http.page_response import INVALID, PageResponse, json_response, see
@@ -149,13 +150,17 @@ def act(visit: Visit) -> PageResponse:
         return see(f"{action.page}?{urlencode({'ids': ','.join(map(str, ids)), 'back': _back(visit, listing)})}")
     if listing.changes.startswith("proven") and not visit.who.is_stepped_up(visit.now):
         return resume.again(visit, resume.CONFIRM)
-    if action.confirm and visit.form.text(confirmation.ANSWER, "") != "1":
-        return _ask(visit, listing, action, ids, rest)
+    if action.confirm and not confirmation.is_given(visit):
+        return _ask(visit, listing, action, ids, _irrevocable(action, len(ids), rest))
     value = visit.form.text(f"value_{action.name}", "")
     if action.field and not value.strip():
         raise Invalid(_("Choose or enter a value for “{action}”.", action=shown(action.label)), field="value")
     if action.record_choices is not None:
         value = str(action.record_choices.chosen(visit, value))
+    if action.asks is not None and not confirmation.is_given(visit):
+        question = action.asks(visit, ids, value)
+        if question is not None:
+            return _ask(visit, listing, action, ids, question)
     if action.run is not None:
         done_rows, refused = for_each([str(id) for id in ids], partial(action.run, visit))
         visit.flash(" ".join(_sentences(visit, action, len(done_rows), refused, value)))
@@ -223,21 +228,32 @@ def show_news(visit: Visit) -> PageResponse:
     return json_response(news)
 
 
-def _ask(visit: Visit, listing: Worklist, action: BulkAction, ids: Sequence[Key], rest: list[str]) -> PageResponse:
+def _irrevocable(action: BulkAction, count: int, rest: list[str]) -> Confirmation:
     """The question before what cannot be undone."""
+    selected = ngettext("{count} record is selected.", "{count} records are selected.", count)
+    return Confirmation(" ".join((shown(action.confirm), selected, *rest)), shown(action.label))
+
+
+def _ask(
+    visit: Visit, listing: Worklist, action: BulkAction, ids: Sequence[Key], question: Confirmation
+) -> PageResponse:
+    """The page with a question before an action."""
     back = _back(visit, listing)
     fields = [("list", listing.path), ("do", action.name), ("back", back), *(("ids[]", str(id)) for id in ids)]
-    count = ngettext("{count} record is selected.", "{count} records are selected.", len(ids))
+    value = f"value_{action.name}"
+    if value in visit.form:
+        fields.append((value, visit.form.text(value, "")))
     return render(
         visit,
         "sure.html",
         INVALID,
-        question=" ".join((shown(action.confirm), count, *rest)),
-        verb=shown(action.label),
+        question=question.text,
+        verb=question.verb,
         fields=fields,
         answer=confirmation.ANSWER,
         target=BULK,
         back=back,
+        is_undoable=not action.confirm,
     )
 
 

@@ -4,7 +4,6 @@ import { fitted } from "./frames.js";
 import { markdownBox } from "./markdown_box.js";
 import { all } from "./page.js";
 
-document.documentElement.classList.add("js");
 all("[data-fit]").forEach(fitted);
 const form = document.querySelector("[data-article-form]");
 const text = form.elements.content;

@@ -7,25 +7,36 @@ for (const button of all("[data-open]")) {
   button.addEventListener("click", () => document.getElementById(button.dataset.open).showModal());
 }
 
+// Asks in a dialog. Returns whether the button with the verb was pressed.
 const question = document.getElementById("confirm");
-addEventListener("submit", (event) => {
-  const form = event.target;
-  const asked = event.submitter?.dataset.confirm ?? form.dataset.confirm;
-  if (!asked || form.dataset.sure) return;
-  event.preventDefault();
-  document.getElementById("confirm-text").textContent = asked;
-  const verb = event.submitter?.textContent.replace("…", "").trim() || t("Continue");
-  question.querySelector("[value=yes]").textContent = verb;
+export function confirmed(text, verb, isUndoable = false) {
+  const before = document.activeElement;
+  const yes = question.querySelector("[value=yes]");
+  document.getElementById("confirm-text").textContent = text;
+  yes.textContent = verb || t("Continue");
+  yes.className = isUndoable ? "primary" : "danger";
   question.returnValue = "";
   question.showModal();
-  question.onclose = () => {
-    if (question.returnValue !== "yes") return event.submitter?.focus();
-    form.dataset.sure = "yes";
-    const sure = form.querySelector("[data-sure]");
-    if (sure) sure.value = "1";
-    form.requestSubmit(event.submitter);
-    delete form.dataset.sure;
-  };
+  if (isUndoable) yes.focus();
+  return new Promise((decided) => {
+    question.onclose = () => {
+      const isSure = question.returnValue === "yes";
+      if (!isSure && before?.isConnected) before.focus();
+      decided(isSure);
+    };
+  });
+}
+addEventListener("submit", async (event) => {
+  const { target: form, submitter } = event;
+  const asked = submitter?.dataset.confirm ?? form.dataset.confirm;
+  if (!asked || form.dataset.sure) return;
+  event.preventDefault();
+  if (!(await confirmed(asked, submitter?.textContent.replace("…", "").trim()))) return;
+  form.dataset.sure = "yes";
+  const sure = form.querySelector("[data-sure]");
+  if (sure) sure.value = "1";
+  form.requestSubmit(submitter);
+  delete form.dataset.sure;
 });
 
 enhance((root) => {

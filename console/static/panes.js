@@ -56,8 +56,18 @@ function mark() {
     if (isShown) each.setAttribute("aria-current", "page");
     else each.removeAttribute("aria-current");
   }
-  row?.scrollIntoView({ block: "nearest" });
+  if (row) showRow(row);
   return Boolean(row);
+}
+
+// Scrolls the list to a row, and the page not at all.
+function showRow(row) {
+  const pane = box();
+  const [list, at] = [pane, row].map((each) => each.getBoundingClientRect());
+  const above = list.top + (pane.querySelector("h2")?.offsetHeight ?? 0) - at.top;
+  const below = at.bottom - Math.min(list.bottom, innerHeight);
+  if (above > 0) pane.scrollTop -= above;
+  else if (below > 0) pane.scrollTop += below;
 }
 
 // -- opening a ticket --------------------------------------------------------------------------------------------------
@@ -147,7 +157,8 @@ addEventListener("keydown", (event) => {
   event.preventDefault();
   event.stopImmediatePropagation();
   if (!link) return;
-  link.focus();
+  link.focus({ preventScroll: true });
+  showRow(link);
   openOrLoad(link.href);
 }, true);
 

@@ -1,5 +1,6 @@
 // Parts of pages that are answered alone: what is clicked or sent inside of [data-part] changes that part in place, with
 // focus, caret and scroll kept. Without this module the same links and forms load the page.
+import { confirmed } from "./dialogs.js";
 import { all, enhanced, isPlain, say } from "./page.js";
 import { t } from "./say.js";
 import { present } from "./toasts.js";
@@ -58,6 +59,7 @@ function rowLink(part, place) {
 // Asks for a part and shows it; whether it was shown. Another page is gone to. A form is answered by where to look next:
 // only then is the page made that says what was done.
 // isStaying: what is wrong with the form is told, and the page stays as it is, with all that is chosen on it.
+// Returns the form of a question.
 async function bring(part, address, form = null, isStaying = false) {
   const mine = ++asked;
   const active = document.activeElement;
@@ -75,7 +77,9 @@ async function bring(part, address, form = null, isStaying = false) {
     all("#toasts .toast", page).forEach(present);
     const problem = isStaying && !next && page.querySelector("[data-problem]");
     if (problem) return failed(problem.textContent);
-    if (form && !next) return shows(page); // a question, or what is wrong
+    const asking = form && !next && page.querySelector("form[data-asks]");
+    if (asking) return asking;
+    if (form && !next) return shows(page);
     const fresh = page.getElementById(part.id);
     const arrived = new URL(answer.url);
     if (!fresh || arrived.pathname !== location.pathname) return (load(answer.url), false);
@@ -115,6 +119,12 @@ export function shows(page) {
   return false;
 }
 
+// Asks what a form asks.
+function agrees(asking) {
+  const button = asking.querySelector("button");
+  return confirmed(asking.dataset.asks, button.textContent, button.autofocus);
+}
+
 async function go(part, address) {
   if (await bring(part, address)) history.pushState(null, "", shown);
 }
@@ -147,7 +157,9 @@ addEventListener("submit", async (event) => {
   event.preventDefault();
   if (form.dataset.sending) return; // a second click sends nothing
   form.dataset.sending = "yes";
-  const isDone = await bring(part, address, fields, "stays" in form.dataset);
+  const send = (to, sent) => bring(part, to, sent, "stays" in form.dataset);
+  let isDone = await send(address, fields);
+  if (isDone.dataset) isDone = (await agrees(isDone)) && (await send(isDone.action, new URLSearchParams(new FormData(isDone))));
   delete form.dataset.sending;
   if (!isDone) return;
   toast?.remove();

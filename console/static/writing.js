@@ -3,8 +3,6 @@ import { all, ask, calmly, enhance } from "./page.js";
 import { t } from "./say.js";
 import { forget, restore, store } from "./unsaved.js";
 
-document.documentElement.classList.add("js");
-
 const SENT = "sent"; // the form that was sent last
 const AGAIN = 3000; // until the server is asked once more that did not answer
 

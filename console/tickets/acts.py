@@ -4,13 +4,14 @@ that returns to the page, with an undo if possible."""
 from typing import Any
 
 from console.html import confirmation, ui
+from console.html.confirmation import Confirmation
 from console.html.form import Form
 from console.html.rendering import render
 from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit, own_path
 from console.lists import lookup, tagged
-from console.tickets import came_from, inbox, present, reply_choices, reply_form
+from console.tickets import came_from, inbox, interrupting, reply_choices, reply_form
 from console.tickets.show import TICKET, Ticket, ticket_of_mask
 from server import tickets
 from server.digits import id_in
@@ -47,6 +48,7 @@ PROPERTIES: dict[str, tuple[Words, tuple[str, ...]]] = {
 }
 UNSENT = {"status_name_id": "0"}  # default for forms that were opened before an upgrade
 COLUMNS = {"spam_training", "tag_names", *(column for _label, columns in PROPERTIES.values() for column in columns)}
+ASKED_AGAIN = ("name", "value", "reopen_at", "is", "back")  # fields that a question sends once more
 DID = {"open": "open", "closed": "close", "deleted": "delete"}  # {status: the act that sets it}
 
 
@@ -59,10 +61,9 @@ def set_property(visit: Visit) -> PageResponse:
     if name not in PROPERTIES:
         raise Invalid(_("This property does not exist."), field="name")
     fields = _fields(visit, name)
-    if name == "owner" and visit.form.text(confirmation.ANSWER, "") != "1":
-        writers = [each for each in present.writers(visit, ticket["id"]) if str(each.worker_id) != fields["owner_id"]]
-        if writers:
-            return _ask_while_writing(visit, present.sentence(writers[0]))
+    question = _question_while_writing(visit, ticket, name, fields)
+    if question is not None:
+        return _ask(visit, ticket, question)
     expected = {column: visit.form.text(f"was_{column}", UNSENT.get(column, "")) for column in PROPERTIES[name][1]}
     try:
         before = properties.change(visit.ctx, ticket["id"], fields, expected)
@@ -179,19 +180,23 @@ def _clash(visit: Visit, ticket_id: int, name: str) -> PageResponse:
     )
 
 
-def _ask_while_writing(visit: Visit, sentence: str) -> PageResponse:
-    """Shows the question before the owner changes while a colleague writes on the ticket."""
-    return render(
-        visit,
-        "sure.html",
-        409,
-        question=_("{sentence}. Change the owner anyway?", sentence=sentence),
-        target=visit.path,
-        fields=[(each, visit.form.text(each, "")) for each in ("name", "value", "was_owner_id", "back")],
-        verb=_("Change the owner"),
-        answer=confirmation.ANSWER,
-        back=came_from.path_with_list(visit, visit.path.removesuffix("/set")),
-    )
+def _question_while_writing(visit: Visit, ticket: Ticket, name: str, fields: dict[str, Any]) -> Confirmation | None:
+    """Returns the question before a change while a colleague writes on the ticket. name: of PROPERTIES."""
+    act = "owner" if name == "owner" else interrupting.act_of_status(visit, fields) if name == "status" else ""
+    is_as_before = name == "status" and interrupting.ENDS.get(ticket["status"]) == act
+    if not act or is_as_before or confirmation.is_given(visit):
+        return None
+    return interrupting.question_on_ticket(visit, ticket["id"], act, fields.get("owner_id", ""))
+
+
+def _ask(visit: Visit, ticket: Ticket, question: Confirmation) -> PageResponse:
+    """Shows a question before the submitted act."""
+    here = paths.ticket(ticket["mask"])
+    names = (*ASKED_AGAIN, *(f"was_{column}" for column in COLUMNS))
+    fields = [(each, visit.form.text(each, "")) for each in names if each in visit.form]
+    if "back" not in visit.form:
+        fields.append(("back", visit.referring_path))
+    return interrupting.ask(visit, question, fields, came_from.path_with_list(visit, here))
 
 
 def _status_word(status: str) -> str:
@@ -298,6 +303,10 @@ def mark_spam(visit: Visit) -> PageResponse:
     ticket, is_spam = ticket_of_mask(visit), visit.form.flag("is")
     fields = {"spam_training": "S", "status": "deleted"} if is_spam else {"spam_training": "N", "status": "open"}
     before = {name: str(ticket[name] or 0) for name in inbox.STATE} | {"spam_training": ticket["spam_training"] or ""}
+    if is_spam and not confirmation.is_given(visit):
+        question = interrupting.question_on_ticket(visit, ticket["id"], "spam")
+        if question is not None:
+            return _ask(visit, ticket, question)
     records.update(visit.ctx, TICKET, ticket["id"], fields)
     text = ngettext(*inbox.SAYS["spam"], 1) if is_spam else _("Marked as not spam. The ticket is open.")
     if is_spam:

@@ -1,6 +1,6 @@
 """The inbox: the rows of its lists, and the actions on selected tickets."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -8,6 +8,7 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from console.html import ui
+from console.html.confirmation import Confirmation
 from console.html.ui import Option
 from console.http import ticket_lists
 from console.http.ticket_lists import TicketList
@@ -15,7 +16,7 @@ from console.http.visit import Visit
 from console.lists import lookup, tagged
 from console.lists.worklist import BulkAction, Worklist, declare
 from console.lists.worklist_columns import ListColumn
-from console.tickets import list_place, present
+from console.tickets import interrupting, list_place, present
 from console.tickets.reply_choices import BUCKETS
 from server.automation import macros
 from server.automation.macros.running import UNDONE
@@ -235,8 +236,27 @@ SAYS = {
     "spam": N_ngettext("Marked as spam and deleted.", "{count} tickets marked as spam and deleted."),
     "delete": N_ngettext("Ticket deleted.", "{count} tickets deleted."),
 }
+
+
+def _asks(act: str, owner_id: str = "") -> Callable[[Visit, Sequence[int | str], str], Confirmation | None]:
+    """Returns the question of an action, which is asked while a colleague writes. act: of interrupting.QUESTIONS.
+    owner_id: the next owner: "me", or "" for the chosen one."""
+
+    def asks(visit: Visit, ids: Sequence[int | str], value: str) -> Confirmation | None:
+        owner = str(visit.actor.worker_id) if owner_id == "me" else value
+        return interrupting.question_on_selected(visit, ids, act, owner)
+
+    return asks
+
+
+def _asks_by_name(visit: Visit, ids: Sequence[int | str], value: str) -> Confirmation | None:
+    """Returns the question before a named status that closes tickets on which colleagues write."""
+    act = interrupting.act_of_status(visit, {"status_name_id": value})
+    return interrupting.question_on_selected(visit, ids, act) if act else None
+
+
 ACTIONS = (
-    BulkAction("close", N_("Close"), {"status": "closed"}, key="e", restores=STATE,
+    BulkAction("close", N_("Close"), {"status": "closed"}, key="e", restores=STATE, asks=_asks("close"),
                says=SAYS["close"]),
     BulkAction("open", N_pgettext("act", "Reopen"), {"status": "open"}, restores=STATE, is_rare=True,
                says=SAYS["open"]),
@@ -244,17 +264,18 @@ ACTIONS = (
                hint=N_("mon 9am"), is_time=True,
                says=SAYS["wait"]),
     BulkAction("status", N_("Status"), {}, restores=STATE, field="status_name_id", choices=_status_names,
-               is_there=lambda visit: bool(_status_names(visit)), is_rare=True, are_acts=True,
+               is_there=lambda visit: bool(_status_names(visit)), is_rare=True, are_acts=True, asks=_asks_by_name,
                says=SAYS["status"]),
     BulkAction("reply", N_("Reply"), {}, key="r", page=f"{PATH}/reply"),
     BulkAction("take", N_("Assign to me"), {"owner_id": "me"}, key="i", restores=("owner_id",),
+               asks=_asks("owner", "me"),
                says=SAYS["take"]),
     BulkAction("assign", N_("Assign"), {}, key="a", restores=("owner_id",), field="owner_id",
-               record_choices=lookup.WORKERS, is_rare=True,
+               record_choices=lookup.WORKERS, is_rare=True, asks=_asks("owner"),
                says=SAYS["assign"],
                says_none=SAYS["unassign"]),
     BulkAction("next", N_("Assign to whoever is next"), {"owner_id": "0", assignment.FIELD: assignment.GROUP},
-               restores=("owner_id",), is_rare=True,
+               restores=("owner_id",), is_rare=True, asks=_asks("owner"),
                says=SAYS["next"]),
     BulkAction("move", N_("Move"), {}, key="m", restores=("bucket_id", "owner_id", "status_name_id"),
                field="bucket_id", record_choices=BUCKETS,
@@ -267,11 +288,12 @@ ACTIONS = (
     BulkAction("note", N_("Note"), {}, key="n", page=f"{PATH}/note", is_rare=True),
     BulkAction("merge", N_("Merge"), {}, key="M", page=f"{PATH}/merge", is_rare=True),
     BulkAction("spam", N_("Spam"), {"spam_training": "S", "status": "deleted"}, key="!",
-               restores=("spam_training", *STATE), is_rare=True,
+               restores=("spam_training", *STATE), is_rare=True, asks=_asks("spam"),
                says=SAYS["spam"]),
     BulkAction("macro", N_("Run a macro"), {}, key="R", page=f"{PATH}/macro", restores=UNDONE,
                is_there=lambda visit: macros.are_there(visit.ctx), is_rare=True),
     BulkAction("delete", N_("Delete"), {"status": "deleted"}, key="#", restores=STATE, is_rare=True,
+               asks=_asks("delete"),
                says=SAYS["delete"]),
 )  # fmt: skip
 TICKETS = declare(Worklist(

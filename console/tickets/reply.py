@@ -69,7 +69,7 @@ def _send(visit: Visit) -> PageResponse:
             return _again(visit, replace(written, is_stopped=True))
         return _again(visit, written.refused(error))
     reply_draft.forget(visit, written.draft)
-    button = visit.form.text("do", "send")
+    button = reply_form.pressed_button(visit)
     preferences.remember_button(visit.ctx, visit.preferences, button)
     destination = {"save": "stay", "next": "next"}.get(button, "")
     path, sentence = came_from.next_page(visit, ticket["mask"], destination)
@@ -217,7 +217,7 @@ def _create(visit: Visit) -> PageResponse:
     except HelpdeskError as error:
         return _compose(visit, written.refused(error))
     reply_draft.forget(visit, written.draft)
-    preferences.remember_button(visit.ctx, visit.preferences, visit.form.text("do", "send"))
+    preferences.remember_button(visit.ctx, visit.preferences, reply_form.pressed_button(visit))
     reply_draft.flash_sent(visit, done.delivery, COMPOSE, bool(written.form.text("send_at")), {})
     if done.uri == TICKET:
         return see(paths.ticket(records.retrieve(visit.ctx, TICKET, done.id)["mask"]))

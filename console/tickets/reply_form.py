@@ -28,6 +28,7 @@ from server.translation import N_, N_pgettext, Words, _
 from server.web.form_data import Upload
 
 KINDS = ("reply", "forward", "note")
+LATER = "later"  # name of the buttons that send at the time in their value
 AGAIN = "again"  # requests a reply with the content of a sent message
 # {field: parameter of a draft}
 TEXTS = {
@@ -121,6 +122,11 @@ class ReplyForm:
         return params | {"in_reply_message_id": self.message_id} if self.message_id else params
 
 
+def pressed_button(visit: Visit) -> str:
+    """Returns the name of the button that the form was submitted with."""
+    return visit.form.text("do", LATER if LATER in visit.form else "send")
+
+
 # -- at first ----------------------------------------------------------------------------------------------------------
 
 
@@ -198,6 +204,8 @@ def note_form(visit: Visit, ticket_id: int) -> Form:
 def sent(visit: Visit, kind: str) -> ReplyForm:
     """Returns the submitted form; uploaded files are stored. Raises TooLarge, Invalid."""
     form = Form.sent(visit.form, TEXTS)
+    if LATER in visit.form:
+        form.values["send_at"] = visit.form.text(LATER, "")
     try:
         form.values["owner"] = str(lookup.chosen_id(visit, "worker", form.get("owner"), "owner") or "")
     except HelpdeskError as error:

@@ -22,6 +22,8 @@ _MARKS = re.compile(
     r"| ?<(?:https?:|mailto:)[^<>\s]*>",
     re.MULTILINE,
 )
+_BAR = re.compile(r"(?<!\\)\|")  # between two cells of a table
+_RULE = frozenset(" \t|:-")  # characters of the line below the header of a table
 _TAG = re.compile(r"</?([a-zA-Z][^\s/<>]*)[^<>]*>")
 # Elements of HTML that mail must not contain: dropped instead of shown as text.
 _DROPPED = frozenset(
@@ -127,12 +129,30 @@ def escape_markdown(text: str) -> str:
     return _ACTIVE.sub(r"\\\g<0>", text)
 
 
+def _words_of_tables(text: str) -> str:
+    """Puts each Markdown table on one line: its cells without bars, and without the rule below the header."""
+    lines = text.split("\n")
+    for rule in range(len(lines) - 1, 0, -1):
+        if not ("-" in lines[rule] and "|" in lines[rule] and _RULE.issuperset(lines[rule]) and "|" in lines[rule - 1]):
+            continue
+        end = next((place for place in range(rule + 1, len(lines)) if "|" not in lines[place]), len(lines))
+        rows = [lines[rule - 1], *lines[rule + 1 : end]]
+        cells = [cell.strip().replace("\\|", "|") for row in rows for cell in _BAR.split(row)]
+        lines[rule - 1 : end] = [" · ".join(filter(None, cells))]
+    return "\n".join(lines)
+
+
 def plain_words(text: str) -> str:
-    """Returns a short text without the marks of Markdown and the addresses of links.
+    """Returns a short text without the marks of Markdown and the addresses of links. The cells of a table are separated
+    by dots.
 
     >>> plain_words("# See\\n**the** [list](https://x.example) of `all` <https://x.example> 2*3*4")
     'See\\nthe list of all 2*3*4'
+    >>> plain_words("| Pump | Litres |\\n|------|-------:|\\n| A | 12 |\\nThanks"), plain_words("a | b")
+    ('Pump · Litres · A · 12\\nThanks', 'a | b')
     """
+    if "|" in text:
+        text = _words_of_tables(text)
     return _MARKS.sub(lambda mark: mark[1] or mark[3] or "", text)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.console.browser import Browser
+from tests.console.browser import Browser, violations
 from tests.console.test_once import replies
 from tests.console.test_ticket_trials import mailed
 from tests.console.test_tickets import ticket
@@ -61,6 +61,21 @@ def expect_question(page: Page, words: str) -> None:
     expect(notice).to_contain_text(words)
     expect(notice).to_be_focused()
     expect(page.locator("#content")).to_have_value(re.compile(WORDS))
+
+
+def press(page: Page, act: str) -> None:
+    """Presses a button of the bar below a list, which may be in its menu."""
+    button = page.locator(f".bulk button[name=do][value={act}]")
+    if not button.is_visible():
+        page.locator(".bulk .menu summary").click()
+    button.click()
+
+
+def expect_dialog(page: Page, words: str) -> None:
+    """The page asks in a dialog, in which Enter goes on."""
+    dialog = page.locator("#confirm")
+    expect(dialog).to_contain_text(words)
+    expect(dialog.locator("[value=yes]")).to_be_focused()
 
 
 def test_a_message_of_the_customer_stops_a_reply_once(page: Page, nora: Api, ticket: Ticket) -> None:
@@ -123,26 +138,83 @@ def test_the_owner_changes_while_a_colleague_writes_only_on_purpose(
     write(milo, ticket)
     expect(page.locator("[data-present]")).to_contain_text("Milo Test is writing a reply")
     page.keyboard.press("i")
-    dialog = page.get_by_text("Milo Test is writing a reply. Change the owner anyway?")
-    expect(dialog).to_be_visible()
+    expect_dialog(page, "Milo Test is writing a reply. Change the owner anyway?")
     assert nora.record("ticket", ticket["id"])["owner_id"] == 0
-    page.get_by_role("button", name=re.compile("Change|Continue|Assign")).last.click()
+    page.locator("#confirm").get_by_role("button", name="Change the owner").click()
     expect(page.locator("#toasts")).to_contain_text("Assigned to you.")
     expect(milo.locator("#ticket-head .owner")).to_contain_text("Nora Berg")
     expect(milo.locator("#content")).to_have_value(re.compile(WORDS))
 
 
-def test_closing_leaves_a_colleague_the_words(page: Page, milo: Page, nora: Api, ticket: Ticket) -> None:
+@pytest.mark.parametrize("kind", ["reply", "note"])
+def test_closing_asks_while_a_colleague_writes(page: Page, milo: Page, nora: Api, ticket: Ticket, kind: str) -> None:
     page.goto(ticket["page"])
-    write(milo, ticket)
-    expect(page.locator("[data-present]")).to_contain_text("Milo Test is writing a reply")
+    write(milo, ticket, kind)
+    expect(page.locator("[data-present]")).to_contain_text(f"Milo Test is writing a {kind}")
     page.keyboard.press("e")
+    expect_dialog(page, f"Milo Test is writing a {kind}. Close anyway?")
+    assert violations(page, part="#confirm") == []
+    page.keyboard.press("Escape")
+    expect(page.locator("#confirm")).to_be_hidden()
+    assert nora.record("ticket", ticket["id"])["status"] == "open"
+    page.locator("#ticket-head").get_by_role("button", name="Close", exact=True).click()
+    expect_dialog(page, f"Milo Test is writing a {kind}. Close anyway?")
+    page.keyboard.press("Enter")
     expect(milo.locator("#ticket-head .badge")).to_contain_text("closed")
-    expect(milo.locator("#content")).to_have_value(re.compile(WORDS))
-    expect(milo.locator("#content")).to_be_focused()
-    send(milo)
-    expect_sent(milo, nora, ticket)
-    assert nora.record("ticket", ticket["id"])["status"] == "waiting"
+    field = milo.locator("#note" if kind == "note" else "#content")
+    expect(field).to_have_value(re.compile(WORDS))
+    expect(field).to_be_focused()
+    if kind == "reply":
+        send(milo)
+        expect_sent(milo, nora, ticket)
+        assert nora.record("ticket", ticket["id"])["status"] == "waiting"
+
+
+def test_closing_on_purpose_opens_the_next_ticket_and_can_be_undone(page: Page, milo: Page, nora: Api) -> None:
+    word = "Interrupted"
+    tickets = [mailed(nora, f"{word} {number}") for number in range(2)]
+    write(milo, tickets[0])
+    page.goto(f"/inbox?v=open&sort=created&q=subject:{word}*")
+    page.locator("#list tbody a").first.click()
+    expect(page.locator("[data-present]")).to_contain_text("Milo Test is writing a reply")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("close")
+    expect(page.locator("#jump [role=option]").first).to_contain_text("Close")
+    page.keyboard.press("Enter")
+    expect_dialog(page, "Milo Test is writing a reply. Close anyway?")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(f"/tickets/{tickets[1]['mask']}"))
+    assert nora.record("ticket", tickets[0]["id"])["status"] == "closed"
+    page.keyboard.press("z")
+    expect(page.locator("#toasts")).to_contain_text("Undone.")
+    assert nora.record("ticket", tickets[0]["id"])["status"] == "open"
+
+
+@pytest.mark.parametrize(("act", "verb", "status"), [
+    ("close", "Close anyway", "closed"), ("delete", "Delete anyway", "deleted"), ("spam", "Delete anyway", "deleted"),
+])  # fmt: skip
+def test_closing_or_deleting_several_says_on_how_many_a_colleague_writes(
+    page: Page, milo: Page, nora: Api, act: str, verb: str, status: str
+) -> None:
+    word = f"Several{act}"
+    tickets = [mailed(nora, f"{word} {number}") for number in range(3)]
+    write(milo, tickets[1])
+    page.goto(f"/inbox?v=open&sort=created&q=subject:{word}*")
+    expect(page.locator("#list tbody tr").nth(1)).to_contain_text("Milo Test is writing a reply")
+    for number in range(3):
+        page.locator("#list tbody input[name='ids[]']").nth(number).click()
+    press(page, act)
+    question = f"Colleagues are writing on 1 of the 3 selected tickets: “{word} 1” (Milo Test is writing a reply)."
+    expect_dialog(page, question)
+    page.locator("#confirm").get_by_role("button", name="Cancel").click()
+    expect(page.locator("#list tbody input:checked")).to_have_count(3)  # nothing was done, and the selection stays
+    press(page, act)
+    page.locator("#confirm").get_by_role("button", name=verb).click()
+    expect(page.locator("#list tbody tr")).to_have_count(0)
+    assert {nora.record("ticket", each["id"])["status"] for each in tickets} == {status}
+    page.keyboard.press("z")
+    expect(page.locator("#list tbody tr")).to_have_count(3)
+    assert {nora.record("ticket", each["id"])["status"] for each in tickets} == {"open"}
 
 
 @pytest.mark.parametrize("follows", [True, False], ids=["from the other ticket", "from the page that was open"])
@@ -176,6 +248,8 @@ def test_deleting_leaves_a_colleague_the_words(page: Page, milo: Page, nora: Api
     write(milo, ticket)
     expect(page.locator("[data-present]")).to_contain_text("Milo Test is writing a reply")
     page.keyboard.press("#")
+    expect_dialog(page, "Milo Test is writing a reply. Delete anyway?")
+    page.keyboard.press("Enter")
     expect(milo.locator("#ticket-head")).to_contain_text("This ticket is deleted.")
     expect(milo.locator("#content")).to_have_value(re.compile(WORDS))
     send(milo)

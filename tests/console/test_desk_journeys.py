@@ -89,8 +89,8 @@ def test_every_page_of_the_desk_by_keyboard(page: Page, places: list[str]) -> No
     assert not wrong, "\n".join(wrong)
 
 
-def test_a_day_by_mouse(page: Page, nora: Api) -> None:
-    """The same tasks as by keyboard in test_support_day.py."""
+def test_a_reply_is_taken_back_by_mouse(page: Page, nora: Api) -> None:
+    """The whole day by mouse is test_day_by_mouse.py."""
     made = nora.parse("From: Bo <bo@kite.example>\nTo: support@desk.example\nSubject: By mouse\n\nIt leaks.\n").ok()
     page.goto("/inbox?v=unassigned")
     row = page.get_by_role("row").filter(has_text="By mouse")

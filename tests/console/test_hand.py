@@ -242,7 +242,7 @@ def test_the_last_button_is_the_first_next_time(
         expect(page.locator(buttons).first).to_have_text("Send and close")
         page.keyboard.type("It is on its way.")
         page.get_by_label(more).click()
-        assert page.locator("#answer .joined .item").all_inner_texts() == [
+        assert page.locator("#answer .joined .item[name=do]").all_inner_texts() == [
             "Send and wait",
             "Send",
             "Save without sending",

@@ -72,13 +72,13 @@ def test_ten_jobs_take_few_keys(counted: tuple[Counted, DeskOfMilo]) -> None:
     page.goto("/inbox?v=open&sort=created")
     expect(page.locator("#list tbody tr").first).to_be_visible()
     hands.press("j", "o")
-    first = _ticket(page)
+    first = ticket_shown(page)
 
     hands.count()
     hands.press("]")
     expect(page.locator(".beside")).to_contain_text("2 of")
     hands.done("open the next ticket")
-    second = _ticket(page, first)
+    second = ticket_shown(page, first)
 
     hands.count()
     hands.press("i")
@@ -88,7 +88,7 @@ def test_ten_jobs_take_few_keys(counted: tuple[Counted, DeskOfMilo]) -> None:
     hands.count()
     hands.press("e")
     expect_toast(page, "Ticket closed.")
-    third = _ticket(page, second)
+    third = ticket_shown(page, second)
     hands.done("close, and go on")
     assert desk.ticket(second)["status"] == "closed"
 
@@ -100,7 +100,7 @@ def test_ten_jobs_take_few_keys(counted: tuple[Counted, DeskOfMilo]) -> None:
     expect_toast(page, "Snoozed until")
     hands.done("wait until Monday")
     assert desk.ticket(third)["status"] == "waiting"
-    fourth = _ticket(page, third)
+    fourth = ticket_shown(page, third)
 
     hands.count()
     hands.press("r")
@@ -113,7 +113,7 @@ def test_ten_jobs_take_few_keys(counted: tuple[Counted, DeskOfMilo]) -> None:
     expect_toast(page, "Sent.")
     hands.done("reply with a snippet")
     assert desk.sent()["To"] is not None and desk.ticket(fourth)["status"] == "waiting"
-    fifth = _ticket(page, fourth)
+    fifth = ticket_shown(page, fourth)
 
     hands.count()
     hands.press("n")
@@ -171,11 +171,11 @@ def test_ten_jobs_take_few_keys(counted: tuple[Counted, DeskOfMilo]) -> None:
     assert {job: keys for job, keys in hands.jobs.items() if keys > MOST[job]} == {}
 
 
-def _ticket(page: Page, other: str = "") -> str:
+def ticket_shown(page: Page, other: str = "") -> str:
     """Returns the mask of the ticket that is open, once it is another one."""
-    page.wait_for_url(lambda url: "/tickets/" in url and _mask(url) != other)
-    return _mask(page.url)
+    page.wait_for_url(lambda url: "/tickets/" in url and mask_of(url) != other)
+    return mask_of(page.url)
 
 
-def _mask(url: str) -> str:
+def mask_of(url: str) -> str:
     return urlsplit(url).path.rpartition("/")[2]

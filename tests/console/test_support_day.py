@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Download, Locator, Page, expect
 
 from tests.api.post import text_of
 from tests.console.browser import Browser, sign_in, violations
@@ -189,11 +189,16 @@ def _take_five_unassigned(page: Page, hands: Hands, milos: DeskOfMilo) -> None:
     hands.press("i")
     expect_toast(page, "5 tickets assigned to you.")
     assert hands.counted == 11
-    assert milos.nora.search("ticket", f"owner.id:{milos.nora.ids['milo']}").ok()["total"] == 5
     hands.press("g", "i")
     page.wait_for_url("**/inbox")
-    expect(page.locator(".rail [data-view=mine]")).to_have_text("5")
+    expect_taken(page, milos)
     assert violations(page) == []
+
+
+def expect_taken(page: Page, milos: DeskOfMilo) -> None:
+    """Milo has five tickets, and his list says so."""
+    assert milos.nora.search("ticket", f"owner.id:{milos.nora.ids['milo']}").ok()["total"] == 5
+    expect(page.locator(".rail [data-view=mine]")).to_have_text("5")
 
 
 def _answer(page: Page, hands: Hands, milos: DeskOfMilo, number: int, file: Path) -> None:
@@ -214,11 +219,20 @@ def _answer(page: Page, hands: Hands, milos: DeskOfMilo, number: int, file: Path
     chooser.value.set_files(file)
     expect(page.get_by_role("checkbox", name="drawing.txt")).to_be_checked()
     expect(page.locator("[data-kept]")).to_have_text("Draft stored.")
-    draft = page.locator("[name=draft]").input_value()
-    shown = page.request.get(f"/drafts/{draft}/preview").text()
+    shown = preview_of(page)
     hands.press("Control+Enter")
     expect_toast(page, "Sent.")
     assert keys == 2
+    expect_mail(milos, mask, shown)
+
+
+def preview_of(page: Page) -> str:
+    draft = page.locator("[name=draft]").input_value()
+    return page.request.get(f"/drafts/{draft}/preview").text()
+
+
+def expect_mail(milos: DeskOfMilo, mask: str, shown: str) -> None:
+    """The reply was sent as its preview, with its file; the ticket waits. shown: the preview."""
     found = parts_of(milos.sent())
     assert found["text/html"].replace("\r\n", "\n").strip() == shown.strip() and "<strong>Ana</strong>" in shown
     assert found["drawing.txt"] == "A drawing."
@@ -236,7 +250,11 @@ def _let_one_wait(page: Page, hands: Hands, milos: DeskOfMilo) -> None:
     hands.press("Enter")
     expect_toast(page, "Snoozed until")
     assert hands.counted == 2
-    ticket = milos.ticket(mask)
+    expect_monday(milos.ticket(mask))
+
+
+def expect_monday(ticket: dict[str, Any]) -> None:
+    """The ticket waits until a Monday at 9."""
     assert ticket["status"] == "waiting" and ticket["reopen_at"] > ticket["created"]
     opens = datetime.fromtimestamp(ticket["reopen_at"], UTC)
     assert (opens.isoweekday(), opens.hour, opens.minute) == (1, 9, 0)
@@ -252,15 +270,19 @@ def _merge_two(page: Page, hands: Hands, milos: DeskOfMilo) -> None:
     hands.press("Enter")
     expect(page.get_by_role("button", name="Merge", exact=True)).to_be_focused()
     hands.press("Enter")
+    expect_merged(page, milos, first, second)
+    assert hands.counted == 3
+
+
+def expect_merged(page: Page, milos: DeskOfMilo, first: str, second: str) -> None:
+    """Two tickets are one, the older one, which is shown."""
     page.wait_for_url(f"**/tickets/{first}*")
     expect_toast(page, "Merged into")
-    assert hands.counted == 3
     assert milos.ticket(second)["status"] == "deleted"
     expect(page.locator("#thread article")).to_have_count(2)
 
 
 def _mention_a_colleague(page: Page, hands: Hands, milos: DeskOfMilo) -> None:
-    """The colleague is notified by mail and replies from there; her words are on the ticket, and go to no one else."""
     opened(page, milos, 5)
     hands.count()
     hands.press("n")
@@ -271,8 +293,13 @@ def _mention_a_colleague(page: Page, hands: Hands, milos: DeskOfMilo) -> None:
     hands.press("Enter")
     hands.say("can you look?")
     hands.press("Control+Enter")
-    expect(page.locator("#thread")).to_contain_text("@olga can you look?")
     assert hands.counted == 3
+    expect_reply_of_olga(page, milos)
+
+
+def expect_reply_of_olga(page: Page, milos: DeskOfMilo) -> None:
+    """The colleague is notified by mail and replies from there; her words are on the ticket, and go to no one else."""
+    expect(page.locator("#thread")).to_contain_text("@olga can you look?")
     mail = cast("EmailMessage", milos.sent())
     assert mail["To"] == "olga@desk.example" and "@olga can you look?" in text_of(mail)
     quoted = "".join(f"> {line}\n" for line in text_of(mail).splitlines())
@@ -302,6 +329,11 @@ def _write_to_a_new_customer_later(page: Page, hands: Hands, milos: DeskOfMilo) 
     hands.say("tomorrow 9am")
     expect(page.locator(".understood[for=send_at]")).to_contain_text("9:00")
     hands.press("Control+Enter")
+    expect_queued(page, milos)
+
+
+def expect_queued(page: Page, milos: DeskOfMilo) -> None:
+    """An email to a new customer is sent tomorrow at 9."""
     expect_toast(page, "It will be sent at the time you chose.")
     query = 'type:mail.compose is.queued:yes queue.deliverAt:"tomorrow 8:59 to tomorrow 9:01"'
     assert [each["name"] for each in milos.nora.search("draft", query).ok()["results"]] == ["Your order"]
@@ -317,12 +349,19 @@ def _find_one_of_last_week(page: Page, hands: Hands, milos: DeskOfMilo) -> None:
     assert page.request.get("/-/jump?q=gask").json()["hits"][0]["path"] == f"/tickets/{milos.masks[7]}"
 
 
-def _undo_a_mistaken_bulk_close(page: Page, hands: Hands, milos: DeskOfMilo) -> None:
-    def states() -> dict[str, tuple[str, int]]:
-        found = milos.nora.search("ticket", "", limit=50).ok()["results"]
-        return {each["mask"]: (each["status"], each["reopen_at"]) for each in found}
+def states(milos: DeskOfMilo) -> dict[str, tuple[str, int]]:
+    """Returns {mask: status and time of reopening} of all tickets."""
+    found = milos.nora.search("ticket", "", limit=50).ok()["results"]
+    return {each["mask"]: (each["status"], each["reopen_at"]) for each in found}
 
-    before = states()
+
+def expect_all_closed(milos: DeskOfMilo) -> None:
+    """All tickets are closed, except for the one that was merged into another."""
+    assert {state for mask, (state, _) in states(milos).items() if mask != milos.masks[3]} == {"closed"}
+
+
+def _undo_a_mistaken_bulk_close(page: Page, hands: Hands, milos: DeskOfMilo) -> None:
+    before = states(milos)
     hands.jump("tickets", "Tickets")
     page.wait_for_url("**/search/ticket")
     hands.press("/")
@@ -333,11 +372,11 @@ def _undo_a_mistaken_bulk_close(page: Page, hands: Hands, milos: DeskOfMilo) -> 
     hands.reach(page.locator("[data-all]"))
     hands.press("Space", "e")
     expect_toast(page, "tickets closed.")
-    assert {state for mask, (state, _) in states().items() if mask != milos.masks[3]} == {"closed"}
+    expect_all_closed(milos)
     hands.count()
     hands.press("z")
     expect_toast(page, "Undone.")
-    assert states() == before and hands.counted == 1
+    assert states(milos) == before and hands.counted == 1
 
 
 def _export_the_list(page: Page, hands: Hands) -> None:
@@ -348,7 +387,12 @@ def _export_the_list(page: Page, hands: Hands) -> None:
     hands.reach(page.get_by_role("link", name="Export for spreadsheets"))
     with page.expect_download() as found:
         hands.press("Enter")
-    rows = found.value.path().read_text("utf-8").splitlines()
+    expect_exported(found.value)
+
+
+def expect_exported(file: Download) -> None:
+    """The file is a table of the list for spreadsheets."""
+    rows = file.path().read_text("utf-8").splitlines()
     assert rows[0].removeprefix("\ufeff").startswith("id,") and len(rows) > TICKETS / 3
 
 

@@ -14,6 +14,7 @@ from tests.service import Api, Server
 
 __all__ = ["ticket"]
 names = pytest.mark.parametrize
+CLOSING = ("closed", "waiting")
 STOPPED = "Not sent yet: somebody wrote on this ticket while you were writing."
 
 
@@ -205,3 +206,71 @@ def test_the_owner_changes_only_on_purpose_while_a_colleague_writes(
     taken = take | {"was_owner_id": str(nora.ids["milo"]), "_sure": "1"}
     assert signed_in.send(f"{page}/set", taken, page=page).status_code == 303
     assert nora.found("ticket", f"id:{ticket['id']} owner.id:me") == [ticket["id"]]
+
+
+@names(("path", "fields", "question"), [
+    ("set", {"name": "status", "value": "closed"}, "Milo Test is writing a reply. Close anyway?"),
+    ("set", {"name": "status", "value": "deleted"}, "Milo Test is writing a reply. Delete anyway?"),
+    ("spam", {"is": "1"}, "Milo Test is writing a reply. Mark as spam and delete anyway?"),
+], ids=["close", "delete", "spam"])  # fmt: skip
+def test_a_ticket_ends_only_on_purpose_while_a_colleague_writes(
+    signed_in: Visitor,
+    nora: Api,
+    milo: Visitor,
+    ticket: dict[str, Any],
+    path: str,
+    fields: dict[str, str],
+    question: str,
+) -> None:
+    page = ticket["page"]
+    was = {"was_status_id": "0", "was_status_name_id": "0", "was_reopen_date": "0"}
+    sign = {"doing": "writing", "_xsrf": milo.token(page)}
+    assert milo.post(f"{page}/presence", sign).status_code == 200
+    asked = signed_in.send(f"{page}/{path}", fields | was, page=page)
+    assert asked.status_code == 409 and question in text_of(asked.text)
+    assert nora.record("ticket", ticket["id"])["status"] == "open"
+    [form] = re.findall(r"<form[^>]*data-asks=.*?</form>", asked.text, re.DOTALL)
+    again = dict(re.findall(r'type="hidden" name="([^"]+)" value="([^"]*)"', form))
+    assert signed_in.post(f"{page}/{path}", again).status_code == 303
+    assert nora.record("ticket", ticket["id"])["status"] == fields.get("value", "deleted")
+    assert "/restore" in signed_in.get(page).text  # the undo
+
+
+def test_a_named_status_that_closes_asks_too(
+    signed_in: Visitor, nora: Api, milo: Visitor, ticket: dict[str, Any]
+) -> None:
+    page, name = ticket["page"], {"name": "status"}
+    ids = {state: nora.create("ticket_status", name=f"By {state}", status=state).ok()["id"] for state in CLOSING}
+    sign = {"doing": "noting", "_xsrf": milo.token(page)}
+    assert milo.post(f"{page}/presence", sign).status_code == 200
+    was = {"was_status_id": "0", "was_status_name_id": "0", "was_reopen_date": "0"}
+    asked = signed_in.send(f"{page}/set", name | was | {"value": str(ids["closed"])}, page=page)
+    assert asked.status_code == 409 and "Milo Test is writing a note. Close anyway?" in text_of(asked.text)
+    bulk = {"list": "/inbox", "do": "status", "value_status": str(ids["closed"]), "ids[]": str(ticket["id"])}
+    asked = signed_in.send("/-/bulk", bulk, page="/inbox?v=open")
+    assert asked.status_code == 422 and "Milo Test is writing a note. Close anyway?" in text_of(asked.text)
+    assert f'name="value_status" value="{ids["closed"]}"' in asked.text
+    assert signed_in.send(f"{page}/set", name | was | {"value": str(ids["waiting"])}, page=page).status_code == 303
+
+
+def test_a_question_names_no_ticket_that_the_worker_may_not_read(
+    signed_in: Visitor, visitor: Visitor, nora: Api, milo: Visitor, ticket: dict[str, Any]
+) -> None:
+    """Ids in a form are no way to learn who writes on a hidden ticket."""
+    hidden = mailed(nora, "Quince-hidden")
+    sign = {"doing": "writing", "_xsrf": signed_in.token(hidden["page"])}
+    assert signed_in.post(f"{hidden['page']}/presence", sign).status_code == 200
+    nora.update("ticket", hidden["id"], group_id=nora.ids["private"]).ok()
+    bulk = {"list": "/inbox", "do": "close", "ids[]": [str(hidden["id"]), str(ticket["id"])]}
+    done = milo.send("/-/bulk", bulk, page="/inbox?v=open")
+    assert done.status_code == 303 and "Quince" not in done.text
+    assert nora.record("ticket", hidden["id"])["status"] == "open"
+
+
+def test_who_writes_themselves_is_not_asked(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
+    page = ticket["page"]
+    sign = {"doing": "writing", "_xsrf": signed_in.token(page)}
+    assert signed_in.post(f"{page}/presence", sign).status_code == 200
+    bulk = {"list": "/inbox", "do": "close", "ids[]": str(ticket["id"])}
+    assert signed_in.send("/-/bulk", bulk, page="/inbox?v=open").status_code == 303
+    assert nora.record("ticket", ticket["id"])["status"] == "closed"
