@@ -512,6 +512,28 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
             "automation.macros.listing.MAX_LABEL_CHARS", "characters",
             "first line of a description that serves as the label of a macro; if it is longer, the name is used",
         ),
+        ("automation.interactions.interaction_offers.MAX_OFFERS", "", "interactions that a widget offers"),
+        ("automation.interactions.interaction_offers.MAX_LABEL_CHARS", "characters", "label of an interaction"),
+        ("automation.interactions.interaction_form.MAX_ELEMENTS", "", "elements of the form of an automation"),
+        (
+            "automation.interactions.interaction_form.MAX_OPTIONS", "",
+            "options of a `picklist` in such a form; further ones are left out",
+        ),
+        ("automation.interactions.interaction_form.MAX_ROWS", "", "rows of a `sheet` in it, likewise"),
+        ("automation.interactions.interaction_form.MAX_LABEL_CHARS", "characters", "label or title in it"),
+        ("automation.interactions.interaction_form.MAX_LINE_CHARS", "characters", "`text` in it"),
+        ("automation.interactions.interaction_form.MAX_AREA_CHARS", "characters", "`textarea` or `editor` in it"),
+        (
+            "automation.interactions.interaction_runs.MAX_SECONDS", "seconds",
+            "run of an interaction up to its next form, regardless of its policy",
+        ),
+        ("automation.interactions.interaction_runs.MAX_NESTED", "", "interactions that wait for each other"),
+        ("automation.interactions.interaction_runs.MAX_STEPS", "", "runs of automations between two forms"),
+        (
+            "automation.interactions.interaction_runs.MAX_STORED_CHARS", "characters",
+            "dictionaries of an interaction while it waits for a form, as JSON",
+        ),
+        ("automation.interactions.interaction_runs.RETENTION_SECONDS", "seconds", "until an interaction is forgotten"),
         ("automation.macros.macro_result.MAX_TEXT_CHARS", "characters", "`reply` or `note` of a macro"),
         ("automation.commands.functions.MAX_CALLS_DEEP", "", "nested automations called by `function`"),
         (

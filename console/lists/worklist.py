@@ -65,7 +65,9 @@ class BulkAction:
     says_none: the message if the value is blank. suggest: the path with completions of the typed value. change: acts on
     a record by its id with the value, in place of setting the field, and returns the fields that its undo restores.
     are_acts: whether each choice is found by its own words in the jump dialog. asks: returns the question before it for
-    records and a value, None if there is nothing to ask."""
+    records and a value, None if there is nothing to ask. limits: {choice: the id and the label of the only value of
+    `limited_by`, a key of the records, with which records may get it}; the bar offers what all selected records may
+    get, and says `left_out` if that is not every choice."""
 
     name: str
     label: Words
@@ -90,6 +92,17 @@ class BulkAction:
     change: Callable[[Visit, int, str], dict[str, str]] | None = None
     are_acts: bool = False
     asks: Callable[[Visit, Sequence[Key], str], Confirmation | None] | None = None
+    limits: Callable[[Visit], Mapping[str, Option]] | None = None
+    limited_by: str = ""
+    left_out: Words = ""
+
+    def choice_groups(self, visit: Visit, options: Sequence[Option]) -> list[tuple[Option, list[Option]]]:
+        """The options by the value that limits them, those without a limit first: (its id and label, options)."""
+        limits = self.limits(visit) if self.limits is not None else {}
+        groups: dict[Option, list[Option]] = {("", ""): []}
+        for each in options:
+            groups.setdefault(limits.get(each[0], ("", "")), []).append(each)
+        return list(groups.items())
 
     def sentence(self, visit: Visit, count: int, value: str) -> str:
         """The message after the action on `count` records."""

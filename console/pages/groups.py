@@ -29,7 +29,7 @@ from server.people.rosters import MANAGER, MEMBER, REMOVE
 from server.people.types.group import LAST, NONE, THREAD
 from server.records import records
 from server.records.records import SearchRequest
-from server.tickets import assign_queue, preview
+from server.tickets import assign_queue, preview, ticket_statuses
 from server.translation import N_, _, ngettext
 
 URI = "group"
@@ -390,7 +390,15 @@ def show_delete(visit: Visit, form: Form | None = None) -> PageResponse:
     """The data that is lost with a group."""
     group = lookup.record(visit, URI, visit.id)
     tickets, buckets = (records.count(visit.ctx, uri, f"group.id:{visit.id}") for uri in ("ticket", "bucket"))
-    return render(visit, "group_delete.html", form=form or Form(), group=group, tickets=tickets, buckets=buckets)
+    return render(
+        visit,
+        "group_delete.html",
+        form=form or Form(),
+        group=group,
+        tickets=tickets,
+        buckets=buckets,
+        statuses=[each.name for each in ticket_statuses.all_of(visit.ctx) if each.group_id == visit.id],
+    )
 
 
 def _bucket(visit: Visit, fields: OpenForm) -> PageResponse:

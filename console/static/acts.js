@@ -43,7 +43,7 @@ function fill(listed, value) {
 // The acts of a field that fit what was typed after its verb: the options of a choice, or a time as it was typed.
 async function ofField(field, verb, rest) {
   if (field.matches("select")) {
-    const options = [...field.options].filter((each) => !each.disabled && fits(wordsOf(rest), each.text));
+    const options = [...field.options].filter((each) => !each.matches(":disabled") && fits(wordsOf(rest), each.text));
     return options.map((each) => ({ label: `${verb}: ${each.text.trim()}`, run: () => fill(field, each.value) }));
   }
   if (field.dataset.chooser) {

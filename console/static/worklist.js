@@ -14,6 +14,22 @@ function told() {
   whole.hidden = false;
   whole.checked = chosen > 0 && chosen === boxes().length;
   whole.indeterminate = chosen > 0 && !whole.checked;
+  limit();
+}
+
+// Choices that belong to one group are offered when all selected rows are of that group; of rows on other pages nobody knows.
+function limit() {
+  const selected = boxes().filter((box) => box.checked);
+  const every = document.querySelector('.bulk [name="every"]')?.checked;
+  let isLeftOut = false;
+  for (const group of all(".bulk [data-only]")) {
+    const select = group.closest("select");
+    const fitting = selected.filter((box) => box.dataset.of === group.dataset.only).length;
+    group.hidden = group.disabled = every || fitting < selected.length;
+    if (group.disabled && group.contains(select.selectedOptions[0])) select.value = "";
+    isLeftOut ||= group.disabled && (every || fitting > 0);
+  }
+  for (const sentence of all(".bulk [data-left-out]")) sentence.hidden = !isLeftOut;
 }
 
 function select(box, isRange) {
@@ -29,11 +45,20 @@ function select(box, isRange) {
 addEventListener("click", (event) => {
   const box = event.target;
   if (box.matches?.('input[form="bulk"][name="ids[]"]')) select(box, event.shiftKey);
+  if (box.matches?.('.bulk [name="every"]')) limit();
   if (box.matches?.("[data-all]")) {
     for (const each of boxes()) each.checked = box.checked;
     told();
   }
 });
+
+// The menu of the bar opens upwards, unless the list is too short for it.
+addEventListener("toggle", ({ target }) => {
+  if (!target.matches?.(".bulk .menu")) return;
+  target.classList.add("up");
+  const top = document.querySelector("main").offsetTop;
+  if (target.open && target.querySelector(".items").getBoundingClientRect().top < top) target.classList.remove("up");
+}, true);
 
 // Keys go on from a row that an undo brings back.
 let undone = "{}";

@@ -220,6 +220,13 @@ def _status_names(visit: Visit) -> list[Option]:
     return [(str(each.id), each.name) for each in ticket_statuses.all_of(visit.ctx)]
 
 
+def _status_groups(visit: Visit) -> dict[str, Option]:
+    """The group of each status that only one group uses."""
+    only = {str(each.id): str(each.group_id) for each in ticket_statuses.all_of(visit.ctx) if each.group_id}
+    labels = dict(lookup.choices(visit, "group", f"id:[{','.join(set(only.values()))}]")) if only else {}
+    return {id: (group, labels.get(group, group)) for id, group in only.items()}
+
+
 STATE = ("status_id", "status_name_id", "reopen_date")
 # The message after an action, for one ticket and for `{count}`.
 SAYS = {
@@ -265,7 +272,8 @@ ACTIONS = (
                says=SAYS["wait"]),
     BulkAction("status", N_("Status"), {}, restores=STATE, field="status_name_id", choices=_status_names,
                is_there=lambda visit: bool(_status_names(visit)), is_rare=True, are_acts=True, asks=_asks_by_name,
-               says=SAYS["status"]),
+               says=SAYS["status"], limits=_status_groups, limited_by="group_id",
+               left_out=N_("Statuses that not all groups of the selected tickets use are left out.")),
     BulkAction("reply", N_("Reply"), {}, key="r", page=f"{PATH}/reply"),
     BulkAction("take", N_("Assign to me"), {"owner_id": "me"}, key="i", restores=("owner_id",),
                asks=_asks("owner", "me"),

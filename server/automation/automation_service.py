@@ -14,7 +14,7 @@ from server.automation.stopping import stoppable
 from server.automation.template_functions import functions_for
 from server.context import Context
 from server.errors import Forbidden, NotFound
-from server.record_types.shared.triggers import MACRO
+from server.record_types.shared.triggers import AS_CALLER
 from server.record_types.shared.usage_buffer import usage_buffer
 from server.records import metrics, records
 from server.records.metrics.builtin import AUTOMATION_DURATION, AUTOMATION_INVOCATIONS
@@ -119,7 +119,7 @@ def perform(
 
     dry: nothing is written or sent, and the log is only returned. host: of the context, if there already is one. Other
     parameters as for run_counted()."""
-    host = host or ServiceHost(ctx, dry=dry, is_caller=automation.trigger == MACRO)
+    host = host or ServiceHost(ctx, dry=dry, is_caller=automation.trigger in AS_CALLER)
     result = run_counted(
         ctx, host, automation, values, traced=traced, state_at=state_at, seconds=seconds, stop_code=stop_code
     )

@@ -14,12 +14,13 @@ from server.errors import HelpdeskError, KataSyntax, nearest, reason
 from server.kata import Document, Tree, parse
 from server.kata.annotations import KNOWN
 from server.kata.kata_parser import annotations, plain
-from server.record_types.shared.triggers import MACRO, WEBHOOK
+from server.record_types.shared.triggers import AS_CALLER, WEBHOOK
 
 POLICY_PARTS = ("commands", "callers", "settings")
 POLICY_SETTINGS = ("time_limit_ms",)
 NO_CALLER = (
-    f"a warning: this caller has no effect, since nothing uses it; `callers` says who may run a macro, below {MACRO}"
+    "a warning: this caller has no effect, since nothing uses it; `callers` says who may start automations with the "
+    f"triggers {' and '.join(AS_CALLER)}"
 )
 NO_WAIT = "a webhook cannot wait: its caller needs the response now; write `return`, and use a timer for longer work"
 NOT_SAVED = ("log.alert",)  # commands of stored scripts that still run but cannot be saved again
@@ -85,7 +86,8 @@ def warn_of_policy(text: str) -> list[Mistake]:
     except KataSyntax:
         return []  # check_policy reports this as a mistake
     callers = [plain(key) for key, _ in _below(document.tree, "callers")]
-    return [_at(f"callers:{name}", NO_CALLER, document.lines) for name in callers if name != MACRO][:MAX_MISTAKES]
+    unused = [name for name in callers if name not in AS_CALLER]
+    return [_at(f"callers:{name}", NO_CALLER, document.lines) for name in unused][:MAX_MISTAKES]
 
 
 def check_texts(document: Document) -> list[Mistake]:

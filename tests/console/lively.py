@@ -44,6 +44,24 @@ ECHO = """start:
       Content-Type: application/json
     body: {{ {greeting: greeting, path: request_path}|json_encode }}
 """
+RETURN = """start:
+  await:
+    form:
+      title: Return goods
+      elements:
+        say/intro:
+          content: Which **order** comes back?
+        text/prompt_order:
+          label: Order
+          required@bool: yes
+        picklist/prompt_reason:
+          label: Reason
+          options@csv: broken, late
+        textarea/prompt_note:
+          label: Note
+  return:
+    alert: {{prompt_order}} comes back.
+"""
 ORDERS = """start:
   set:
     order@json: {{request_body}}
@@ -126,6 +144,7 @@ class Lively:
         self._mail()
         self._package()
         self._table()
+        self._interaction()
         assert command("backup", str(backups / f"{BACKUP}.db"), data=self.server.data).returncode == 0
 
     def _make(self, key: str, uri: str, /, **fields: Any) -> int:
@@ -372,3 +391,12 @@ class Lively:
         path, lines = "/records/contact/import", b"First name,Email\nAda,ada@customer.example\n"
         sent = self.visitor.post(path, {"_xsrf": self.visitor.token(path)}, files={"file": ("people.csv", lines)})
         self.texts["table"] = place(sent)
+
+    def _interaction(self) -> None:
+        trigger = "svc.trigger.interaction.worker"
+        self._make("interaction", "automation", name="orders.return", extension_id=trigger, script=RETURN)
+        kata = "interaction/return:\n  label: Return goods\n  uri: svc:automation:orders.return\n"
+        form = {"extension_id": "core.workspace.widget.form_interaction", "params": {"interactions_kata": kata}}
+        self._make("form_widget", "workspace_widget", label="Forms", tab_id=self.ids["workspace_tab"], **form)
+        path = f"/pages/forms/{self.ids['form_widget']}"
+        self.texts["run"] = place(self.visitor.send(path, {"form": "return"}, page=f"{path}?form=return"))

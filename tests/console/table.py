@@ -31,7 +31,8 @@ IDS = {
     "/-/article-preview": "article",
     "/automations": "automation", "/automations/webhooks": "webhook", "/automations/webhooks/deliveries": "delivery",
     "/pages": "workspace_page", "/pages/widgets": "workspace_widget", "/pages/lists": "workspace_list",
-    "/pages/texts": "workspace_widget", "/workspaces": "workspace_page", "/workspaces/tabs": "workspace_tab",
+    "/pages/forms": "form_widget", "/pages/texts": "workspace_widget", "/workspaces": "workspace_page",
+    "/workspaces/tabs": "workspace_tab",
     "/workspaces/widgets": "workspace_widget", "/workspaces/lists": "workspace_list",
     "/automations/outgoing": "outgoing", "/automations/outgoing/sent": "sent",
     "/automations/outgoing/chats": "chat",
@@ -52,14 +53,18 @@ FRAMES = (
     "/-/article-preview",
     "/pages/texts/",
 )  # documents of mail inside pages
-CODES = {"/admin/packages/done/{code}": "done", "/records/{type}/import/{code}": "table"}
+CODES = {
+    "/admin/packages/done/{code}": "done",
+    "/records/{type}/import/{code}": "table",
+    "/pages/forms/runs/{code}": "run",
+}
 # Required parameters of a page, and further states of pages, such as an empty or a filtered list.
 QUERIES = {
     "/admin/fields/new": "type=ticket&kind=D", "/admin/fields/sets/new": "type=ticket",
     "/admin/packages/open": "name=webhook-responder", "/help/search": "q=record",
     "/admin/tokens/revoke": "app={app}", "/inbox/reply": "ids=1", "/inbox/macro": "ids=1",
     "/inbox/note": "ids=1", "/inbox/merge": "ids=1",
-    "/records/{type}/set": "ids=1&field=first_name",
+    "/records/{type}/set": "ids=1&field=first_name", "/pages/forms/{id}": "form=return",
 }  # fmt: skip
 MORE = (
     "/automations/log?q=message:nothing", "/automations/webhooks/{quiet}", "/admin/packages/export?type=automation",

@@ -95,6 +95,7 @@ EXCEPTIONS = {
         "/tickets/{mask}/merge", "/tickets/{mask}/unmerge", "/tickets/{mask}/split", "/tickets/{mask}/macros",
         "/inbox/macro", "/inbox/note", "/inbox/merge",
     ),
+    "it goes on with what was told when it was started": ("/pages/forms/runs/{code}",),
     "it says nothing about tomorrow": ("/tickets/{mask}/presence",),
     "a file is told with the message that it goes along with": ("/-/files",),
     "the request that it sends is told by what it does": ("/api/{name}/write",),
@@ -336,6 +337,7 @@ ELSEWHERE = (
     "/account/passkeys/{id}/remove",
     "/admin/people/second-factor",
     "/records/{type}/import/{code}",
+    "/pages/forms/{id}",  # in test_interactions.py
     "/admin/backups/send",
     "/admin/backups/set-up",
     "/admin/backups/{name}/remove",

@@ -187,3 +187,38 @@ def test_a_reply_form_sets_a_name_and_its_draft_has_it(
     assert nora.record("draft", draft).ok()["params"]["status_id"] in (1, "1")
     signed_in.send(f"{ticket['page']}/answer", {**form, "do": "wait"}, page=ticket["page"])
     assert state(nora, ticket) == ("waiting", f"{word} for supplier")
+
+
+def test_selected_tickets_are_offered_what_all_their_groups_use(page: Page, nora: Api, word: str) -> None:
+    depot = nora.create("group", name=f"{word} depot").ok()["id"]
+    nora.create("ticket_status", name=f"{word} packing", status="open", group_id=depot).ok()
+    everywhere = nora.create("ticket_status", name=f"{word} anywhere", status="open").ok()["id"]
+    for number, group in enumerate((nora.ids["support"], depot, depot)):
+        nora.create("ticket", subject=f"Crate {word} {number}", group_id=group).ok()
+    page.goto(f"/search/ticket?q={word}")
+    choice, left_out = page.locator(".bulk").get_by_label("Status", exact=True), page.get_by_text("are left out")
+    page.get_by_role("checkbox", name=f"Crate {word} 1").check()
+    page.locator(".bulk summary").click()
+    expect(left_out).to_be_hidden()
+    choice.select_option(label=f"{word} packing")
+    page.get_by_role("checkbox", name=f"Crate {word} 0").check()
+    expect(choice).to_have_value("")
+    page.locator(".bulk summary").click()  # the menu closes with a click outside
+    expect(choice.get_by_role("option", name=f"{word} packing", include_hidden=True)).to_be_disabled()
+    expect(left_out).to_be_visible()
+    assert violations(page) == []
+    choice.select_option(str(everywhere))
+    page.locator(".bulk").get_by_role("button", name="Status", exact=True).click()
+    expect(page.locator("tbody")).to_contain_text(f"{word} anywhere")
+
+
+def test_a_deleted_group_takes_its_statuses_along(signed_in: Visitor, nora: Api, word: str) -> None:
+    group = nora.create("group", name=f"{word} depot").ok()["id"]
+    own = nora.create("ticket_status", name=f"{word} packing", status="waiting", group_id=group).ok()["id"]
+    ticket = nora.create("ticket", subject=f"Crate {word}", group_id=group, status_name_id=own).ok().json
+    sentence = f"1 ticket status that only this group uses is deleted: {word} packing. Tickets keep their state."
+    path = f"/admin/people/groups/{group}/delete"
+    assert sentence in text_of(signed_in.get(path).text)
+    signed_in.send(path, {}, page=path)
+    assert nora.record("ticket_status", own).status == 404
+    assert state(nora, ticket) == ("waiting", "")

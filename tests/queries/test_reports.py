@@ -11,7 +11,7 @@ import pytest
 
 from server.context import Context
 from server.errors import BadQuery, Forbidden, Invalid, NotFound
-from server.queries.reports import report
+from server.queries.reports import field_values, report
 from server.queries.reports.range_count import STEPS, RangeCount
 from server.queries.reports.ranges import PRESETS, DayRange, find_range
 from server.queries.reports.report import Report, ReportRequest
@@ -131,6 +131,42 @@ def test_listed_records_have_the_figures_of_grouped_ones(desk: Desk, people: dic
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(RangeCount, "_is_listable", lambda self, tx: False)
         assert report.as_dictionary(report.run(desk.context(), request)) == listed
+
+
+@pytest.mark.parametrize("sparse", [4, -1])
+def test_fields_of_every_kind_count_what_their_searches_find(
+    desk: Desk, people: dict[str, int], monkeypatch: pytest.MonkeyPatch, sparse: int
+) -> None:
+    """sparse: -1 for the join that ids far from each other need."""
+    monkeypatch.setattr(field_values, "SPARSE", sparse)
+    monkeypatch.setattr(field_values, "CHUNK_BITS", 1)  # so that a few tickets have several chunks
+    fields = {}
+    for kind, options in (("D", ["Oak", "Elm"]), ("X", ["Ash", "Fir", "ash"]), ("C", []), ("W", [])):
+        own = {"name": f"F{kind}", "uri": f"f{kind}", "type": kind, "params": {"options": options} if options else {}}
+        fields[kind] = desk.create("custom_field", context="ticket", **own)["id"]
+    values: dict[int, dict[str, Any]] = {
+        1: {"D": "Oak", "X": ["Ash", "Fir"], "C": "1", "W": people["nora"]},
+        2: {"D": "Elm", "X": ["Fir"], "C": "0"},
+        3: {"X": ["ash"], "W": people["olga"]},
+        4: {"D": "Oak", "C": "1"},
+    }
+    for id, by_kind in values.items():
+        records.update(desk.context(), "ticket", id, {f"custom_{fields[kind]}": each for kind, each in by_kind.items()})
+        times = {"elapsed_response_first": id * 70, "elapsed_resolution_first": id * 9_000}
+        desk.store.write(partial(Transaction.update, table=desk.registry.type("ticket").table, id=id, values=times))
+    for q in ("", "tag:t1 OR tag:t0"):
+        assert compared(desk, desk.context(), ReportRequest("tags", "30-days", q=q))["count"] >= 20
+    tables = run(desk.context(), "tags", range="30-days")
+    created = {
+        (kind, row.label): (row.cells[0].value, row.cells[0].before)
+        for kind, id in fields.items()
+        for row in tables[f"custom_{id}"].rows
+    }
+    assert created["D", "Oak"] == (1, 1) and created["D", "Elm"] == (1, 0) and created["D", "(no data)"] == (1, 0)
+    assert created["X", "Fir"] == (2, 0)
+    assert sum(count for (kind, label), (count, _) in created.items() if kind == "X" and label.lower() == "ash") == 2
+    assert created["C", "Yes"] == (1, 1) and created["C", "No"] == (1, 0)
+    assert created["W", "Olga"] == (1, 0)
 
 
 def test_the_overview_compares_with_the_range_before(desk: Desk, people: dict[str, int]) -> None:

@@ -87,7 +87,7 @@ def property_names(value: object) -> list[str]:
 
 
 @dataclass(frozen=True)
-class _SheetColumn:
+class SheetColumn:
     """A column of a sheet. kind: how its values are shown. key: of the rows."""
 
     kind: str
@@ -119,21 +119,36 @@ def sheet(visit: Visit, kind: WidgetKind, widget: Widget, drawing: Drawing) -> t
     return chart_widgets.table_html(visit, widget, QueryTable(titles, cells, len(rows) > MAX_ROWS)), False
 
 
-def _columns(text: str) -> list[_SheetColumn]:
+def _columns(text: str) -> list[SheetColumn]:
     """The columns of a sheet in KATA: `columns` with `text/<key>` and so on. Raises KataSyntax."""
     tree = Generic(Environment()).value(parse(text).tree) if text.strip() else {}
     columns = tree.get("columns") if isinstance(tree, dict) else None
+    return _read_columns(columns)
+
+
+def sheet_columns(columns: object) -> list[SheetColumn]:
+    """The columns of a sheet that have a value to show."""
+    return [each for each in _read_columns(columns) if each.kind not in _WITHOUT_VALUE][:MAX_COLUMNS]
+
+
+def sheet_text(visit: Visit, column: SheetColumn, row: Mapping[str, Any]) -> str:
+    """The text of a cell."""
+    cell = _cell(visit, column, row)
+    return cell.text if cell.number is None else f"{cell.number:g}"
+
+
+def _read_columns(columns: object) -> list[SheetColumn]:
     sheet_columns = []
     for name, settings in columns.items() if isinstance(columns, dict) else ():
         kind, _slash, key = name.partition("/")
         settings = settings if isinstance(settings, dict) else {}
         params = settings.get("params")
         label = str(settings.get("label") or key.strip("_").replace("_", " ").capitalize())
-        sheet_columns.append(_SheetColumn(kind, key, label, params if isinstance(params, dict) else {}))
+        sheet_columns.append(SheetColumn(kind, key, label, params if isinstance(params, dict) else {}))
     return sheet_columns
 
 
-def _cell(visit: Visit, column: _SheetColumn, row: Mapping[str, Any]) -> TableCell:
+def _cell(visit: Visit, column: SheetColumn, row: Mapping[str, Any]) -> TableCell:
     params = column.params
     if params.get("value_template"):
         return TableCell(_cut(rendered_row(visit, str(params["value_template"]), row)), None, _path(visit, column, row))
@@ -152,7 +167,7 @@ def _cut(text: str) -> str:
     return text[: worklist_columns.MAX_CELL_CHARS]
 
 
-def _path(visit: Visit, column: _SheetColumn, row: Mapping[str, Any]) -> str:
+def _path(visit: Visit, column: SheetColumn, row: Mapping[str, Any]) -> str:
     """Where a cell leads: to its record, or to the records that it counts; "" for nowhere."""
     find, params, key = visit.service.registry.find, column.params, column.key
     if column.kind == "card":
@@ -176,8 +191,8 @@ def _named(row: Mapping[str, Any], params: Mapping[str, Any], name: str, usual: 
 # -- what is not drawn -------------------------------------------------------------------------------------------------
 
 
-def interactions(visit: Visit, kind: WidgetKind, widget: Widget, drawing: Drawing) -> tuple[Markup, bool]:
-    """The names of the automations that a widget offers, which are not run here. Raises KataSyntax."""
+def automations(visit: Visit, kind: WidgetKind, widget: Widget, drawing: Drawing) -> tuple[Markup, bool]:
+    """The names of the automations whose result a widget would show, which are not run here. Raises KataSyntax."""
     tree = Generic(Environment()).value(parse(str(params_of(widget).get(kind.kata) or "")).tree)
     is_admin = visit.actor.is_admin
     offered = [
@@ -188,15 +203,13 @@ def interactions(visit: Visit, kind: WidgetKind, widget: Widget, drawing: Drawin
 
 
 def _offered(tree: object) -> list[tuple[str, str]]:
-    """The labels and automations of a toolbar, with those of its menus."""
+    """The labels and names of automations."""
     entries: list[tuple[str, str]] = []
     for key, each in tree.items() if isinstance(tree, dict) else ():
         if not isinstance(each, dict):
             continue
         kind, _slash, name = key.partition("/")
-        if kind == "menu":
-            entries += _offered(each.get("items"))
-        elif kind in ("interaction", "automation"):
+        if kind == "automation":
             uri = str(each.get("uri") or "").rpartition(":")[2]
             entries.append((str(each.get("label") or name or uri), uri))
     return entries

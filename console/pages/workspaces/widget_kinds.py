@@ -15,7 +15,6 @@ _OVER_TIME = (
 )
 _SHARES = ((DONUT, N_("Ring")), (PIE, N_("Pie")), (BARS, N_("Bars, the longest first")))
 _WITH_QUERY = ("number", "lines", "columns", "shares", "points", "table", "map", "sheet", "blocks", "old")
-_NO_INTERACTIONS = N_("Forms of automations do not run on pages here. This widget offers:")
 _NO_AUTOMATIONS = N_(
     "What an automation or a bot renders is not shown on pages: it would run with the rights of the worker who looks "
     "at the page."
@@ -136,10 +135,10 @@ KINDS = {
             "form_interaction",
             "interactions",
             N_("Forms of automations"),
+            N_("Automations that whoever reads the page can start, and that may ask for values"),
             kata="interactions_kata",
-            missing=_NO_INTERACTIONS,
         ),
-        WidgetKind("automation", "interactions", N_("Automation"), kata="automations_kata", missing=_NO_AUTOMATIONS),
+        WidgetKind("automation", "automations", N_("Automation"), kata="automations_kata", missing=_NO_AUTOMATIONS),
         WidgetKind("bot", "missing", N_("Bot"), missing=_NO_AUTOMATIONS),
         WidgetKind(
             "behavior.tree",

@@ -8,7 +8,15 @@ from markupsafe import Markup
 
 from console.html.templates import fragment
 from console.http.visit import Visit
-from console.pages.workspaces import board, chart_widgets, list_widgets, map_widgets, record_widgets, time_widgets
+from console.pages.workspaces import (
+    board,
+    chart_widgets,
+    interaction_pages,
+    list_widgets,
+    map_widgets,
+    record_widgets,
+    time_widgets,
+)
 from console.pages.workspaces.drawing import (
     Drawing,
     filled,
@@ -133,7 +141,8 @@ _DRAWERS: dict[str, Drawer] = {
     "old": chart_widgets.old,
     "sheet": record_widgets.sheet,
     "record": record_widgets.fields,
-    "interactions": record_widgets.interactions,
+    "interactions": interaction_pages.offered,
+    "automations": record_widgets.automations,
     "missing": record_widgets.missing,
     "clock": time_widgets.clock,
     "countdown": time_widgets.countdown,

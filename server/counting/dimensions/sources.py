@@ -19,11 +19,27 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class ValueRows:
+    """Where the values of a joined table are, for reading them without a join. own: the column with the id of the
+    record; value: the one with the value. only: values of further columns. is_folded: whether a record has values that
+    differ only in case once. keeps_others: whether records without a value count as having none."""
+
+    table: str
+    own: str
+    value: str
+    only: tuple[tuple[str, Any], ...] = ()
+    is_multi: bool = False
+    is_folded: bool = False
+    keeps_others: bool = True
+
+
+@dataclass(frozen=True)
 class Source:
     """key: its shape. values: for its slots. expressions: the values, one column or the two of a pair.
 
     join: adds further tables to a select. columns: of the type's own table, None if it uses others. is_multi: a record
-    may have several values."""
+    may have several values. is_grouped: whether the join groups all values of the field, however few records there
+    are. rows: where the values are, None if they are not rows of one table."""
 
     key: Hashable
     expressions: Callable[[At], list[Any]]
@@ -31,6 +47,8 @@ class Source:
     join: Callable[[Any, At], Any] = lambda query, at: query
     columns: frozenset[str] | None = None
     is_multi: bool = False
+    is_grouped: bool = False
+    rows: ValueRows | None = None
 
 
 def own(record_type: "RecordType", *names: str) -> Source:
@@ -48,13 +66,19 @@ def custom_value(custom_filter: CustomFilter, alias: str) -> Source:
     """Returns a source of the values of a custom field, NULL for records without one."""
     own_id, column = peewee.Column(custom_filter.table.sql, custom_filter.own), custom_filter.field.column
     kind = peewee.JOIN.LEFT_OUTER
-    if custom_filter.field.kind not in SEVERAL:
+    is_multi = custom_filter.field.kind in SEVERAL
+    rows = None
+    if custom_filter.own == "id":
+        only = (("field_id", custom_filter.field.id),)
+        rows = ValueRows("custom_value", "record_id", column, only, is_multi, is_multi and column == "text")
+    if not is_multi:
         via: Any = table_named("custom_value").alias(alias)
         return Source(
             ("custom", custom_filter.own, alias, column),
             lambda at: [getattr(via.c, column)],
             (custom_filter.field.id,),
             lambda query, at: query.join(via, kind, on=((via.c.record_id == own_id) & (via.c.field_id == at(0)))),
+            rows=rows,
         )
     values = table_named("custom_value").alias(f"{alias}_values")
 
@@ -76,6 +100,8 @@ def custom_value(custom_filter: CustomFilter, alias: str) -> Source:
         (custom_filter.field.id,),
         join,
         is_multi=True,
+        is_grouped=True,
+        rows=rows,
     )
 
 
@@ -96,12 +122,14 @@ def through(record_type: "RecordType", way: HasManyThrough, alias: str, *, keeps
         pairs = (pairs if is_plain else pairs.distinct()).alias(alias)
         return query.join(pairs, kind, on=(pairs.c.own == own_id))
 
+    rows = ValueRows(way.between, way.own, way.other, tuple(way.only), is_multi=True, keeps_others=keeps_others)
     return Source(
         ("through", alias, way.key, keeps_others),
         lambda at: [_joined(alias, "other")],
         (),
         join,
         is_multi=True,
+        rows=rows if is_plain and way.of == "id" else None,
     )
 
 

@@ -461,6 +461,7 @@ class Group(RecordType):
         self._move_tickets(id, writing)
         for bucket_id in self._bucket_ids(id, writing):
             writing.delete("bucket", bucket_id)
+        self._delete_statuses(id, writing)
         rosters.forget_group(writing, id)
         writing.tx.delete(next_owner.ASSIGN_TURN, group_id=id)
         record_owners.forget(writing, self.context, id)
@@ -488,6 +489,13 @@ class Group(RecordType):
             ),
             (default["id"], default["default_bucket_id"], id),
         )
+
+    def _delete_statuses(self, id: int, writing: Writing) -> None:
+        """Deletes the names of statuses that only a deleted group used; its tickets keep their states."""
+        status: Any = table_named("ticket_status")
+        rows = writing.tx.rows(lambda: status.select(status.c.id).where(status.c.group_id == slot(0)), (id,))
+        for row in rows:
+            writing.delete("ticket_status", row[0])
 
     def _bucket_ids(self, id: int, writing: Writing) -> list[int]:
         bucket: Any = table_named("bucket")

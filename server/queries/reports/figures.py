@@ -12,6 +12,7 @@ from server.counting.dimensions.dimension import Dimension, Member, Raw
 from server.counting.dimensions.dimension_names import Fields
 from server.counting.measures import FUNCTIONS
 from server.dataclass import dataclass
+from server.queries.reports.field_values import FieldValues
 from server.queries.reports.range_count import NO_TIME, RangeCount
 from server.queries.reports.ranges import DayRange
 from server.records.dictionary import Dictionaries
@@ -65,6 +66,7 @@ class Figures:
         self.scope = scope
         self.terms = terms
         self.builder = Dictionaries(reader.ctx, reader.tx)
+        self._values = FieldValues(scope.tx)
         self._zone = "" if str(scope.tz) == str(reader.ctx.tz) else f"set.timezone:{scope.tz}"
 
     def measured(
@@ -179,8 +181,9 @@ class Figures:
         )
         whole = self._instants(shown)
         start = (dimension.width if dimension is not None else 0) + bool(seconds)
+        rows = self._values.rows(counting, whole.start, whole.end)
         return (
-            counting.rows(self.scope.tx, whole.start, whole.end),
+            counting.rows(self.scope.tx, whole.start, whole.end) if rows is None else rows,
             dimension,
             {term: start + place for place, term in enumerate(["", *terms])},
         )

@@ -4,6 +4,7 @@ step of a time, by the values of a field."""
 import json
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import peewee
@@ -11,6 +12,7 @@ import peewee
 from server.counting.dimensions.dimension import Dimension
 from server.counting.dimensions.linked_records import RecordDimension
 from server.counting.dimensions.plain import TextDimension
+from server.counting.dimensions.sources import ValueRows
 from server.dataclass import dataclass
 from server.errors import BadDataQuery
 from server.search.conditions import NEVER, Condition, all_of, between, slots_from
@@ -30,6 +32,7 @@ NO_TIME = -MINUTE  # the step of records without a time
 LISTED_SECONDS = 15 * 86_400  # range of the records that are listed at once: milliseconds of work
 STEP_BITS, PART_BITS = 27, 8  # of a listed number, whose other bits are an id; steps in minutes
 NO_ID = -1
+GROUPED, LISTED, IDS = "grouped", "listed", "ids"  # forms of statements
 _ZERO = peewee.SQL("0")
 
 Row = tuple[Any, ...]
@@ -62,19 +65,43 @@ class RangeCount:
             raise BadDataQuery(message, limit=MAX_COMBINATIONS)
         return rows
 
+    @property
+    def listed_values(self) -> ValueRows | None:
+        """Returns where the values of the field are, if its rows can be counted without a join: see field_values.py."""
+        is_alone = self.dimension is not None and self.distinct is None and not self.parts
+        return self.dimension.source.rows if is_alone and self.dimension is not None else None
+
+    def steps_by_id(self, tx: Transaction, start: int, end: int) -> dict[int, int]:
+        """Returns the step of each record by its id, NO_TIME without a time; only in SQLite."""
+
+        def columns(grouped: list[Any], parts: list[Any]) -> list[Any]:
+            ids = peewee.fn.json_group_array(self.table.sql.id)
+            return [ids, peewee.fn.json_group_array(_over(grouped[0], MINUTE))] if grouped else [ids]
+
+        records, steps = replace(self, dimension=None), dict[int, int]()
+        seconds = LISTED_SECONDS if self.is_split_quickly else end + 1 - start
+        for first in range(start, end + 1, seconds):
+            [row] = records._run(tx, first, min(first + seconds - 1, end), columns, IDS)
+            ids = json.loads(row[0])
+            minutes = json.loads(row[1]) if self.time is not None else None
+            steps.update(zip(ids, minutes, strict=True) if minutes is not None else dict.fromkeys(ids, 0))
+        return steps
+
     def _grouped(self, tx: Transaction, start: int, end: int) -> list[Row]:
         def columns(grouped: list[Any], parts: list[Any]) -> list[Any]:
             distinct = self.distinct.distinct() if self.distinct is not None else peewee.SQL("*")
             return [*grouped, peewee.fn.COUNT(distinct), *(peewee.fn.SUM(one_if(each)) for each in parts)]
 
-        rows = self._run(tx, start, end, columns, is_grouped=True)
+        rows = self._run(tx, start, end, columns, GROUPED)
         return [tuple(0 if each is None else each for each in row) for row in rows] if not self._width else rows
 
     # SQLite sorts records to group them, which takes twice as long, of texts four times, as listing a number for each
     # and counting those. The number consists of the id, the step, and a bit for each of `parts`; a text follows it.
 
     def _is_listable(self, tx: Transaction) -> bool:
-        is_one_value = self.dimension is None or isinstance(self.dimension, (RecordDimension, TextDimension))
+        is_one_value = self.dimension is None or (
+            isinstance(self.dimension, (RecordDimension, TextDimension)) and not self.dimension.source.is_grouped
+        )
         is_few = len(self.parts) <= PART_BITS
         is_possible = is_one_value and is_few and self.is_split_quickly and self.distinct is None
         return tx.store.dialect == SQLITE and self._width > 0 and is_possible
@@ -95,7 +122,7 @@ class RangeCount:
         listed: Counter[int | str] = Counter()
         for first in range(start, end + 1, LISTED_SECONDS):
             last = min(first + LISTED_SECONDS - 1, end)
-            [[some]] = self._run(tx, first, last, columns, is_grouped=False)
+            [[some]] = self._run(tx, first, last, columns, LISTED)
             listed.update(json.loads(some))
         return self._unlisted(listed)
 
@@ -142,7 +169,7 @@ class RangeCount:
         """The number of grouping columns."""
         return (self.dimension.width if self.dimension is not None else 0) + (self.time is not None)
 
-    def _run(self, tx: Transaction, start: int, end: int, columns: Any, *, is_grouped: bool) -> list[Row]:
+    def _run(self, tx: Transaction, start: int, end: int, columns: Any, form: str) -> list[Row]:
         table, dimension, parts, time, width = self.table, self.dimension, self.parts, self.time, self._width
         condition = all_of([self.condition, between(self.date, start, end)])
         index = self._index
@@ -162,13 +189,13 @@ class RangeCount:
             if dimension is not None:
                 statement = dimension.source.join(statement, slots_from(0))
             statement = statement.where(condition.build(slots_from(places[-1])))
-            if is_grouped and width:
+            if form == GROUPED and width:
                 statement = statement.group_by(*by_place(width))
             return statement.limit(slot(len(values)))
 
         distinct, seconds = (each.name if each is not None else "" for each in (self.distinct, time))
         keys = (dimension.key if dimension is not None else None, condition.key, *(each.key for each in parts))
-        shape = keyed(build, table, *keys, seconds, distinct, is_grouped)
+        shape = keyed(build, table, *keys, seconds, distinct, form)
         return tx.rows(shape, (*values, MAX_COMBINATIONS + 1))
 
 

@@ -11,6 +11,7 @@ from server.translation import N_, shown
 
 PREFIX = "svc.trigger."
 MACRO = f"{PREFIX}ticket.macro"
+AS_CALLER = (MACRO, f"{PREFIX}interaction.worker")  # triggers whose automations have the rights of whoever starts them
 RULE = f"{PREFIX}ticket.event"
 WEBHOOK = f"{PREFIX}webhook.respond"
 EVERY, UNTIL, FIRST = "all", "in order, until one returns", "the first"
@@ -200,7 +201,22 @@ OTHERS: dict[str, Trigger] = {
     "interaction.website": Trigger(
         N_("When a visitor opens a menu on a website"), "A menu on a website.", is_screen=True
     ),
-    "interaction.worker": Trigger(N_("When a worker opens a menu"), "A menu for workers.", is_screen=True),
+    "interaction.worker": Trigger(
+        N_("When a worker starts it on a page"),
+        "A worker starts it from a widget of a workspace page. It acts with the rights of that worker.",
+        ("caller_name", "caller_params", "inputs", "widget_", "worker_", "..."),
+        {
+            "alert": "a sentence that is shown",
+            "snippet": "a text that is shown, to copy",
+            "clipboard": "likewise",
+            "open_link": "a web address, or a path of the console, that is offered as a link",
+            "open_url": "likewise",
+            "...": "any other value is shown in a table",
+            "await: form": "`title` and `elements` of a form; the entered values are keys of the dictionary afterwards",
+            "await: interaction": "`uri`, `inputs` and `output` of another one, with whose result the first goes on",
+        },
+        NAMED,
+    ),
     "interaction.worker.explore": Trigger(
         N_("When a worker goes through a list"), "A worker goes through a list.", is_screen=True
     ),
@@ -295,11 +311,15 @@ class TriggerKey:
 RECORD: tuple[type, ...] = ()  # a key that ends in `_`: `<key>_context`, `<key>id` and the keys of the record
 MAP: tuple[type, ...] = (dict, list)  # an empty map is a list
 KEYS: dict[str, TriggerKey] = {
-    "...": TriggerKey((), "The variables of the behavior, each under its name."),
+    "...": TriggerKey((), "The variables of the behavior, or what was entered in a form, each under its name."),
     "actor_": TriggerKey(RECORD, "The actor: a worker or the service."),
     "actor__type": TriggerKey((str,), "Short name of the type of the actor.", '"worker"'),
-    "caller_name": TriggerKey((str,), "Which form the email comes from.", '"svc.compose"'),
-    "caller_params": TriggerKey(MAP, "Additional data of the form; empty.", "[]"),
+    "caller_name": TriggerKey(
+        (str,),
+        "The form of an email; `workspace.widget` on a page.",
+        '"svc.compose"',
+    ),
+    "caller_params": TriggerKey(MAP, "Additional data: `widget_id` on a page, otherwise empty.", "[]"),
     "change_type": TriggerKey((str,), "created, updated or deleted.", '"updated"'),
     "changed_fields": TriggerKey(
         (list,), "What changed: status, owner, place, importance, tags, subject, org, custom.", '["status"]'
@@ -367,5 +387,6 @@ KEYS: dict[str, TriggerKey] = {
     "was_group_": TriggerKey(RECORD, "The previous group."),
     "was_record_": TriggerKey(RECORD, "The record before the change, with its own fields."),
     "webhook_": TriggerKey(RECORD, "The webhook."),
+    "widget_": TriggerKey(RECORD, "The widget that offered it."),
     "worker_": TriggerKey(RECORD, "The worker who writes, merges, signs in or runs the macro."),
 }
