@@ -1,5 +1,6 @@
 """Reads contact forms for their pages: the form at an address in a language, and its fields with their definitions."""
 
+from functools import cached_property
 from typing import Any
 
 from markupsafe import Markup
@@ -22,7 +23,8 @@ PATH = "/contact"
 
 @dataclass(frozen=True)
 class PublicForm:
-    """A form that visitors can open. definitions: the custom fields of tickets by id. intro, consent: HTML."""
+    """A form that visitors can open. definitions: the custom fields of tickets by id. intro_text, consent_text:
+    Markdown."""
 
     id: int
     brand_id: int
@@ -31,8 +33,7 @@ class PublicForm:
     language: str
     group_id: int
     bucket_id: int
-    intro: Markup
-    consent: Markup
+    intro_text: str
     consent_text: str
     consent_version: int
     fields: tuple[FormField, ...]
@@ -42,6 +43,16 @@ class PublicForm:
     has_proof: bool
     confirms_address: bool
     is_name_required: bool
+
+    @cached_property
+    def intro(self) -> Markup:
+        """The introduction as HTML."""
+        return _html(self.intro_text)
+
+    @cached_property
+    def consent(self) -> Markup:
+        """The consent text as HTML, empty if visitors need not agree."""
+        return _html(self.consent_text)
 
     @property
     def path(self) -> str:
@@ -113,8 +124,7 @@ def _public(tx: Transaction, record: Record) -> PublicForm:
         language=record["language"],
         group_id=record["group_id"],
         bucket_id=record["bucket_id"],
-        intro=_html(record["intro"]),
-        consent=_html(record["consent_text"]),
+        intro_text=record["intro"],
         consent_text=record["consent_text"],
         consent_version=record["consent_version"],
         fields=tuple(form_fields(record["form_fields"])),

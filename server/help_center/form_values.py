@@ -85,7 +85,7 @@ def check(ctx: Context, form: PublicForm, typed: TypedForm) -> CheckedForm:
         if _is_address(texts.get("email", "")) and _is_ours(ctx, texts["email"].lower()):
             raise Invalid(N_("this is our address; enter your own"), field="email")
     with mistakes.collect():
-        if form.consent and not typed.has_consent:
+        if not typed.has_consent and form.consent:
             raise Invalid(N_("agree to this, or write to us another way"), field="consent")
     mistakes.require_none()
     return CheckedForm(texts["name"], texts["email"], texts["subject"], texts["message"], customs)

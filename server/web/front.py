@@ -86,7 +86,7 @@ class Front:
     def _show_gauges(self) -> None:
         self.meter.gauges["body_bytes"] = ("Bytes of bodies in memory.", lambda: self.bodies.held)
         self.meter.gauges["requests_in_flight"] = ("Requests being served.", lambda: self.in_flight)
-        for pool in (self.pool, self.hashing, *(site.pool for _, site in self.sites if site.pool is not None)):
+        for pool in self._pools:
             about = f"Requests on the {pool.name} threads, or waiting for one."
             self.meter.gauges[f"{pool.name}_requests"] = (about, lambda pool=pool: pool.waiting)  # type: ignore[misc]
 
@@ -120,9 +120,12 @@ class Front:
         end = time.monotonic() + seconds
         while (self.in_flight or self.streams.is_busy) and time.monotonic() < end:
             await asyncio.sleep(0.02)
-        for pool in (self.pool, self.hashing, *(site.pool for _, site in self.sites)):
-            if pool is not None:
-                pool.threads.shutdown(wait=False, cancel_futures=True)
+        for pool in self._pools:
+            pool.threads.shutdown(wait=False, cancel_futures=True)
+
+    @property
+    def _pools(self) -> list[Pool]:
+        return [self.pool, self.hashing, *(pool for _, site in self.sites for pool in site.pools)]
 
 
 def _first_part(path: str) -> str:

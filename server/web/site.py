@@ -2,6 +2,7 @@
 
 import itertools
 import secrets
+import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from server.web.streams import Follower
 
 UNKNOWN_LENGTH = -1
 BUSY_RETRY_SECONDS = 1
+WRITE_WAIT_SECONDS = 10
 
 
 READING = "GET, HEAD, OPTIONS"  # methods of read-only paths
@@ -81,16 +83,28 @@ class Request:
 class Pool:
     """Threads that serve requests, and the number of requests that may wait for one."""
 
-    def __init__(self, threads: int, queue: int, name: str) -> None:
+    def __init__(self, threads: int, queue: int, name: str, writes: int = 0) -> None:
+        """writes: responses that may wait for their writes at once, 0 for any number."""
         self.threads = ThreadPoolExecutor(threads, thread_name_prefix=name)
         self.name = name
         self.waiting = 0
         self.max_waiting = queue + threads
+        self._writes = threading.BoundedSemaphore(writes) if writes else None
 
     def require_room(self) -> None:
         """Raises Unavailable if too many requests wait already."""
         if self.waiting >= self.max_waiting:
             raise Unavailable("too many requests are waiting; try again", retry_after=BUSY_RETRY_SECONDS)
+
+    def begin_write(self) -> None:
+        """Waits until the write of a response may begin, on a thread of the pool. Raises Unavailable."""
+        if self._writes is not None and not self._writes.acquire(timeout=WRITE_WAIT_SECONDS):
+            raise Unavailable("too many requests are waiting; try again", retry_after=BUSY_RETRY_SECONDS)
+
+    def end_write(self) -> None:
+        """Lets the next write begin; on any thread."""
+        if self._writes is not None:
+            self._writes.release()
 
 
 class Site(ABC):
@@ -102,10 +116,10 @@ class Site(ABC):
     called first, once, when the head has arrived. inline(request): whether to try on the event loop. admit(request):
     called before a body is read; raises an error, or returns the response, if the body is not needed. looks(request):
     whether it reads the database for that. hashes(request): whether a password may have to be hashed; the request then
-    waits in a separate queue. share: a name under which all bodies of the site are counted, or "". is_json: whether
-    errors are the JSON envelope. is_apart: whether it responds at the host of webhook_base_url as well, which serves no
-    other site. packs: whether large responses are compressed with gzip. pool: separate threads, for responses that wait
-    for other requests."""
+    waits in a separate queue. pool_for(request): the threads that serve it. share: a name under which all bodies of the
+    site are counted, or "". is_json: whether errors are the JSON envelope. is_apart: whether it responds at the host of
+    webhook_base_url as well, which serves no other site. packs: whether large responses are compressed with gzip. pool:
+    separate threads, for responses that wait for other requests."""
 
     is_json = True
     is_apart = False
@@ -133,6 +147,15 @@ class Site(ABC):
     def hashes(self, request: Request) -> bool:
         """Whether the request runs on the threads for passwords."""
         return False
+
+    @property
+    def pools(self) -> tuple[Pool, ...]:
+        """All threads of the site."""
+        return () if self.pool is None else (self.pool,)
+
+    def pool_for(self, request: Request) -> Pool | None:
+        """Returns the threads of the site that serve a request, None for the common ones."""
+        return self.pool
 
     def inline(self, request: Request) -> bool:
         return False
