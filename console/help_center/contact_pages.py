@@ -81,14 +81,7 @@ def send(visitor: Visitor) -> VisitorPage:
         if sent.form.has_files:
             _change_files(visitor, sent.token, problems)
     checked = submitting.read_together(visitor.ctx, lambda: _checked(visitor, problems))
-    if isinstance(checked, VisitorPage):
-        return checked
-    sent, submission = checked
-    try:
-        write = submission.ready(visitor.brand, visitor.language)
-    except HelpdeskError as error:
-        return _refused(visitor, sent, error)
-    return _written(visitor, sent, submission, write)
+    return checked if isinstance(checked, VisitorPage) else _prepared(visitor, *checked)
 
 
 def upload(visitor: Visitor) -> VisitorPage:
@@ -178,8 +171,8 @@ def _opened(visitor: Visitor) -> SentForm | VisitorPage:
 
 
 def _checked(visitor: Visitor, file_problems: Form) -> tuple[SentForm, Submission] | VisitorPage:
-    """Returns a form without mistakes with what was read for its ticket, or the page for another one. file_problems:
-    mistakes in its files. Raises NotFound."""
+    """Returns a form without mistakes with what was read for its ticket if preparing it may take long, or else its
+    page. file_problems: mistakes in its files. Raises NotFound."""
     sent, ctx = _opened(visitor), visitor.ctx
     if isinstance(sent, VisitorPage):
         return sent
@@ -195,14 +188,19 @@ def _checked(visitor: Visitor, file_problems: Form) -> tuple[SentForm, Submissio
     if problems.is_wrong:
         return _form_page(visitor, form, token, sent.typed, problems)
     is_unproven = form.has_proof and not form_tokens.is_proven(token, visitor.form.text("proof", ""))
-    return sent, submitting.submission(
-        ctx,
-        form,
-        token,
-        values,
-        network=lockout.address(visitor.request.client),
-        confirms=form.confirms_address or is_unproven,
-    )
+    network = lockout.address(visitor.request.client)
+    confirms = form.confirms_address or is_unproven
+    submission = submitting.submission(ctx, form, token, values, network=network, confirms=confirms)
+    return _prepared(visitor, sent, submission) if submission.is_quick else (sent, submission)
+
+
+def _prepared(visitor: Visitor, sent: SentForm, submission: Submission) -> VisitorPage:
+    """Returns the thanks with the write of a form, or the form with an error."""
+    try:
+        write = submission.ready(visitor.brand, visitor.language)
+    except HelpdeskError as error:
+        return _refused(visitor, sent, error)
+    return _written(visitor, sent, submission, write)
 
 
 def _written(visitor: Visitor, sent: SentForm, submission: Submission, write: Accept) -> VisitorPage:

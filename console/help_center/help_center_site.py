@@ -57,7 +57,7 @@ from server.web.site import HostSite, Pool, Request, announced
 THREADS, WAITING = 3, 60  # requests of visitors that are served at once, and that wait
 # Forms are prepared on threads of their own, so that a flood leaves those of readers alone. Few of them are in one
 # commit, for which workers wait as well.
-FORM_THREADS, FORM_WRITES = 2, 8
+FORM_THREADS, FORM_WRITES = 2, 16
 MAX_FORM_BYTES = 16 * 1024
 MAX_TEXT_FORM_BYTES = 512 * 1024  # a reply without files, percent-encoded or as a multipart form
 MAX_CONTACT_BYTES = 1024 * 1024  # bytes of a contact form besides its files

@@ -73,8 +73,9 @@ def check(ctx: Context, form: PublicForm, typed: TypedForm) -> CheckedForm:
     ):
         with mistakes.collect():
             texts[name] = _line(name, getattr(typed, name), most, is_required)
+    is_address = _is_address(texts.get("email", ""))
     with mistakes.collect():
-        if texts.get("email") and not _is_address(texts["email"]):
+        if texts.get("email") and not is_address:
             raise Invalid(N_("enter an email address, such as ann@example.com"), field="email")
     with mistakes.collect():
         texts["message"] = _text("message", typed.message, MAX_MESSAGE_CHARS)
@@ -82,7 +83,7 @@ def check(ctx: Context, form: PublicForm, typed: TypedForm) -> CheckedForm:
             raise Invalid(N_("write your message"), field="message")
     customs: dict[str, Any] = ctx.service.store.read(lambda tx: _customs(ctx, tx, form, typed, mistakes))
     with mistakes.collect():
-        if _is_address(texts.get("email", "")) and _is_ours(ctx, texts["email"].lower()):
+        if is_address and _is_ours(ctx, texts["email"].lower()):
             raise Invalid(N_("this is our address; enter your own"), field="email")
     with mistakes.collect():
         if not typed.has_consent and form.consent:

@@ -16,7 +16,7 @@ from server.help_center.form_values import CheckedForm
 from server.help_center.visitor_files import WaitingFile
 from server.jobs.expiry import expire
 from server.mail.addresses import NamedAddress
-from server.mailroom import receiving
+from server.mailroom import mail_filter, receiving
 from server.mailroom import sender as senders
 from server.mailroom.creating import composed_mail
 from server.mailroom.mail_filter import FormOrigin
@@ -26,7 +26,7 @@ from server.people.late_links import CODE, LateLink
 from server.people.password_change import ServiceMail, send_to
 from server.record_types.shared import brands
 from server.record_types.shared.brands import BrandProfile
-from server.records import catalogs
+from server.records import catalogs, event_publishing
 from server.records.reading import RecordReader
 from server.records.signed_names import is_signed, signed, stored_key
 from server.records.writing import RecordWriter
@@ -89,12 +89,14 @@ def read_together(ctx: Context, work: Callable[[], Result]) -> Result:
 @dataclass(frozen=True)
 class Submission:
     """A checked form that is being accepted, with what was read for it. accepting: of the form. files, customs, place:
-    of its ticket. confirms: whether to mail a link first."""
+    of its ticket. confirms: whether to mail a link first. is_quick: whether it has no files and runs no automations
+    before its ticket is created."""
 
     accepting: "_Accepting"
     values: CheckedForm
     facts: "_TicketFacts"
     confirms: bool
+    is_quick: bool
 
     @property
     def outcome(self) -> str:
@@ -125,7 +127,8 @@ def submission(
         ctx, form, token.nonce, address_digest(ctx.service, network), address_digest(ctx.service, values.email)
     )
     facts = ctx.service.store.read(lambda tx: _facts(RecordReader(ctx, tx), accepting, values))
-    return Submission(accepting, values, facts, confirms)
+    is_quick = not facts.files and not event_publishing.is_bound(ctx, mail_filter.FILTER, mail_filter.ROUTE)
+    return Submission(accepting, values, facts, confirms, is_quick)
 
 
 def waiting_form(ctx: Context, code: str) -> WaitingForm:
