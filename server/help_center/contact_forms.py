@@ -11,10 +11,12 @@ from server.contexts import TICKET
 from server.dataclass import dataclass
 from server.markup import clean_html, markdown_to_html
 from server.record_types.record_type import Record
+from server.record_types.shared import brands
 from server.record_types.shared.brands import BrandProfile
 from server.record_types.shared.contact_fields import FormField, form_fields
 from server.record_types.shared.custom import FieldDefinition, definitions
 from server.records.reading import RecordReader
+from server.store.store_local import VersionedLocal
 from server.store.transaction import Transaction
 from server.tickets import acknowledging
 
@@ -98,15 +100,22 @@ def contact_path(service: Service, brand: BrandProfile, language: str) -> str:
 
 
 def _form_at(service: Service, tx: Transaction, brand: BrandProfile, slug: str, language: str) -> PublicForm | None:
-    variants = {each["language"]: each for each in _forms(service, tx, brand, slug=slug)}
+    variants = {each["language"]: each for each in _forms(service, tx, brand) if each["slug"] == slug}
     record = variants.get(language) or variants.get("") or variants.get(brand.languages[0])
     return _public(tx, record) if record is not None else None
 
 
-def _forms(service: Service, tx: Transaction, brand: BrandProfile, **equals: Any) -> list[Record]:
+_FORMS: VersionedLocal[list[Record]] = VersionedLocal()
+
+
+def _forms(service: Service, tx: Transaction, brand: BrandProfile) -> list[Record]:
+    """The forms of a brand that are switched on."""
     record_type = service.registry.type("contact_form")
-    rows = tx.find(record_type.table, brand_id=brand.id, **equals)
-    return [each for each in map(record_type.record, rows) if each["is_on"]]
+
+    def find(tx: Transaction) -> list[Record]:
+        return [record_type.record(row) for row in tx.find(record_type.table, is_on=1)]
+
+    return [each for each in _FORMS.read(tx, brands.VERSION, find) if each["brand_id"] == brand.id]
 
 
 def _record(service: Service, tx: Transaction, **equals: Any) -> Record | None:

@@ -278,7 +278,7 @@ def _facts(reading: RecordReader, accepting: _Accepting, values: CheckedForm) ->
     bucket = reading.record("bucket", form.bucket_id) if form.bucket_id else None
     if bucket is not None:
         return _TicketFacts(files, customs, {"bucket_id": form.bucket_id})
-    place = {"group_id": form.group_id} if reading.record("group", form.group_id) else {}
+    place = {"group_id": form.group_id} if reading.lookup.exists("group", form.group_id) else {}
     return _TicketFacts(files, customs, place)
 
 
