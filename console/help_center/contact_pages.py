@@ -304,7 +304,7 @@ def _form_page(
     is_preview: bool = False,
 ) -> VisitorPage:
     action = visitor.place(form.path, **({"embed": "1"} if _is_embedded(visitor) else {}))
-    return _page(
+    page = _page(
         visitor,
         form,
         "contact.html",
@@ -328,6 +328,8 @@ def _form_page(
         form_script=static_path(visitor, SCRIPT),
         worker=static_path(visitor, PROOF_SCRIPT),
     )
+    page.headers |= problems.headers
+    return page
 
 
 def _row(form: PublicForm, each: FormField, typed: TypedForm) -> FieldRow:

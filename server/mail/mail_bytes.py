@@ -216,7 +216,8 @@ def _headers(mail: OutgoingMail) -> Iterable[tuple[str, str]]:
     if mail.cc:
         yield "Cc", _mailboxes("cc", mail.cc)
     yield "X-Mailer", _unstructured("version", mailer(mail.version))
-    yield "X-Svc-Installation", _unstructured("installation", mail.installation)
+    if mail.installation:
+        yield "X-Svc-Installation", _unstructured("installation", mail.installation)
     references = _first_and_latest(_ids("references", mail.references))
     if references:
         yield "References", "\r\n ".join(f"<{reference}>" for reference in references)

@@ -42,6 +42,8 @@ OUTGOING = "outgoing"  # the same: tickets composed next to outgoing webhooks
 RULES = "rules"  # the same: tickets that arrive with rules
 CONTACT = "contact"  # the same: contact forms compared with email
 NONE = "none"  # measures no scenario
+MEASUREMENTS = (PAGES, USABLE, SIGNING, STREAMING, INBOXES, OUTGOING, RULES, CONTACT)
+NAMES = [*(scenario.name for scenario in SCENARIOS), *MEASUREMENTS]
 OTHERS = 4  # clients whose requests are measured in the meantime
 
 
@@ -93,20 +95,9 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m tests.bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    names = [
-        *(scenario.name for scenario in SCENARIOS),
-        PAGES,
-        USABLE,
-        SIGNING,
-        STREAMING,
-        INBOXES,
-        OUTGOING,
-        RULES,
-        CONTACT,
-    ]
     parser.add_argument("--tickets", type=numbers, default=[1000, 100_000], metavar="N,N", help="1000,100000")
     parser.add_argument("--clients", type=numbers, default=[1, 16], metavar="N,N", help="1,16")
-    parser.add_argument("--scenarios", type=lambda text: text.split(","), default=names, help=",".join([*names, NONE]))
+    parser.add_argument("--scenarios", type=lambda text: text.split(","), default=NAMES, help=",".join([*NAMES, NONE]))
     parser.add_argument("--seconds", type=float, default=2.0, help="length of each half of a round; 2")
     parser.add_argument("--rounds", type=int, default=3, help="rounds of each line; 3")
     parser.add_argument("--exe", help="measure this executable instead of the source")
@@ -121,9 +112,9 @@ def arguments() -> argparse.Namespace:
     if asked.soak and asked.exe:
         parser.error("--soak watches the source from within; leave --exe out")
     asked.scenarios = [name for name in asked.scenarios if name != NONE]
-    unknown = set(asked.scenarios) - set(names)
+    unknown = set(asked.scenarios) - set(NAMES)
     if unknown:
-        parser.error(f"no scenario is called {', '.join(sorted(unknown))}; there are {', '.join(names)}")
+        parser.error(f"no scenario is called {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}")
     return asked
 
 
