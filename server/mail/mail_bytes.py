@@ -26,7 +26,7 @@ MAX_RECIPIENTS = 100  # To and Cc together
 MAX_REFERENCES = 20
 MAX_ID_CHARACTERS = 900  # an id cannot be folded, and a line may have 998
 LONGEST_NAME = "X-Svc-Installation"  # of a header with free text
-MAX_UNFOLDED_CHARACTERS = 76 - len(f"{LONGEST_NAME}: ")  # RFC 2822, section 2.1.1, as the package counts
+UNFOLDED_CHARACTERS = 76 - len(f"{LONGEST_NAME}: ")  # RFC 2822, section 2.1.1, as the package counts
 MAX_WORD_CHARACTERS = 200  # longer words of a subject are encoded, which can be folded
 MAX_FILE_NAME_CHARACTERS = 200
 MAX_FILES_BYTES = 25 * 1024 * 1024
@@ -324,7 +324,7 @@ def _unstructured(field: str, value: str) -> str:
     _refuse_line_breaks(field, value)
     line = _CONTROL.sub(" ", value).strip()
     is_plain = line.isascii() and "=?" not in line and max(map(len, line.split()), default=0) <= MAX_WORD_CHARACTERS
-    if is_plain and len(line) <= MAX_UNFOLDED_CHARACTERS:  # 70 microseconds less than by the package
+    if is_plain and len(line) <= UNFOLDED_CHARACTERS:  # 70 microseconds less than by the package
         return line
     # The longest name that is written with it, which only shortens the first line.
     header = Header(line, "us-ascii" if is_plain else "utf-8", header_name=LONGEST_NAME)
