@@ -52,12 +52,12 @@ from server.web.hosts import host_name
 from server.web.packed import packed, takes_gzip
 from server.web.params import Params, decode_query
 from server.web.rate import RateLimiter
-from server.web.site import HostSite, Pool, Request, announced
+from server.web.site import HostSite, Pool, Request, WriteLimits, announced
 
 THREADS, WAITING = 3, 60  # requests of visitors that are served at once, and that wait
-# Forms are prepared on threads of their own, so that a flood leaves those of readers alone. Few of them are in one
-# commit, for which workers wait as well.
-FORM_THREADS, FORM_WRITES = 2, 16
+# Forms are prepared on a thread of their own, so that a flood leaves those of readers alone. Few of them share a commit
+# while others write, who would wait for it.
+FORM_THREADS, FORM_WRITES = 1, WriteLimits(alone=16, beside_others=2)
 MAX_FORM_BYTES = 16 * 1024
 MAX_TEXT_FORM_BYTES = 512 * 1024  # a reply without files, percent-encoded or as a multipart form
 MAX_CONTACT_BYTES = 1024 * 1024  # bytes of a contact form besides its files

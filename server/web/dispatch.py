@@ -77,6 +77,7 @@ class Dispatch:
             request.queries = tx.statements
             return response
 
+        front.mark_write()
         front.service.store.submit(write, lambda pending: front.results.put(self._receive, pending))
         front.in_flight += 1
 
@@ -87,6 +88,8 @@ class Dispatch:
         if is_new and front.is_stopping:
             raise stopping()
         pool.require_room()
+        if pool.writes is None and request.method not in ("GET", "HEAD"):
+            front.mark_write()
         pool.waiting += 1
         front.in_flight += 1
         self._pool = pool
@@ -121,7 +124,7 @@ class Dispatch:
             front.results.put(self._receive, pending)
 
         try:
-            pool.begin_write()
+            pool.begin_write(front.is_alone)
         except HelpdeskError as error:
             self._refuse(response, error)
             return

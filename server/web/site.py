@@ -7,7 +7,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, NamedTuple
 
 from tornado.httputil import HTTPHeaders, RequestStartLine
 
@@ -80,31 +80,51 @@ class Request:
         self.told: dict[str, str] = {}
 
 
+class WriteLimits(NamedTuple):
+    """Responses of a pool that may wait for their writes at once: while nobody else writes, and while others do."""
+
+    alone: int
+    beside_others: int
+
+
 class Pool:
     """Threads that serve requests, and the number of requests that may wait for one."""
 
-    def __init__(self, threads: int, queue: int, name: str, writes: int = 0) -> None:
-        """writes: responses that may wait for their writes at once, 0 for any number."""
+    def __init__(self, threads: int, queue: int, name: str, writes: WriteLimits | None = None) -> None:
+        """writes: None for any number."""
         self.threads = ThreadPoolExecutor(threads, thread_name_prefix=name)
         self.name = name
         self.waiting = 0
         self.max_waiting = queue + threads
-        self._writes = threading.BoundedSemaphore(writes) if writes else None
+        self.writes = writes
+        self._writing = 0
+        self._ended = threading.Condition()
 
     def require_room(self) -> None:
         """Raises Unavailable if too many requests wait already."""
         if self.waiting >= self.max_waiting:
             raise Unavailable("too many requests are waiting; try again", retry_after=BUSY_RETRY_SECONDS)
 
-    def begin_write(self) -> None:
-        """Waits until the write of a response may begin, on a thread of the pool. Raises Unavailable."""
-        if self._writes is not None and not self._writes.acquire(timeout=WRITE_WAIT_SECONDS):
+    def begin_write(self, is_alone: Callable[[], bool]) -> None:
+        """Waits until the write of a response may begin, on a thread of the pool. is_alone: whether nobody else writes.
+        Raises Unavailable."""
+        if self.writes is None:
+            return
+        alone, beside_others = self.writes
+        with self._ended:
+            is_free = self._ended.wait_for(
+                lambda: self._writing < (alone if is_alone() else beside_others), WRITE_WAIT_SECONDS
+            )
+            self._writing += is_free
+        if not is_free:
             raise Unavailable("too many requests are waiting; try again", retry_after=BUSY_RETRY_SECONDS)
 
     def end_write(self) -> None:
         """Lets the next write begin; on any thread."""
-        if self._writes is not None:
-            self._writes.release()
+        if self.writes is not None:
+            with self._ended:
+                self._writing -= 1
+                self._ended.notify_all()
 
 
 class Site(ABC):
