@@ -3,9 +3,6 @@
 There is no cookie and no session, so a form sent from another site can do no more than one that its owner fills in: a
 check against forged requests would protect nothing. The same origin is required anyway, for all forms of visitors."""
 
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import field
 from typing import Any
 
@@ -19,18 +16,18 @@ from server.help_center import contact_forms, form_previews, form_tokens, form_v
 from server.help_center.contact_forms import PublicForm
 from server.help_center.form_tokens import FormToken
 from server.help_center.form_values import TypedForm
+from server.help_center.submitting import Accept, Submission
 from server.help_center.visitor_files import WaitingFile
 from server.record_types.shared.contact_fields import FormField
+from server.store.transaction import Transaction
 from server.translation import N_, Words, _, lazy_gettext
 from server.web.endpoint_call import id_of
 from server.web.error_bodies import status_and_code
 from server.web.params import Params, Upload
 
 INVALID = 422
-AT_ONCE, WAIT_SECONDS = 2, 10  # forms that are processed at once, so that a flood leaves threads to readers
 TRAP = "website"  # a field that people do not see, and programs fill in
 SCRIPT, PROOF_SCRIPT, EMBED_SCRIPT = "contact_form.js", "contact_proof.js", "contact_embed.js"
-_ROOM = threading.BoundedSemaphore(AT_ONCE)
 PLAIN = ("name", "email", "subject", "message")
 
 
@@ -64,28 +61,27 @@ def show(visitor: Visitor) -> VisitorPage:
     return _form_page(visitor, form, token, typed, Form(), is_preview=previewed is not None)
 
 
+@dataclass(frozen=True)
+class SentForm:
+    """A submitted form with a valid token, which was not accepted before."""
+
+    form: PublicForm
+    token: FormToken
+    typed: TypedForm
+    problems: Form
+
+
 def send(visitor: Visitor) -> VisitorPage:
     """Accepts a form, or shows it again with its mistakes and the submitted values. Raises NotFound."""
-    form, sent = _form(visitor), visitor.form
-    if sent.text(TRAP, ""):
-        return _sent(visitor, form, submitting.TICKET_SENT)
-    now, service = visitor.ctx.now, visitor.service
-    token = form_tokens.token_of(service, form.id, sent.text("token", ""), now)
-    typed, problems = _typed(form, sent), Form(dict.fromkeys(_names(form), ""))
-    if token is None:
-        problems.fail("", _("This page was open for too long. Check your message, add your files and send it again."))
-        return _form_page(visitor, form, form_tokens.new_token(service, form.id, now), typed, problems)
-    outcome = form_tokens.known_outcome(service, token.nonce)
-    if outcome is not None:
-        return _sent(visitor, form, outcome)
-    try:
-        with _room():
-            return _accept(visitor, form, token, typed, problems)
-    except HelpdeskError as error:
-        problems.refuse(error)
-        if problems.status == INVALID:
-            problems.status = status_and_code(error)[0]
-        return _form_page(visitor, form, token, typed, problems)
+    problems = Form()
+    if _changes_files(visitor.form):
+        sent = submitting.read_together(visitor.ctx, lambda: _opened(visitor))
+        if isinstance(sent, VisitorPage):
+            return sent
+        if sent.form.has_files:
+            _change_files(visitor, sent.token, problems)
+    checked = submitting.read_together(visitor.ctx, lambda: _checked(visitor, problems))
+    return checked if isinstance(checked, VisitorPage) else _prepared(visitor, *checked)
 
 
 def upload(visitor: Visitor) -> VisitorPage:
@@ -100,8 +96,7 @@ def upload(visitor: Visitor) -> VisitorPage:
     if token is None or file is None:
         return _json_problem(INVALID, _("This page was open for too long. Load it again."))
     try:
-        with _room():
-            stored = _store(visitor, token, file)
+        stored = _store(visitor, token, file)
     except HelpdeskError as error:
         return _json_problem(status_and_code(error)[0], Form().refuse(error, ["files"]).errors["files"])
     return json_page({"code": stored.code, "name": stored.name, "size": stored.size})
@@ -113,8 +108,7 @@ def confirm(visitor: Visitor) -> VisitorPage:
     if waiting.form.brand_id != visitor.brand.id:
         raise NotFound(submitting.GONE)
     if visitor.is_post:
-        with _room():
-            submitting.confirm(visitor.ctx, waiting)
+        submitting.confirm(visitor.ctx, waiting)
         return _sent(visitor, waiting.form, submitting.TICKET_SENT)
     page = _page(visitor, waiting.form, "contact_confirm.html", values=waiting.values, files=waiting.files)
     page.headers["Referrer-Policy"] = "no-referrer"
@@ -159,35 +153,91 @@ def _typed(form: PublicForm, sent: Params) -> TypedForm:
     )
 
 
-def _accept(visitor: Visitor, form: PublicForm, token: FormToken, typed: TypedForm, problems: Form) -> VisitorPage:
-    """Stores the files of a form, and the form if it has no mistakes."""
-    sent, ctx = visitor.form, visitor.ctx
-    if form.has_files:
-        _change_files(visitor, token, sent, problems)
+def _opened(visitor: Visitor) -> SentForm | VisitorPage:
+    """Returns the submitted form, or the page for one that cannot be accepted. Raises NotFound."""
+    form, sent = _form(visitor), visitor.form
+    if sent.text(TRAP, ""):
+        return _sent(visitor, form, submitting.TICKET_SENT)
+    now, service = visitor.ctx.now, visitor.service
+    token = form_tokens.token_of(service, form.id, sent.text("token", ""), now)
+    typed, problems = _typed(form, sent), Form(dict.fromkeys(_names(form), ""))
+    if token is None:
+        problems.fail("", _("This page was open for too long. Check your message, add your files and send it again."))
+        return _form_page(visitor, form, form_tokens.new_token(service, form.id, now), typed, problems)
+    outcome = form_tokens.known_outcome(service, token.nonce)
+    if outcome is not None:
+        return _sent(visitor, form, outcome)
+    return SentForm(form, token, typed, problems)
+
+
+def _checked(visitor: Visitor, file_problems: Form) -> tuple[SentForm, Submission] | VisitorPage:
+    """Returns a form without mistakes with what was read for its ticket if preparing it may take long, or else its
+    page. file_problems: mistakes in its files. Raises NotFound."""
+    sent, ctx = _opened(visitor), visitor.ctx
+    if isinstance(sent, VisitorPage):
+        return sent
+    form, token, problems = sent.form, sent.token, sent.problems
+    for name, text in file_problems.errors.items():
+        problems.fail(name, text)
     try:
-        values = form_values.check(ctx, form, typed)
+        values = form_values.check(ctx, form, sent.typed)
     except HelpdeskError as error:
         problems.refuse(error)
     if token.age(ctx.now) < visitor.service.settings.contact_form_seconds:
         problems.fail("", _("You sent this faster than a person can. Check your message and send it again."))
     if problems.is_wrong:
-        return _form_page(visitor, form, token, typed, problems)
-    is_unproven = form.has_proof and not form_tokens.is_proven(token, sent.text("proof", ""))
-    outcome = submitting.submit(
-        ctx,
-        visitor.brand,
-        form,
-        token,
-        values,
-        network=lockout.address(visitor.request.client),
-        language=visitor.language,
-        confirms=form.confirms_address or is_unproven,
-    )
-    return _sent(visitor, form, outcome)
+        return _form_page(visitor, form, token, sent.typed, problems)
+    is_unproven = form.has_proof and not form_tokens.is_proven(token, visitor.form.text("proof", ""))
+    network = lockout.address(visitor.request.client)
+    confirms = form.confirms_address or is_unproven
+    submission = submitting.submission(ctx, form, token, values, network=network, confirms=confirms)
+    return _prepared(visitor, sent, submission) if submission.is_quick else (sent, submission)
 
 
-def _change_files(visitor: Visitor, token: FormToken, sent: Params, problems: Form) -> None:
+def _prepared(visitor: Visitor, sent: SentForm, submission: Submission) -> VisitorPage:
+    """Returns the thanks with the write of a form, or the form with an error."""
+    try:
+        write = submission.ready(visitor.brand, visitor.language)
+    except HelpdeskError as error:
+        return _refused(visitor, sent, error)
+    return _written(visitor, sent, submission, write)
+
+
+def _written(visitor: Visitor, sent: SentForm, submission: Submission, write: Accept) -> VisitorPage:
+    """Returns the thanks, which are sent after the write."""
+    page = _sent(visitor, sent.form, submission.outcome)
+
+    def accept(tx: Transaction) -> VisitorPage | None:
+        outcome = write(tx)
+        return None if outcome == submission.outcome else _sent(visitor, sent.form, outcome)
+
+    def refused(error: BaseException) -> VisitorPage:
+        try:
+            return _sent(visitor, sent.form, submission.refuse(error))
+        except HelpdeskError as problem:
+            return _refused(visitor, sent, problem)
+
+    page.write, page.refused = accept, refused
+    return page
+
+
+def _refused(visitor: Visitor, sent: SentForm, error: HelpdeskError) -> VisitorPage:
+    """Returns the form with the error of its operation and the submitted values."""
+    if isinstance(error, Unavailable):
+        error = Unavailable(lazy_gettext("Too many messages arrive at the moment. Send yours again."), retry_after=5)
+    sent.problems.refuse(error)
+    if sent.problems.status == INVALID:
+        sent.problems.status = status_and_code(error)[0]
+    return _form_page(visitor, sent.form, sent.token, sent.typed, sent.problems)
+
+
+def _changes_files(sent: Params) -> bool:
+    return bool(sent.tree.get("remove") or sent.tree.get("files"))
+
+
+def _change_files(visitor: Visitor, token: FormToken, problems: Form) -> None:
     """Removes files that the visitor removed, and stores new ones, so that a refused form keeps them."""
+    sent = visitor.form
     removed = set(sent.text_list("remove"))
     if removed:
         visitor_files.remove(visitor.service, token, removed)
@@ -211,17 +261,6 @@ def _store(visitor: Visitor, token: FormToken, file: Upload) -> WaitingFile:
         mime_type=file.content_type,
         content=file.content,
     )
-
-
-@contextmanager
-def _room() -> Iterator[None]:
-    """Waits until a form can be processed. Raises Unavailable."""
-    if not _ROOM.acquire(timeout=WAIT_SECONDS):
-        raise Unavailable(lazy_gettext("Too many messages arrive at the moment. Send yours again."), retry_after=5)
-    try:
-        yield
-    finally:
-        _ROOM.release()
 
 
 # -- shown -------------------------------------------------------------------------------------------------------------
@@ -265,7 +304,7 @@ def _form_page(
     is_preview: bool = False,
 ) -> VisitorPage:
     action = visitor.place(form.path, **({"embed": "1"} if _is_embedded(visitor) else {}))
-    return _page(
+    page = _page(
         visitor,
         form,
         "contact.html",
@@ -289,6 +328,8 @@ def _form_page(
         form_script=static_path(visitor, SCRIPT),
         worker=static_path(visitor, PROOF_SCRIPT),
     )
+    page.headers |= problems.headers
+    return page
 
 
 def _row(form: PublicForm, each: FormField, typed: TypedForm) -> FieldRow:

@@ -6,9 +6,10 @@ version."""
 
 import re
 import time
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from contextlib import suppress
 from email.utils import formatdate, parsedate_to_datetime
+from functools import lru_cache, partial
 
 from console.help_center import (
     article_pages,
@@ -42,6 +43,8 @@ from server.record_types.shared import brands
 from server.record_types.shared.brands import REQUESTS_PATH, TRIAL_PATH
 from server.records import catalogs
 from server.store.database import OutOfSteps
+from server.store.transaction import Transaction
+from server.store.writer import Write
 from server.translation import _, lazy_gettext, shown
 from server.web import entity_tags, error_bodies
 from server.web.endpoint_call import Response
@@ -49,9 +52,12 @@ from server.web.hosts import host_name
 from server.web.packed import packed, takes_gzip
 from server.web.params import Params, decode_query
 from server.web.rate import RateLimiter
-from server.web.site import HostSite, Pool, Request, announced
+from server.web.site import HostSite, Pool, Request, WriteLimits, announced
 
 THREADS, WAITING = 3, 60  # requests of visitors that are served at once, and that wait
+# Forms are prepared on a thread of their own, so that a flood leaves those of readers alone. Few of them share a commit
+# while others write, who would wait for it.
+FORM_THREADS, FORM_WRITES = 1, WriteLimits(alone=16, beside_others=2)
 MAX_FORM_BYTES = 16 * 1024
 MAX_TEXT_FORM_BYTES = 512 * 1024  # a reply without files, percent-encoded or as a multipart form
 MAX_CONTACT_BYTES = 1024 * 1024  # bytes of a contact form besides its files
@@ -82,6 +88,7 @@ _MASK = r"(?P<mask>[^/]{1,100})"
 _SLUG, _CODE = "[a-z0-9-]{1,60}", r"[0-9]{1,19}\.[0-9]{1,12}-[a-z2-7]{24}"
 _PREVIEWED = re.compile(r"/(?:contact(?:/[a-z0-9-]+)?|look-[0-9a-z]+\.css|logo-[0-9]+)\Z")
 _CONTACT = re.compile(r"/contact(?:-files)?(?:/[a-z0-9-]+)?\Z")
+_FORM = re.compile(rf"{_CONTACT.pattern}|/contact-confirm/[^/]+\Z")
 ROUTES: tuple[tuple[str, re.Pattern[str], Show], ...] = tuple(
     (method, re.compile(rf"{pattern}\Z"), show)
     for method, pattern, show in (
@@ -133,6 +140,7 @@ class HelpCenterSite(HostSite):
     def __init__(self, service: Service) -> None:
         self.service = service
         self.pool: Pool = Pool(THREADS, WAITING, "visitor")
+        self.forms = Pool(FORM_THREADS, WAITING, "form", FORM_WRITES)
         self.libraries = Libraries(service)
         self.pages = PageCache()
         self.ratings = RatingPages(service)
@@ -189,6 +197,13 @@ class HelpCenterSite(HostSite):
                 return
         raise NotAuthenticated("Your session has ended. Go back, sign in in another tab, and send the form again.")
 
+    @property
+    def pools(self) -> tuple[Pool, ...]:
+        return self.pool, self.forms
+
+    def pool_for(self, request: Request) -> Pool:
+        return self.forms if request.method == "POST" and _FORM.search(request.path) else self.pool
+
     def inline(self, request: Request) -> bool:
         return request.method in ("GET", "HEAD")
 
@@ -243,8 +258,25 @@ class HelpCenterSite(HostSite):
         if key is not None and page.status == 200 and page.is_cacheable:
             self.pages.put((library.version, self.service.base_url), key, finished)
         response = self._sent(request, finished)
-        response.write, response.cookies = page.write, page.cookies
+        response.cookies = page.cookies
+        if page.write is not None:
+            response.write = partial(self._written, request, page.write)
+        if page.refused is not None:
+            response.refused = partial(self._refused, visitor, page.refused)
         return response
+
+    def _written(self, request: Request, write: Write, tx: Transaction) -> Response | None:
+        """Runs the write of a page. Returns the page that it leads to, if that is another one."""
+        page = write(tx)
+        return self._sent(request, _finished(page, self._https)) if isinstance(page, VisitorPage) else None
+
+    def _refused(
+        self, visitor: Visitor, refused: Callable[[BaseException], VisitorPage], error: BaseException
+    ) -> Response:
+        """Returns the page for an error of the write of a page."""
+        with translation.speaking(catalogs.languages(self.service).catalog_for(visitor.language)):
+            page = self._without_error(visitor, lambda: refused(error))
+        return self._sent(visitor.request, _finished(page, self._https))
 
     def _preview(self, request: Request, place: Place) -> str:
         """Returns the code with which an administrator sees a form of a brand that is not public, "" without one."""
@@ -273,11 +305,19 @@ class HelpCenterSite(HostSite):
 
     def _page(self, visitor: Visitor, place: Place) -> VisitorPage:
         """Returns the page of a path, a redirect, or the page of an error."""
-        try:
+
+        def show() -> VisitorPage:
             if not place.path:
                 return see(f"{place.prefix}/")
             own = _own_path(visitor, place)
             return see(own) if own else _show(visitor)
+
+        return self._without_error(visitor, show)
+
+    def _without_error(self, visitor: Visitor, show: Callable[[], VisitorPage]) -> VisitorPage:
+        """Returns a page, or the page of its error."""
+        try:
+            return show()
         except HelpdeskError as error:
             status, _code = error_bodies.status_and_code(error)
             page = _problem(visitor, status, error.message)
@@ -346,24 +386,34 @@ def _own_path(visitor: Visitor, place: Place) -> str:
     """The address of a page whose language is written in another way, or is the first one; "" for any other path, which
     may begin with the name of another host."""
     expected = visitor.place(visitor.path)
-    is_page = any(pattern.match(visitor.path) for _method, pattern, _page in ROUTES)
-    return expected if is_page and expected != visitor.prefix + place.path else ""
+    return expected if _offered(visitor.path) and expected != visitor.prefix + place.path else ""
+
+
+@lru_cache(maxsize=256)  # 30 microseconds for each page
+def _routes_of(path: str) -> tuple[tuple[str, Show, dict[str, str]], ...]:
+    matches = ((method, pattern.match(path), show) for method, pattern, show in ROUTES)
+    return tuple((method, show, match.groupdict()) for method, match, show in matches if match)
+
+
+def _offered(path: str) -> tuple[tuple[str, Show, dict[str, str]], ...]:
+    """Returns method, page and arguments of each route that a path has."""
+    return _routes_of(path) if len(path) <= MAX_CACHED_CHARS else _routes_of.__wrapped__(path)
 
 
 def _show(visitor: Visitor) -> VisitorPage:
     """Returns the page of a path. Raises NotFound, NotOffered, and the errors of the page."""
     request = visitor.request
     method = "GET" if request.method == "HEAD" else request.method
-    offered = [(each, match) for each in ROUTES if (match := each[1].match(visitor.path))]
+    offered = _offered(visitor.path)
     if not offered:
         raise NotFound(_("There is no such page."))
-    for (verb, _pattern, show), match in offered:
+    for verb, show, arguments in offered:
         if verb == method:
             if verb == "POST":
                 _require_same_origin(visitor)
-            visitor.arguments = match.groupdict()
+            visitor.arguments = dict(arguments)
             return show(visitor)
-    verbs = {verb for (verb, _pattern, _page), _match in offered}
+    verbs = {verb for verb, _page, _arguments in offered}
     allow = ", ".join(sorted(verbs | ({"HEAD"} if "GET" in verbs else set())))
     raise NotOffered(
         _("{method} is not allowed here; use {allow}.", method=request.method[:20], allow=allow), allow=allow

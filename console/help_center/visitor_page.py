@@ -24,7 +24,8 @@ SUMMARY_CHARS = 200
 class VisitorPage:
     """A response to a visitor. modified: when its content changed last, 0 if that is unknown. varies: request headers
     that it depends on. article_id: of the article that is read. content: bytes in place of a page. response: a file in
-    place of a page. write: stored before the page is sent. cookies: values of Set-Cookie headers."""
+    place of a page. write: stored before the page is sent; may return another page. refused: returns the page for an
+    error of the write, or raises it. cookies: values of Set-Cookie headers."""
 
     html: str = ""
     status: int = 200
@@ -36,6 +37,7 @@ class VisitorPage:
     content: bytes = b""
     response: Response | None = None
     write: Write | None = None
+    refused: "Callable[[BaseException], VisitorPage] | None" = None
     cookies: tuple[str, ...] = ()
     is_cacheable: bool = True  # another visitor may get the same page
     frames: tuple[str, ...] = ()  # origins of websites that may show it in a frame

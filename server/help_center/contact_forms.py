@@ -1,5 +1,6 @@
 """Reads contact forms for their pages: the form at an address in a language, and its fields with their definitions."""
 
+from functools import cached_property
 from typing import Any
 
 from markupsafe import Markup
@@ -10,10 +11,12 @@ from server.contexts import TICKET
 from server.dataclass import dataclass
 from server.markup import clean_html, markdown_to_html
 from server.record_types.record_type import Record
+from server.record_types.shared import brands
 from server.record_types.shared.brands import BrandProfile
 from server.record_types.shared.contact_fields import FormField, form_fields
 from server.record_types.shared.custom import FieldDefinition, definitions
 from server.records.reading import RecordReader
+from server.store.store_local import VersionedLocal
 from server.store.transaction import Transaction
 from server.tickets import acknowledging
 
@@ -22,7 +25,8 @@ PATH = "/contact"
 
 @dataclass(frozen=True)
 class PublicForm:
-    """A form that visitors can open. definitions: the custom fields of tickets by id. intro, consent: HTML."""
+    """A form that visitors can open. definitions: the custom fields of tickets by id. intro_text, consent_text:
+    Markdown."""
 
     id: int
     brand_id: int
@@ -31,8 +35,7 @@ class PublicForm:
     language: str
     group_id: int
     bucket_id: int
-    intro: Markup
-    consent: Markup
+    intro_text: str
     consent_text: str
     consent_version: int
     fields: tuple[FormField, ...]
@@ -42,6 +45,16 @@ class PublicForm:
     has_proof: bool
     confirms_address: bool
     is_name_required: bool
+
+    @cached_property
+    def intro(self) -> Markup:
+        """The introduction as HTML."""
+        return _html(self.intro_text)
+
+    @cached_property
+    def consent(self) -> Markup:
+        """The consent text as HTML, empty if visitors need not agree."""
+        return _html(self.consent_text)
 
     @property
     def path(self) -> str:
@@ -87,15 +100,22 @@ def contact_path(service: Service, brand: BrandProfile, language: str) -> str:
 
 
 def _form_at(service: Service, tx: Transaction, brand: BrandProfile, slug: str, language: str) -> PublicForm | None:
-    variants = {each["language"]: each for each in _forms(service, tx, brand, slug=slug)}
+    variants = {each["language"]: each for each in _forms(service, tx, brand) if each["slug"] == slug}
     record = variants.get(language) or variants.get("") or variants.get(brand.languages[0])
     return _public(tx, record) if record is not None else None
 
 
-def _forms(service: Service, tx: Transaction, brand: BrandProfile, **equals: Any) -> list[Record]:
+_FORMS: VersionedLocal[list[Record]] = VersionedLocal()
+
+
+def _forms(service: Service, tx: Transaction, brand: BrandProfile) -> list[Record]:
+    """The forms of a brand that are switched on."""
     record_type = service.registry.type("contact_form")
-    rows = tx.find(record_type.table, brand_id=brand.id, **equals)
-    return [each for each in map(record_type.record, rows) if each["is_on"]]
+
+    def find(tx: Transaction) -> list[Record]:
+        return [record_type.record(row) for row in tx.find(record_type.table, is_on=1)]
+
+    return [each for each in _FORMS.read(tx, brands.VERSION, find) if each["brand_id"] == brand.id]
 
 
 def _record(service: Service, tx: Transaction, **equals: Any) -> Record | None:
@@ -113,8 +133,7 @@ def _public(tx: Transaction, record: Record) -> PublicForm:
         language=record["language"],
         group_id=record["group_id"],
         bucket_id=record["bucket_id"],
-        intro=_html(record["intro"]),
-        consent=_html(record["consent_text"]),
+        intro_text=record["intro"],
         consent_text=record["consent_text"],
         consent_version=record["consent_version"],
         fields=tuple(form_fields(record["form_fields"])),

@@ -153,7 +153,7 @@ class Libraries:
         self._service = service
         self._lock = threading.Lock()
         self._version = -1
-        self._libraries: dict[int, Library] = {}
+        self._libraries: dict[str, Library | None] = {}  # by host name of a brand
 
     def version(self, steps: int | None = None) -> int:
         """Returns the version of all libraries. steps: the budget on the event loop."""
@@ -176,12 +176,11 @@ class Libraries:
         version = tx.version(brands.VERSION)
         if version != self._version:
             self._version, self._libraries = version, {}
-        brand = brands.brand_at(brands.all_brands(tx), host)
-        if brand is None or not brand.is_public:
-            return None
-        if brand.id not in self._libraries:
-            self._libraries[brand.id] = load_library(tx, brand, version)
-        return self._libraries[brand.id]
+        if host not in self._libraries:
+            brand = brands.brand_at(brands.all_brands(tx), host)
+            is_public = brand is not None and brand.is_public
+            self._libraries[host] = load_library(tx, brand, version) if brand is not None and is_public else None
+        return self._libraries[host]
 
 
 def load_library(tx: Transaction, brand: BrandProfile, version: int = 0) -> Library:

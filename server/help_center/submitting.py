@@ -2,7 +2,8 @@
 first confirms their address by a mailed link."""
 
 import json
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from server import log
 from server.context import Context
@@ -15,14 +16,14 @@ from server.help_center.form_values import CheckedForm
 from server.help_center.visitor_files import WaitingFile
 from server.jobs.expiry import expire
 from server.mail.addresses import NamedAddress
-from server.mailroom import receiving
+from server.mailroom import mail_filter, receiving
 from server.mailroom import sender as senders
 from server.mailroom.creating import composed_mail
 from server.mailroom.mail_filter import FormOrigin
 from server.outbox.sender import sender_of
 from server.record_types.shared import brands
 from server.record_types.shared.brands import BrandProfile
-from server.records import catalogs
+from server.records import catalogs, event_publishing
 from server.records.reading import RecordReader
 from server.records.signed_names import is_signed, signed, stored_key
 from server.records.writing import RecordWriter
@@ -40,6 +41,8 @@ CONFIRM_PATH = "/contact-confirm/"  # below the address of a help center
 CONFIRM_SECONDS = 86400  # validity of the link, from when the email is sent
 TICKET_SENT, MAIL_SENT = "ticket", "mail"  # outcomes
 LOG = log.get("help_center")
+Accept = Callable[[Transaction], str]  # the write of a form, which returns its outcome
+Result = TypeVar("Result")
 
 WAITING_FORM = Table(
     "waiting_form",
@@ -78,25 +81,54 @@ class WaitingForm:
     files: list[WaitingFile]
 
 
-def submit(
-    ctx: Context,
-    brand: BrandProfile,
-    form: PublicForm,
-    token: FormToken,
-    values: CheckedForm,
-    *,
-    network: str,
-    language: str,
-    confirms: bool,
-) -> str:
-    """Accepts a checked form once; returns its outcome, which is the first outcome if the form arrives again. network:
-    key of the visitor's address. confirms: whether to mail a link first. Raises TooMany above a limit."""
+def read_together(ctx: Context, work: Callable[[], Result]) -> Result:
+    """Runs the reads of a form, which must be short, in one snapshot."""
+    return ctx.service.store.read_together(work, None)
+
+
+@dataclass(frozen=True)
+class Submission:
+    """A checked form that is being accepted, with what was read for it. accepting: of the form. files, customs, place:
+    of its ticket. confirms: whether to mail a link first. is_quick: whether it has no files and runs no automations
+    before its ticket is created."""
+
+    accepting: "_Accepting"
+    values: CheckedForm
+    facts: "_TicketFacts"
+    confirms: bool
+    is_quick: bool
+
+    @property
+    def outcome(self) -> str:
+        """The outcome of a form that was not accepted before."""
+        return MAIL_SENT if self.confirms else TICKET_SENT
+
+    def ready(self, brand: BrandProfile, language: str) -> Accept:
+        """Prepares the form outside a write and returns its write, which accepts it once: it returns the outcome, the
+        first one if the form arrives again, or raises TooMany above a limit, and any error of an email."""
+        if self.confirms:
+            return _link_write(self.accepting, brand, self.values, language)
+        form = self.accepting.form
+        return _ticket_write(self.accepting, self.values, self.facts, form.consent_version, _unproven_note(form))
+
+    def refuse(self, error: BaseException) -> str:
+        """Returns the outcome after the write raised an error that the sender must not find out. Raises any other
+        error."""
+        outcome: str = self.accepting.ctx.service.store.write(_refusal(self.accepting, self.facts.files, error))
+        return outcome
+
+
+def submission(
+    ctx: Context, form: PublicForm, token: FormToken, values: CheckedForm, *, network: str, confirms: bool
+) -> Submission:
+    """Reads what a checked form needs. network: key of the visitor's address. confirms: whether to mail a link
+    first."""
     accepting = _Accepting(
         ctx, form, token.nonce, address_digest(ctx.service, network), address_digest(ctx.service, values.email)
     )
-    if confirms:
-        return _mail_link(accepting, brand, values, language)
-    return _create(accepting, values, form.consent_version, _unproven_note(form))
+    facts = ctx.service.store.read(lambda tx: _facts(RecordReader(ctx, tx), accepting, values))
+    is_quick = not facts.files and not event_publishing.is_bound(ctx, mail_filter.FILTER, mail_filter.ROUTE)
+    return Submission(accepting, values, facts, confirms, is_quick)
 
 
 def waiting_form(ctx: Context, code: str) -> WaitingForm:
@@ -114,7 +146,12 @@ def confirm(ctx: Context, waiting: WaitingForm) -> None:
     """Creates the ticket of a form whose address is confirmed, once."""
     accepting = _Accepting(ctx, waiting.form, waiting.nonce, "", "")
     note = f"A visitor sent this with the contact form '{waiting.form.title}' and confirmed the email address by a link"
-    _create(accepting, waiting.values, waiting.consent_version, note)
+    store = ctx.service.store
+    facts = store.read(lambda tx: _facts(RecordReader(ctx, tx), accepting, waiting.values))
+    try:
+        store.write(_ticket_write(accepting, waiting.values, facts, waiting.consent_version, note))
+    except Rejected as error:
+        store.write(_refusal(accepting, facts.files, error))
 
 
 forget_waiting = expire(
@@ -174,34 +211,51 @@ class _Accepting:
             )
 
 
-def _create(accepting: _Accepting, values: CheckedForm, consent_version: int, note: str) -> str:
-    """Creates the ticket. A refused sender or text gets the same outcome, so that the sender cannot find out."""
+@dataclass(frozen=True, slots=True)
+class _TicketFacts:
+    """The files of a form, its custom values, and the place of its ticket."""
+
+    files: list[WaitingFile]
+    customs: letter.Customs
+    place: dict[str, int]
+
+
+def _ticket_write(
+    accepting: _Accepting, values: CheckedForm, facts: _TicketFacts, consent_version: int, note: str
+) -> Accept:
+    """Prepares the ticket and returns the write that creates it and returns the outcome."""
     ctx, form, store = accepting.ctx, accepting.form, accepting.ctx.service.store
-    files, customs, place = store.read(lambda tx: _facts(RecordReader(ctx, tx), accepting, values))
+    files = facts.files
+    request = IncomingRequest(
+        sender=NamedAddress(values.name, values.email), subject=values.subject, content=values.message
+    )
+    with_bytes = store.read(lambda tx: visitor_files.contents(tx, files)) if files else []
+    raw = composed_mail(ctx, request, with_bytes)
+    origin = FormOrigin(form.id, consent_version, (note, *_consent_notes(form, consent_version)))
     try:
-        request = IncomingRequest(
-            sender=NamedAddress(values.name, values.email), subject=values.subject, content=values.message
-        )
-        with_bytes = store.read(lambda tx: visitor_files.contents(tx, files)) if files else []
-        raw = composed_mail(ctx, request, with_bytes)
-        origin = FormOrigin(form.id, consent_version, (note, *_consent_notes(form, consent_version)))
-        take = receiving.ready(ctx, raw, place=place, form=origin)
-
-        def write(tx: Transaction) -> str:
-            known = accepting.begin(tx)
-            if known is not None:
-                return known
-            receipt = take(tx)
-            if receipt.ticket_id:
-                letter.write_customs(RecordWriter(ctx, tx), receipt.ticket_id, customs)
-            return _finish(tx, accepting, files)
-
-        return store.write(write)
+        take = receiving.ready(ctx, raw, place=facts.place, form=origin)
     except Rejected as error:
-        if not error.details.get("is_unwanted"):
-            raise
-        LOG.info("form.refused", form=form.id, reason=str(error.message)[:200])
-        return store.write(lambda tx: accepting.begin(tx) or _finish(tx, accepting, files))
+        return _refusal(accepting, files, error)
+
+    def write(tx: Transaction) -> str:
+        known = accepting.begin(tx)
+        if known is not None:
+            return known
+        receipt = take(tx)
+        if receipt.ticket_id:
+            letter.write_customs(RecordWriter(ctx, tx), receipt.ticket_id, facts.customs)
+        return _finish(tx, accepting, files)
+
+    return write
+
+
+def _refusal(accepting: _Accepting, files: list[WaitingFile], error: BaseException) -> Accept:
+    """Returns the write for a refused sender or text. It has the same outcome as a ticket, so that the sender cannot
+    find out. Raises any other error."""
+    if not isinstance(error, Rejected) or not error.details.get("is_unwanted"):
+        raise error
+    LOG.info("form.refused", form=accepting.form.id, reason=str(error.message)[:200])
+    return lambda tx: accepting.begin(tx) or _finish(tx, accepting, files)
 
 
 def _finish(tx: Transaction, accepting: _Accepting, files: list[WaitingFile]) -> str:
@@ -212,10 +266,7 @@ def _finish(tx: Transaction, accepting: _Accepting, files: list[WaitingFile]) ->
     return TICKET_SENT
 
 
-def _facts(
-    reading: RecordReader, accepting: _Accepting, values: CheckedForm
-) -> tuple[list[WaitingFile], letter.Customs, dict[str, int]]:
-    """The files of a form, its custom values, and the place of its ticket."""
+def _facts(reading: RecordReader, accepting: _Accepting, values: CheckedForm) -> _TicketFacts:
     form = accepting.form
     files = visitor_files.files_of(reading.tx, accepting.nonce) if form.has_files else []
     customs: letter.Customs = []
@@ -226,8 +277,9 @@ def _facts(
             continue  # the field was deleted or changed since the form was checked
     bucket = reading.record("bucket", form.bucket_id) if form.bucket_id else None
     if bucket is not None:
-        return files, customs, {"bucket_id": form.bucket_id}
-    return files, customs, {"group_id": form.group_id} if reading.record("group", form.group_id) else {}
+        return _TicketFacts(files, customs, {"bucket_id": form.bucket_id})
+    place = {"group_id": form.group_id} if reading.lookup.exists("group", form.group_id) else {}
+    return _TicketFacts(files, customs, place)
 
 
 def _unproven_note(form: PublicForm) -> str:
@@ -246,9 +298,9 @@ def _consent_notes(form: PublicForm, version: int) -> list[str]:
 # -- the confirmation --------------------------------------------------------------------------------------------------
 
 
-def _mail_link(accepting: _Accepting, brand: BrandProfile, values: CheckedForm, language: str) -> str:
-    """Stores the form, and mails a link to its address. The email repeats nothing that the visitor typed, so that the
-    form cannot be used to send texts to other people."""
+def _link_write(accepting: _Accepting, brand: BrandProfile, values: CheckedForm, language: str) -> Accept:
+    """Returns the write that stores the form and mails a link to its address. The email repeats nothing that the
+    visitor typed, so that the form cannot be used to send texts to other people."""
     ctx, form = accepting.ctx, accepting.form
     catalog = catalogs.languages(ctx.service).catalog_for(language)
     letter_of_link = ServiceMail(SUBJECT, TEXT, catalog)
@@ -277,7 +329,7 @@ def _mail_link(accepting: _Accepting, brand: BrandProfile, values: CheckedForm, 
         accepting.end(tx, MAIL_SENT)
         return MAIL_SENT
 
-    return ctx.service.store.write(write)
+    return write
 
 
 def _may_be_mailed(reading: RecordReader, email: str) -> bool:

@@ -25,6 +25,8 @@ from server.translation import lazy_gettext
 MAX_RECIPIENTS = 100  # To and Cc together
 MAX_REFERENCES = 20
 MAX_ID_CHARACTERS = 900  # an id cannot be folded, and a line may have 998
+LONGEST_NAME = "X-Svc-Installation"  # of a header with free text
+UNFOLDED_CHARACTERS = 76 - len(f"{LONGEST_NAME}: ")  # RFC 2822, section 2.1.1, as the package counts
 MAX_WORD_CHARACTERS = 200  # longer words of a subject are encoded, which can be folded
 MAX_FILE_NAME_CHARACTERS = 200
 MAX_FILES_BYTES = 25 * 1024 * 1024
@@ -36,6 +38,7 @@ _TEXT_HEAD = (
     b"Content-Transfer-Encoding: quoted-printable\r\n"
     b"MIME-Version: 1.0\r\n\r\n"
 )
+_BINARY_HEAD = _TEXT_HEAD.replace(b"quoted-printable", b"binary")  # lines may be long (RFC 2045, section 2.9)
 _FORBIDDEN = late_pattern(r"[\r\n\0]")
 _CONTROL = late_pattern(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 _ID = late_pattern(rf"[!-;=?-~]{{1,{MAX_ID_CHARACTERS}}}")
@@ -65,7 +68,8 @@ class OutFile:
 @dataclass(frozen=True, slots=True)
 class OutgoingMail:
     """A mail to send. Ids with or without angle brackets; `date` in unix seconds, written in `tz`; `to` and `cc` are
-    (name or "", address); `references` oldest first; `installation` names this service to itself, against loops."""
+    (name or "", address); `references` oldest first; `installation` names this service to itself, against loops;
+    `is_stored` for mail that is stored here and not sent, whose plain text needs no encoding."""
 
     message_id: str
     date: int
@@ -86,6 +90,7 @@ class OutgoingMail:
     is_generated: bool = False
     reply_to: str = ""
     list_headers: tuple[tuple[str, str], ...] = ()
+    is_stored: bool = False
 
 
 def compose(mail: OutgoingMail) -> bytes:
@@ -103,7 +108,9 @@ def compose(mail: OutgoingMail) -> bytes:
         )
     head = "".join(f"{name}: {value}\r\n" for name, value in _headers(mail))
     if mail.html is None and not mail.files:  # 0.5 ms less than by the package, a quarter of a contact form
-        return head.encode("utf-8") + _TEXT_HEAD + _quoted_printable(_clean_text(mail.text))
+        lines = _lines(_clean_text(mail.text))
+        body = _BINARY_HEAD + lines if mail.is_stored else _TEXT_HEAD + _quoted_printable(lines)
+        return head.encode("utf-8") + body
     return head.encode("utf-8") + _body(mail).as_bytes(policy=_POLICY)
 
 
@@ -209,7 +216,8 @@ def _headers(mail: OutgoingMail) -> Iterable[tuple[str, str]]:
     if mail.cc:
         yield "Cc", _mailboxes("cc", mail.cc)
     yield "X-Mailer", _unstructured("version", mailer(mail.version))
-    yield "X-Svc-Installation", _unstructured("installation", mail.installation)
+    if mail.installation:
+        yield "X-Svc-Installation", _unstructured("installation", mail.installation)
     references = _first_and_latest(_ids("references", mail.references))
     if references:
         yield "References", "\r\n ".join(f"<{reference}>" for reference in references)
@@ -235,10 +243,14 @@ def _body(mail: OutgoingMail) -> EmailMessage:
     return message
 
 
-def _quoted_printable(text: str) -> bytes:
-    """The text with CRLF line ends, and one at its end (RFC 2045, section 6.7)."""
-    lines = text if text.endswith("\n") else f"{text}\n"
-    encoded_lines = binascii.b2a_qp(lines.encode("utf-8").replace(b"\n", b"\r\n"), istext=True)
+def _lines(text: str) -> bytes:
+    """The text with CRLF line ends, and one at its end."""
+    return (text if text.endswith("\n") else f"{text}\n").encode("utf-8").replace(b"\n", b"\r\n")
+
+
+def _quoted_printable(lines: bytes) -> bytes:
+    """Encodes lines (RFC 2045, section 6.7)."""
+    encoded_lines = binascii.b2a_qp(lines, istext=True)
     return _LAST_BLANK.sub(rb"\1=\r\n\2", encoded_lines)
 
 
@@ -312,8 +324,10 @@ def _unstructured(field: str, value: str) -> str:
     _refuse_line_breaks(field, value)
     line = _CONTROL.sub(" ", value).strip()
     is_plain = line.isascii() and "=?" not in line and max(map(len, line.split()), default=0) <= MAX_WORD_CHARACTERS
+    if is_plain and len(line) <= UNFOLDED_CHARACTERS:  # 70 microseconds less than by the package
+        return line
     # The longest name that is written with it, which only shortens the first line.
-    header = Header(line, "us-ascii" if is_plain else "utf-8", header_name="X-Svc-Installation")
+    header = Header(line, "us-ascii" if is_plain else "utf-8", header_name=LONGEST_NAME)
     return header.encode(linesep="\r\n")
 
 

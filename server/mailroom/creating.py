@@ -106,5 +106,6 @@ def composed_mail(ctx: Context, request: IncomingRequest, files: list[tuple[str,
             installation="",
             version=VERSION,
             files=tuple(OutFile(*each) for each in files),
+            is_stored=True,
         )
     )

@@ -94,11 +94,10 @@ def ready(
     whatever ticket the mail may refer to; {} if the mail decides on its group. form: the contact form by which it
     came."""
     by, incoming = _read(ctx, raw)
-    if place is not None:
+    if place is not None and (incoming.references or incoming.masks):
         incoming = replace(incoming, references=(), masks=())
-    filtered = replace(mail_filter.apply_filters(by, incoming), history=history, form=form)
-    if place:
-        filtered = replace(filtered, place=place)
+    filtered = mail_filter.apply_filters(by, incoming)
+    filtered = replace(filtered, history=history, form=form, place=place or filtered.place)
     if history is not None:
         by = replace(by, now=histories.instant(incoming, ctx.now))
     return lambda tx: _take(by, tx, filtered)

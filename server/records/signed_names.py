@@ -22,8 +22,12 @@ def signing_key(service: Service, setting: str) -> bytes:
 
 def stored_key(tx: Transaction, setting: str) -> bytes | None:
     """Returns the key stored under the name of a setting, None before its first use."""
-    text = service_settings.get(tx, setting)
-    return bytes.fromhex(text) if text else None
+    memo = ("signing key", setting)
+    key: bytes | None = tx.memo.get(memo)
+    if key is None:
+        text = service_settings.get(tx, setting)
+        key = tx.memo[memo] = bytes.fromhex(text) if text else None
+    return key
 
 
 def signed(key: bytes, text: str) -> str:

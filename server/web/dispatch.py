@@ -3,6 +3,7 @@ threads of a store whose reads wait, and start again on a worker thread when the
 straight to the writer; everything else runs on a worker thread."""
 
 from collections.abc import Callable
+from contextlib import suppress
 
 from server.errors import HelpdeskError
 from server.store.database import NotOnWriter, OutOfSteps, TextsWait
@@ -76,16 +77,19 @@ class Dispatch:
             request.queries = tx.statements
             return response
 
+        front.mark_write()
         front.service.store.submit(write, lambda pending: front.results.put(self._receive, pending))
         front.in_flight += 1
 
     def _run_on_thread(self, is_new: bool = True) -> None:
         """is_new: whether a stopping service may refuse it."""
         front, site, request = self._front, self._site, self._request
-        pool = front.hashing if site.hashes(request) else site.pool or front.pool
+        pool = front.hashing if site.hashes(request) else site.pool_for(request) or front.pool
         if is_new and front.is_stopping:
             raise stopping()
         pool.require_room()
+        if pool.writes is None and request.method not in ("GET", "HEAD"):
+            front.mark_write()
         pool.waiting += 1
         front.in_flight += 1
         self._pool = pool
@@ -97,26 +101,49 @@ class Dispatch:
             if response.write is None:
                 front.results.put(self._receive, response)
             else:
-                self._write_before(response, response.write)
+                self._write_before(response, response.write, pool)
 
         pool.threads.submit(work)
 
-    def _write_before(self, response: Response, write: Write) -> None:
+    def _write_before(self, response: Response, write: Write, pool: Pool) -> None:
         """Lets the writer send the response after its commit, so that this thread can serve other requests."""
         front, request = self._front, self._request
 
         def written(tx: Transaction) -> Response:
-            write(tx)
-            return response
+            other = write(tx)
+            return other if isinstance(other, Response) else response
 
         def done(pending: PendingWrite) -> None:
+            pool.end_write()
             request.queries += pending.statements
+            error = pending.error
+            if error is not None and response.refused is not None:
+                with suppress(RuntimeError):  # the threads have been shut down
+                    pool.threads.submit(self._refuse, response, error)
+                    return
             front.results.put(self._receive, pending)
 
         try:
+            pool.begin_write(front.is_alone)
+        except HelpdeskError as error:
+            self._refuse(response, error)
+            return
+        try:
             front.service.store.submit(written, done)
         except HelpdeskError as error:
-            front.results.put(self._receive, error_response(front, request, error))
+            pool.end_write()
+            self._refuse(response, error)
+
+    def _refuse(self, response: Response, error: BaseException) -> None:
+        """Sends the response to an error of a write; on a thread."""
+        front, request, store = self._front, self._request, self._front.service.store
+        store.take_queries()
+        try:
+            refusal = error_response(front, request, error) if response.refused is None else response.refused(error)
+        except Exception as bug:
+            refusal = error_response(front, request, bug)
+        request.queries += store.take_queries()
+        front.results.put(self._receive, refusal)
 
     def _run_once_indexed(self, names: tuple[str, ...]) -> None:
         """Repeats a small read after the writer has indexed the texts that it searches."""

@@ -99,7 +99,8 @@ class Feed:
 class Response:
     """A response other than a plain 200 with a payload. pieces: yields the bytes of a large body, `length` in total.
     feed: continues the response as a stream of events; feeds: several in one stream. cookies: values of Set-Cookie
-    headers. write: runs and is synced to disk before the response is sent, if the response is built on a thread."""
+    headers. write: runs and is synced to disk before the response is sent, if the response is built on a thread; may
+    return another response. refused: returns the response to an error of the write, on a thread."""
 
     payload: dict[str, Any] | None = None
     status: int = 200
@@ -112,6 +113,7 @@ class Response:
     feeds: tuple[Feed, ...] = ()
     cookies: tuple[str, ...] = ()
     write: Write | None = None
+    refused: Callable[[BaseException], "Response"] | None = None
     view: str | None = None
     notes: list[str] = field(default_factory=list)
 

@@ -16,6 +16,7 @@ from server.web.site import HostSite, Pool, Site
 from server.web.streams import Streams
 from server.web.thread_results import ThreadResults
 
+ALONE_SECONDS = 2.0  # after the last write of a request
 HASHING_THREADS = passwords.AT_ONCE + passwords.WAITING + 8  # more than can wait: the others are refused at once
 NO_HOSTS: frozenset[str] = frozenset()
 MEMORY_SECONDS = 2.0  # delay before memory goes back to the system: more large bodies may follow
@@ -37,6 +38,7 @@ class Front:
         self.pool = Pool(settings.worker_threads, settings.request_queue, "worker")
         self.hashing = Pool(HASHING_THREADS, settings.request_queue, "password")
         self.in_flight = 0
+        self._wrote_at = -ALONE_SECONDS
         self.bodies = BodyMeter(self._give_back_soon)
         self._gives_back: asyncio.TimerHandle | None = None
         self.steps = settings.inline_steps
@@ -86,7 +88,7 @@ class Front:
     def _show_gauges(self) -> None:
         self.meter.gauges["body_bytes"] = ("Bytes of bodies in memory.", lambda: self.bodies.held)
         self.meter.gauges["requests_in_flight"] = ("Requests being served.", lambda: self.in_flight)
-        for pool in (self.pool, self.hashing, *(site.pool for _, site in self.sites if site.pool is not None)):
+        for pool in self._pools:
             about = f"Requests on the {pool.name} threads, or waiting for one."
             self.meter.gauges[f"{pool.name}_requests"] = (about, lambda pool=pool: pool.waiting)  # type: ignore[misc]
 
@@ -120,9 +122,20 @@ class Front:
         end = time.monotonic() + seconds
         while (self.in_flight or self.streams.is_busy) and time.monotonic() < end:
             await asyncio.sleep(0.02)
-        for pool in (self.pool, self.hashing, *(site.pool for _, site in self.sites)):
-            if pool is not None:
-                pool.threads.shutdown(wait=False, cancel_futures=True)
+        for pool in self._pools:
+            pool.threads.shutdown(wait=False, cancel_futures=True)
+
+    def mark_write(self) -> None:
+        """Records the time of a request that may write."""
+        self._wrote_at = time.monotonic()
+
+    def is_alone(self) -> bool:
+        """Whether no request has written lately, except those whose pool limits its writes."""
+        return time.monotonic() - self._wrote_at >= ALONE_SECONDS
+
+    @property
+    def _pools(self) -> list[Pool]:
+        return [self.pool, self.hashing, *(pool for _, site in self.sites for pool in site.pools)]
 
 
 def _first_part(path: str) -> str:

@@ -22,6 +22,7 @@ _BOUNDARY = re.compile(rb"[0-9A-Za-z'()+_,./:=? -]{0,69}[0-9A-Za-z'()+_,./:=?-]"
 _TYPE = re.compile(r"[ \t]*+([^;]*+)")
 # A backtracking group: Python before 3.11.5 loses characters if a possessive one fails half way.
 _PARAMETER = re.compile(r"""[ \t]*+;[ \t]*+(?:([^\s;="]++)[ \t]*+=[ \t]*+(?:"((?:[^"\\]|\\.)*+)"|([^\s;"]*+)))?""")
+_PLAIN_HEAD = re.compile(rb'(?i:content-disposition): form-data; name="([!#-\[\]-~]++)"')  # most heads of text fields
 _ESCAPED = re.compile(r'\\(["\\])')  # other backslashes belong to paths that some clients send
 
 
@@ -98,6 +99,9 @@ def _part(raw: bytes, start: int, end: int, errors: str) -> FormPart:
         if end - start > MAX_PART_HEAD_BYTES:
             raise TooLarge(f"the head of a part is longer than {MAX_PART_HEAD_BYTES} bytes", limit=MAX_PART_HEAD_BYTES)
         raise Malformed("a part of the multipart body has no head, or no empty line behind it")
+    plain = _PLAIN_HEAD.fullmatch(raw, start, head_end)
+    if plain is not None:  # a fifth of the time of the general case
+        return FormPart(plain[1].decode("ascii"), raw[head_end + 4 : end], False, "", "")
     headers = _headers(raw[start:head_end], errors)
     kind, parameters = header_value(headers.get("content-disposition", ""))
     name = _extended(parameters, "name", errors)

@@ -2,11 +2,12 @@
 
 import itertools
 import secrets
+import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, NamedTuple
 
 from tornado.httputil import HTTPHeaders, RequestStartLine
 
@@ -16,6 +17,7 @@ from server.web.streams import Follower
 
 UNKNOWN_LENGTH = -1
 BUSY_RETRY_SECONDS = 1
+WRITE_WAIT_SECONDS = 10
 
 
 READING = "GET, HEAD, OPTIONS"  # methods of read-only paths
@@ -78,19 +80,51 @@ class Request:
         self.told: dict[str, str] = {}
 
 
+class WriteLimits(NamedTuple):
+    """Responses of a pool that may wait for their writes at once: while nobody else writes, and while others do."""
+
+    alone: int
+    beside_others: int
+
+
 class Pool:
     """Threads that serve requests, and the number of requests that may wait for one."""
 
-    def __init__(self, threads: int, queue: int, name: str) -> None:
+    def __init__(self, threads: int, queue: int, name: str, writes: WriteLimits | None = None) -> None:
+        """writes: None for any number."""
         self.threads = ThreadPoolExecutor(threads, thread_name_prefix=name)
         self.name = name
         self.waiting = 0
         self.max_waiting = queue + threads
+        self.writes = writes
+        self._writing = 0
+        self._ended = threading.Condition()
 
     def require_room(self) -> None:
         """Raises Unavailable if too many requests wait already."""
         if self.waiting >= self.max_waiting:
             raise Unavailable("too many requests are waiting; try again", retry_after=BUSY_RETRY_SECONDS)
+
+    def begin_write(self, is_alone: Callable[[], bool]) -> None:
+        """Waits until the write of a response may begin, on a thread of the pool. is_alone: whether nobody else writes.
+        Raises Unavailable."""
+        if self.writes is None:
+            return
+        alone, beside_others = self.writes
+        with self._ended:
+            is_free = self._ended.wait_for(
+                lambda: self._writing < (alone if is_alone() else beside_others), WRITE_WAIT_SECONDS
+            )
+            self._writing += is_free
+        if not is_free:
+            raise Unavailable("too many requests are waiting; try again", retry_after=BUSY_RETRY_SECONDS)
+
+    def end_write(self) -> None:
+        """Lets the next write begin; on any thread."""
+        if self.writes is not None:
+            with self._ended:
+                self._writing -= 1
+                self._ended.notify_all()
 
 
 class Site(ABC):
@@ -102,10 +136,10 @@ class Site(ABC):
     called first, once, when the head has arrived. inline(request): whether to try on the event loop. admit(request):
     called before a body is read; raises an error, or returns the response, if the body is not needed. looks(request):
     whether it reads the database for that. hashes(request): whether a password may have to be hashed; the request then
-    waits in a separate queue. share: a name under which all bodies of the site are counted, or "". is_json: whether
-    errors are the JSON envelope. is_apart: whether it responds at the host of webhook_base_url as well, which serves no
-    other site. packs: whether large responses are compressed with gzip. pool: separate threads, for responses that wait
-    for other requests."""
+    waits in a separate queue. pool_for(request): the threads that serve it. share: a name under which all bodies of the
+    site are counted, or "". is_json: whether errors are the JSON envelope. is_apart: whether it responds at the host of
+    webhook_base_url as well, which serves no other site. packs: whether large responses are compressed with gzip. pool:
+    separate threads, for responses that wait for other requests."""
 
     is_json = True
     is_apart = False
@@ -133,6 +167,15 @@ class Site(ABC):
     def hashes(self, request: Request) -> bool:
         """Whether the request runs on the threads for passwords."""
         return False
+
+    @property
+    def pools(self) -> tuple[Pool, ...]:
+        """All threads of the site."""
+        return () if self.pool is None else (self.pool,)
+
+    def pool_for(self, request: Request) -> Pool | None:
+        """Returns the threads of the site that serve a request, None for the common ones."""
+        return self.pool
 
     def inline(self, request: Request) -> bool:
         return False

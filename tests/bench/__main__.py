@@ -23,13 +23,14 @@ from statistics import median
 from typing import Any
 from urllib.request import urlopen
 
-from tests.bench import keeping, outgoing, pages, report, rules, runs, signing, soak, streaming, usable
+from tests.bench import contact, keeping, outgoing, pages, report, rules, runs, signing, soak, streaming, usable
 from tests.bench.load import Measured, Plan
 from tests.bench.process import ROOT, Server
 from tests.bench.scenarios import ASKING, NOTING, SCENARIOS, Desk, Scenario, webhook
 from tests.bench.waiting import HOST, Silent, waiting
 
 FAILED, WORSE = 1, 3  # exit codes
+ONCE_SECONDS = 300  # until all of a number of requests have a response
 STARTS = 3  # the start-to-first-response time is their median
 BENCH_WORKER, BENCH_PASSWORD = "bench@example.com", "a password for a bench alone"
 PAGES = "pages"  # compared with the requests that pages are based on
@@ -39,7 +40,10 @@ STREAMING = "streams"  # the same: requests next to streams
 INBOXES = "inboxes"  # the same: requests next to the open inboxes of many workers
 OUTGOING = "outgoing"  # the same: tickets composed next to outgoing webhooks
 RULES = "rules"  # the same: tickets that arrive with rules
+CONTACT = "contact"  # the same: contact forms compared with email
 NONE = "none"  # measures no scenario
+MEASUREMENTS = (PAGES, USABLE, SIGNING, STREAMING, INBOXES, OUTGOING, RULES, CONTACT)
+NAMES = [*(scenario.name for scenario in SCENARIOS), *MEASUREMENTS]
 OTHERS = 4  # clients whose requests are measured in the meantime
 
 
@@ -91,10 +95,9 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m tests.bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    names = [*(scenario.name for scenario in SCENARIOS), PAGES, USABLE, SIGNING, STREAMING, INBOXES, OUTGOING, RULES]
     parser.add_argument("--tickets", type=numbers, default=[1000, 100_000], metavar="N,N", help="1000,100000")
     parser.add_argument("--clients", type=numbers, default=[1, 16], metavar="N,N", help="1,16")
-    parser.add_argument("--scenarios", type=lambda text: text.split(","), default=names, help=",".join([*names, NONE]))
+    parser.add_argument("--scenarios", type=lambda text: text.split(","), default=NAMES, help=",".join([*NAMES, NONE]))
     parser.add_argument("--seconds", type=float, default=2.0, help="length of each half of a round; 2")
     parser.add_argument("--rounds", type=int, default=3, help="rounds of each line; 3")
     parser.add_argument("--exe", help="measure this executable instead of the source")
@@ -109,9 +112,9 @@ def arguments() -> argparse.Namespace:
     if asked.soak and asked.exe:
         parser.error("--soak watches the source from within; leave --exe out")
     asked.scenarios = [name for name in asked.scenarios if name != NONE]
-    unknown = set(asked.scenarios) - set(names)
+    unknown = set(asked.scenarios) - set(NAMES)
     if unknown:
-        parser.error(f"no scenario is called {', '.join(sorted(unknown))}; there are {', '.join(names)}")
+        parser.error(f"no scenario is called {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}")
     return asked
 
 
@@ -139,6 +142,8 @@ def serve(program: list[str], folder: Path, is_watched: bool = False) -> Server:
         "HELPDESK_MCP_RATE_LIMIT_PER_MINUTE": "0",
         "HELPDESK_OUTBOUND_ALLOW": HOST,
         "HELPDESK_VISITOR_RATE_PER_MINUTE": "0",  # all visitors of the bench have one address
+        "HELPDESK_CONTACT_FORMS_PER_HOUR": "0",
+        "HELPDESK_CONTACT_FORM_SECONDS": "0",
         "HELPDESK_MAX_WORKER_STREAMS": str(streaming.STREAMS),
     }
     return Server(command, keeping.FOLDER / "serve.log", is_watched, **more)
@@ -224,6 +229,7 @@ def measure_others(desk: Desk, server: Server, asked: argparse.Namespace) -> boo
         RULES: lambda: rules.lines(
             desk, server, lambda requests: half(server, requests, streaming.CLIENTS, asked.seconds)
         ),
+        CONTACT: lambda: contact.lines(desk, server, lambda *of: run_once(server.port, *of)),
     }
     done = [printed(name, lines()) for name, lines in measurements.items() if name in asked.scenarios]
     return all(done)
@@ -333,18 +339,43 @@ def run(port: int, requests: list[str], clients: int, seconds: float) -> Measure
     return measured
 
 
+def run_once(port: int, requests: list[str], clients: int, status: int) -> Measured:
+    """Sends each request once. Raises Unanswered if a response had another status, or none came in time."""
+    measured = loaded(
+        Plan(
+            port,
+            requests,
+            clients,
+            ONCE_SECONDS,
+            count_from=next(_numbers_used) * 1_000_000,
+            is_once=True,
+            status=status,
+        )
+    )
+    if measured.bad or measured.requests < len(requests):
+        raise Unanswered(
+            f"{measured.bad} of {measured.requests} answers to {len(requests)} requests were not {status}: "
+            f"{measured.first_bad}"
+        )
+    return measured
+
+
 def sent(port: int, requests: list[str], clients: int, seconds: float) -> Measured:
     """Runs the load in a generator process. Raises Unanswered if the server hung up or did not respond."""
     # Each run has its own range of numbers, so that no Message-Id and no address is repeated; 0 was the sample's.
-    plan = Plan(port, requests, clients, seconds, count_from=next(_numbers_used) * 1_000_000)
+    measured = loaded(Plan(port, requests, clients, seconds, count_from=next(_numbers_used) * 1_000_000))
+    if not measured.requests:
+        raise Unanswered(f"no answer within {seconds:g} seconds")
+    return measured
+
+
+def loaded(plan: Plan) -> Measured:
+    """Runs a plan in a generator process. Raises Unanswered if the server hung up."""
     command = [sys.executable, "-m", "tests.bench.load"]
     told = subprocess.run(command, cwd=ROOT, input=json.dumps(asdict(plan)), capture_output=True, text=True)
     if told.returncode:
         raise Unanswered(f"the load generator failed: {told.stderr}")
-    measured = Measured(**json.loads(told.stdout))
-    if not measured.requests:
-        raise Unanswered(f"no answer within {seconds:g} seconds")
-    return measured
+    return Measured(**json.loads(told.stdout))
 
 
 if __name__ == "__main__":

@@ -29,7 +29,10 @@ class Plan:
     `seconds` after an uncounted warm-up. count_from: the first number for COUNTER.
 
     per_second: requests are due at this rate, regardless of responses, and wait for a connection when all are in
-    use; their time counts from when they were due. 0: each connection sends as soon as it has its response."""
+    use; their time counts from when they were due. 0: each connection sends as soon as it has its response.
+
+    is_once: each request is sent once, without a warm-up, and the load ends with the last response. status: of a good
+    response."""
 
     port: int
     requests: list[str]
@@ -38,6 +41,8 @@ class Plan:
     warm_up_seconds: float = 0.3
     count_from: int = 0
     per_second: float = 0.0
+    is_once: bool = False
+    status: int = 200
 
 
 @dataclass
@@ -73,6 +78,7 @@ class Load:
         self.plan = plan
         self.requests = [text.encode("latin-1") for text in plan.requests]
         self.counter = COUNTER.encode()
+        self.good = f"HTTP/1.1 {plan.status} ".encode()
         self.counted = any(self.counter in request for request in self.requests)
         self.sent = 0
         self.bad = 0
@@ -88,9 +94,10 @@ class Load:
         self.due = time.perf_counter()
         for connection in connections:
             self._go_on(connection)
-        self._exchange(self.plan.warm_up_seconds)
-        self.latencies.clear()
-        self.bad = 0
+        if not self.plan.is_once:
+            self._exchange(self.plan.warm_up_seconds)
+            self.latencies.clear()
+            self.bad = 0
         cpu, started = time.process_time(), time.perf_counter()
         self._exchange(self.plan.seconds)
         while not self.latencies and time.perf_counter() - started < MOST_SECONDS:
@@ -113,7 +120,7 @@ class Load:
         pending."""
         select, clock = self.selector.select, time.perf_counter
         end = clock() + seconds
-        while clock() < end:
+        while clock() < end and not (self.plan.is_once and len(self.latencies) == len(self.requests)):
             for key, _ in select(self._send_due()):
                 connection: Connection = key.data
                 if self._receive(connection):
@@ -124,7 +131,7 @@ class Load:
         """Lets an idle connection send, or wait until a request is due."""
         if self.plan.per_second:
             self.idle.append(connection)
-        else:
+        elif not (self.plan.is_once and self.sent == len(self.requests)):
             self._send(connection)
 
     def _send_due(self) -> float:
@@ -169,7 +176,7 @@ class Load:
             connection.wanted = end + 4 + int(length[1])
         if len(received) < connection.wanted:
             return False
-        if not received.startswith(b"HTTP/1.1 200"):
+        if not received.startswith(self.good):
             self.bad += 1
             self.first_bad = self.first_bad or bytes(received[:2000])
         received.clear()

@@ -60,12 +60,12 @@ def _compared(
 
 def _half(server: Server, run: Callable[[list[str]], Measured], requests: list[str]) -> tuple[float, float]:
     """Returns requests per second, and microseconds of processor time per request until the server is idle."""
-    before = _idle(server)  # the rules have just been created, or deleted
+    before = idle(server)  # the rules have just been created, or deleted
     measured = run(requests)
-    return measured.per_second, (_idle(server) - before) / measured.sent * 1e6
+    return measured.per_second, (idle(server) - before) / measured.sent * 1e6
 
 
-def _idle(server: Server) -> float:
+def idle(server: Server) -> float:
     """Waits until the server is idle; returns its processor time. Raises AssertionError if it never is."""
     until, used = time.monotonic() + MOST_SECONDS, server.cpu_seconds()
     while time.monotonic() < until:

@@ -18,7 +18,8 @@ from tests.bench.load import COUNTER
 Goal = tuple[float, float | None] | None
 MANY = 100_000
 BATCHED = 100
-ARTICLES, ARTICLES_READ = 2000, 200
+SENDER_NAME, SUBJECT = "Ana Ames", f"Order {COUNTER} has not arrived"  # of an email
+ARTICLES, ARTICLES_READ, SEARCHES = 2000, 200, 400
 WORDS = ("spring", "summer", "autumn", "winter", "rain", "snow", "wind", "frost", "drought", "storm")  # of titles
 TICKETS_READ = 1000  # different ids, so that more than a single row's page is warm
 
@@ -126,16 +127,26 @@ def compose(desk: Desk) -> list[str]:
 
 
 def parse(desk: Desk) -> list[str]:
+    return [parsed(desk, "ana@example.com", "Fri, 20 Nov 2026 09:30:00 +0000")]
+
+
+def parsed(desk: Desk, sender: str, date: str) -> str:
+    """Returns the request that parses an email."""
     head = [
-        "From: Ana Ames <ana@example.com>",
+        f"From: {SENDER_NAME} <{sender}>",
         "To: help@desk.example",
-        f"Subject: Order {COUNTER} has not arrived",
+        f"Subject: {SUBJECT}",
         f"Message-Id: <{COUNTER}@bench.example>",
-        "Date: Fri, 20 Nov 2026 09:30:00 +0000",
+        f"Date: {date}",
         "MIME-Version: 1.0",
         "Content-Type: text/plain; charset=utf-8",
     ]
-    return [desk.post("/rest/parser/parse.json", message="\r\n".join([*head, "", text(random.Random(3))]))]
+    return desk.post("/rest/parser/parse.json", message="\r\n".join([*head, "", mail_text()]))
+
+
+def mail_text() -> str:
+    """Returns the text of the email."""
+    return text(random.Random(3))
 
 
 def expand(desk: Desk) -> list[str]:
@@ -207,12 +218,15 @@ def webhook(desk: Desk, script: str, name: str) -> str:
     """Creates a webhook whose automation is this script; returns a POST request to it."""
     known = f"{name}.{desk.port}"
     fields = {"name": known, "extension_id": "svc.trigger.webhook.respond", "script": script, "policy_kata": MAY_ALL}
-    _create(desk, "automation", fields)
-    made = _create(desk, "webhook_listener", {"name": known, "automations_kata": f"automation/a:\n  uri: {known}"})
+    create_record(desk, "automation", fields)
+    made = create_record(
+        desk, "webhook_listener", {"name": known, "automations_kata": f"automation/a:\n  uri: {known}"}
+    )
     return desk.post(f"/webhooks/{made['guid']}?order=7", name="Ana")
 
 
-def _create(desk: Desk, uri: str, fields: dict[str, str]) -> dict[str, Any]:
+def create_record(desk: Desk, uri: str, fields: dict[str, str]) -> dict[str, Any]:
+    """Creates a record; returns the response."""
     return desk.answer(
         desk.post(f"/rest/records/{uri}/create.json", **{f"fields[{name}]": value for name, value in fields.items()})
     )
@@ -287,9 +301,15 @@ def me(desk: Desk) -> list[str]:
 
 
 @cache
+def brand_id(desk: Desk) -> int:
+    """Creates the brand of the help center; returns its id."""
+    return int(create_record(desk, "brand", {"name": f"Bench {next(_made)}", "is_public": "1"})["id"])
+
+
+@cache
 def _articles(desk: Desk) -> list[str]:
     """Creates a help center with published articles; returns the paths of their pages. One word of each is rare."""
-    _create(desk, "brand", {"name": f"Bench {next(_made)}", "is_public": "1"})
+    brand_id(desk)
     paths = []
     for batch in range(0, ARTICLES, BATCHED):
         numbers = range(batch, min(batch + BATCHED, ARTICLES))
@@ -303,14 +323,17 @@ def _articles(desk: Desk) -> list[str]:
 
 
 def _article_fields(number: int) -> dict[str, str]:
-    chance = random.Random(number)
-    sections = "\n\n".join(f"## Step {step}\n\n{text(chance)}" for step in range(4))
     return {
         "title": f"Pump {number} in {WORDS[number % len(WORDS)]}",
-        "content": f"{sections}\n\n{RARE_WORD if number % 50 == 0 else 'granite'}",
+        "content": f"{_article_text(number)}\n\n{RARE_WORD if number % 50 == 0 else 'granite'}",
         "format": "markdown",
         "status": "published",
     }
+
+
+def _article_text(number: int) -> str:
+    chance = random.Random(number)
+    return "\n\n".join(f"## Step {step}\n\n{text(chance)}" for step in range(4))
 
 
 def article(desk: Desk) -> list[str]:
@@ -323,8 +346,10 @@ def searched(desk: Desk) -> list[str]:
 
 
 def searched_anew(desk: Desk) -> list[str]:
+    """Searches with other words each, of which no page is cached."""
     _articles(desk)
-    return [desk.get("/help-center/search", q=RARE_WORD, again=COUNTER)]
+    words = (random.Random(number).sample(_article_text(number).split(), 2) for number in range(SEARCHES))
+    return [desk.get("/help-center/search", q=" ".join(each), again=COUNTER) for each in words]
 
 
 SCENARIOS = (

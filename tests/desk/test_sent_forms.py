@@ -39,16 +39,16 @@ def send(desk: Post, form: PublicForm, by: FormToken | None = None, confirms: bo
         "message": "Leaks.",
     } | given
     (brand,) = desk.read(brands.all_brands)
-    return submitting.submit(
+    submission = submitting.submission(
         desk.context(),
-        brand,
         form,
         by or token(desk, form),
         CheckedForm(**values, customs={}),
         network=network,
-        language="en",
         confirms=confirms,
     )
+    outcome: str = desk.service.store.write(submission.ready(brand, "en"))
+    return outcome
 
 
 def file(desk: Post, by: FormToken, content: bytes = b"x", network: str = "192.0.2.1") -> visitor_files.WaitingFile:

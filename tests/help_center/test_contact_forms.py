@@ -5,10 +5,14 @@ import http.client
 import json
 import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from server.help_center.form_tokens import MAX_HOURLY_OF_ADDRESS
 from tests.help_center.contact_office import KITE, LARCH, Office, contact_office, errors, file, hidden
+
+AT_ONCE = 40
 
 
 @pytest.fixture(scope="module")
@@ -430,6 +434,38 @@ def test_a_ticket_of_a_form_is_acknowledged_once_by_its_group(office):
     sent = office.smtp.take()
     assert sent.recipients == ("jo@kite.example",) and b"Auto-Submitted: auto-replied" in sent.raw
     office.api.update("group", group, ack_enabled=0).ok()
+
+
+# -- many at once ------------------------------------------------------------------------------------------------------
+
+
+def test_many_forms_at_once_become_tickets_while_others_read(office):
+    forms, before = [office.open() for _ in range(AT_ONCE)], office.count()
+    with ThreadPoolExecutor(AT_ONCE) as visitors:
+        sending = [visitors.submit(form.send) for form in forms]
+        pages = [office.get("/").status_code for _ in range(10)]
+        desk = [office.api.create("task", title=f"Call {number}").status for number in range(10)]
+        responses = [each.result() for each in sending]
+    assert {(each.status_code, each.headers["Location"]) for each in responses} == {(303, "/contact?sent=ticket")}
+    assert office.count() == before + AT_ONCE
+    assert set(pages) == set(desk) == {200}
+
+
+def test_a_form_that_arrives_twice_at_once_creates_one_ticket(office):
+    form, before = office.open(), office.count()
+    with ThreadPoolExecutor(4) as visitors:
+        responses = [each.result() for each in [visitors.submit(form.send) for _ in range(4)]]
+    assert {(each.status_code, each.headers["Location"]) for each in responses} == {(303, "/contact?sent=ticket")}
+    assert office.count() == before + 1
+
+
+def test_a_form_above_the_limit_of_its_address_is_shown_again_with_what_was_typed(office):
+    before = office.count()
+    responses = [office.open().send(email="often@kite.example") for _ in range(MAX_HOURLY_OF_ADDRESS + 1)]
+    assert [each.status_code for each in responses] == [303] * MAX_HOURLY_OF_ADDRESS + [429]
+    refused = responses[-1]
+    assert "Too many messages" in errors(refused)[0] and "It drips." in refused.text
+    assert int(refused.headers["Retry-After"]) > 0 and office.count() == before + MAX_HOURLY_OF_ADDRESS
 
 
 # -- programs ----------------------------------------------------------------------------------------------------------

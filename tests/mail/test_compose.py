@@ -5,6 +5,7 @@ import re
 from dataclasses import replace
 from datetime import UTC
 from email import policy
+from email.header import Header
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -21,6 +22,7 @@ from server.mail.mail_bytes import (
     subject_of_forward,
     subject_of_reply,
 )
+from server.mail.parse import parse
 from server.mail.quotation import quote_message
 
 PLAIN = OutgoingMail(
@@ -36,6 +38,24 @@ PLAIN = OutgoingMail(
 )
 IMAGE = OutFile("boat.png", "image/png", b"\x89PNG\r\n\x1a\n", "boat@desk.example")
 PDF = OutFile("a.pdf", "application/pdf", b"%")
+
+
+@pytest.mark.parametrize(
+    "text", ["It drips.", "a\nb\n", "long " * 500 + "end", "größer = kleiner", "=?utf-8?q?x?=\n.\nFrom me"]
+)
+def test_a_stored_mail_says_the_same_without_an_encoding(text: str) -> None:
+    mail = replace(PLAIN, text=text)
+    stored, sent = compose(replace(mail, is_stored=True)), compose(mail)
+    assert parse(stored, mail.date).text == parse(sent, mail.date).text == text.rstrip("\n")
+    assert text.replace("\n", "\r\n").encode() in stored and b"Content-Transfer-Encoding: binary\r\n" in stored
+
+
+@pytest.mark.parametrize("length", [1, 55, 56, 57, 80, 200])
+@pytest.mark.parametrize("pattern", ["a", "ab ", "a, b; ", "a  b "])
+def test_a_short_subject_is_written_as_the_email_package_would(pattern: str, length: int) -> None:
+    subject = (pattern * length)[:length].strip()
+    expected = Header(subject, "us-ascii", header_name="X-Svc-Installation").encode(linesep="\r\n")
+    assert f"\r\nSubject: {expected}\r\n".encode() in compose(replace(PLAIN, subject=subject))
 
 
 def read(mail):

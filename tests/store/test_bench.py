@@ -4,6 +4,8 @@ runs.
 Tests do not measure speed."""
 
 import json
+import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +14,12 @@ import pytest
 from server import app
 from server.settings import load
 from tests import databases
-from tests.bench import runs
+from tests.bench import contact, runs
+from tests.bench.__main__ import NAMES
 from tests.bench.data import RARE_WORD, samples
-from tests.bench.load import Measured
+from tests.bench.load import Load, Measured, Plan
 from tests.bench.loading import load_tickets
+from tests.bench.process import ROOT, Server
 from tests.bench.report import Result, same_lines
 from tests.bench.scenarios import SCENARIOS
 from tests.bench.watched import Hold, Holds, longer
@@ -118,3 +122,27 @@ def test_the_longest_hold_by_processor_time_and_by_the_clock_may_be_two() -> Non
     one, other = Hold(5, "a", 9, "a"), Hold(3, "b", 40, "b")
     found = longer(Holds(one, Hold()), Holds(other, Hold()))
     assert found.loop == Hold(5, "a", 40, "b") and found.writer == Hold()
+
+
+def test_each_line_is_described() -> None:
+    text = (ROOT / "tests" / "README.md").read_text("utf-8").partition("## Lines of the bench")[2]
+    described = dict(re.findall(r"^\| `([a-z-]+)` \| (.+) \|$", text, re.MULTILINE))
+    assert list(described) == NAMES
+    assert {each.name: each.title for each in SCENARIOS}.items() <= described.items()
+
+
+def test_a_contact_form_is_compared_with_an_email_by_processor_time_and_by_rate() -> None:
+    rounds = [(contact.Half(80.0, forms), contact.Half(100.0, 1000.0)) for forms in (1100.0, 1190.0, 9000.0)]
+    line = contact.line(2000, 16, rounds)
+    assert "1.19 times the processor time of parse, at most 1.20: ok; 0.80 of its rate" in line
+    assert "MISSED" in contact.line(2000, 16, [(contact.Half(80.0, 1210.0), contact.Half(100.0, 1000.0))])
+
+
+def test_requests_that_are_sent_once_end_with_the_last_response(tmp_path: Path) -> None:
+    requests = ["GET /a HTTP/1.1\r\nHost: x\r\n\r\n"] * 7
+    (tmp_path / "answers.json").write_text('{"a": {}}', "utf-8")
+    with Server([sys.executable, "-m", "tests.bench.bare", str(tmp_path / "answers.json")], tmp_path / "log") as bare:
+        measured = Load(Plan(bare.port, requests, clients=3, seconds=60, is_once=True)).run()
+        refused = Load(Plan(bare.port, requests, clients=3, seconds=60, is_once=True, status=303)).run()
+    assert (measured.requests, measured.sent, measured.bad) == (7, 7, 0)
+    assert refused.bad == 7 and refused.first_bad.startswith("HTTP/1.1 200")

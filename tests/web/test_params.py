@@ -233,6 +233,23 @@ def test_content_that_resembles_a_boundary_stays_content(content: bytes) -> None
     assert cut(part("message", content), part("a", b"1")) == {"message": content, "a": "1"}
 
 
+@pytest.mark.parametrize(
+    ("head", "name"),
+    [
+        ('Content-Disposition: form-data; name="a"', "a"),
+        ('content-disposition: form-data; name="a.b;c=d"', "a_b;c=d"),
+        ('Content-Disposition: form-data; name="a b"', "a_b"),
+        ('Content-Disposition: form-data; name="a"\r\nContent-Type: text/plain', "a"),
+        ('Content-Disposition: form-data; name="\\\\a"', "\\a"),
+        ("Content-Disposition: form-data; name=a", "a"),
+        ("Content-Disposition: form-data; name=\"b\"; name*=utf-8''a", "a"),
+        ('Content-Disposition: form-data; name="é"', "é"),
+    ],
+)
+def test_the_name_of_a_part_is_read_from_each_form_of_its_head(head: str, name: str) -> None:
+    assert cut(f"--b0\r\n{head}\r\n\r\n1\r\n".encode()) == {name: "1"}
+
+
 def test_preamble_epilogue_and_blanks_after_boundaries_are_skipped() -> None:
     body = b'hello\r\n--b0 \t\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n--b0-- \r\nbye --b0'
     assert decode_multipart(body, 'Multipart/Form-Data; charset=utf-8; boundary="b0"') == {"a": "1"}
