@@ -1,14 +1,14 @@
-// What can be done with the ticket that is open, or with the rows of a list, found by its words: the jump dialog lists it
-// above the places. "close" presses a button; "assign tom" and "snooze mon 9" fill in the field that the words lead to.
+// Finds acts on the open ticket or the rows of a list by their words; the jump dialog lists them above the places.
+// "close" presses a button; "assign tom" and "snooze mon 9" fill in the field of the act.
 import { asked } from "./combobox.js";
 import { all } from "./page.js";
 import { t } from "./say.js";
 
-const MOST = 6; // acts that are listed
+const MOST = 6; // acts in the list
 const PLAIN = "#ticket-head .actions :is(button[type=submit], .items > a), #ticket-head .actions [data-print], #answer .assist button, #answer .tabs a, .bulk :not(.pick) > button";
 const wordsOf = (text) => text.toLowerCase().replace(/ise\b/g, "ize").split(/\s+/).filter(Boolean);
 
-// The text of a button or link without what stands beside it in grey.
+// Returns the text of a button or link without grey remarks, hidden text and keys.
 function label(element) {
   const copy = element.cloneNode(true);
   all(".muted, .unseen, kbd", copy).forEach((each) => each.remove());
@@ -17,7 +17,7 @@ function label(element) {
 
 const fits = (typed, text) => typed.every((word) => wordsOf(text).some((each) => each.startsWith(word)));
 
-// What was typed after the words of an act, which may be shortened; null if it is another act.
+// Returns what was typed after the words of an act, which may be shortened; null for another act.
 function after(typed, act) {
   let count = 0;
   for (const word of wordsOf(act)) if (typed[count] && word.startsWith(typed[count])) count += 1;
@@ -30,7 +30,7 @@ function submit(field) {
   else if (!field.form.matches("[data-auto]")) field.form.requestSubmit(field.form.querySelector("[data-quiet]"));
 }
 
-// The part of the page may have come anew since the act was listed.
+// Finds the field again: its part of the page may have been replaced since the act was listed.
 const current = (field) => (field.isConnected ? field : document.querySelector(field.id ? `#${field.id}` : `[name="${field.name}"]`));
 
 function fill(listed, value) {
@@ -40,7 +40,7 @@ function fill(listed, value) {
   submit(field);
 }
 
-// The acts of a field that fit what was typed after its verb: the options of a choice, or a time as it was typed.
+// Returns the acts of a field that fit the text after its verb: one for each option, or one for a typed time.
 async function ofField(field, verb, rest) {
   if (field.matches("select")) {
     const options = [...field.options].filter((each) => !each.matches(":disabled") && fits(wordsOf(rest), each.text));

@@ -1,12 +1,12 @@
-// Tells of what is new through the system, while no page of ours is in front; turned on and off in the account, in each
-// browser by itself. All pages of a worker hear of it: one that is seen says so, and the others keep quiet.
+// Shows new notifications through the system while no page of ours is visible. Workers turn this on and off in their
+// account, for each browser. Every page of a worker learns of them: a visible one says so, and the others stay silent.
 import { say } from "./page.js";
 import { t } from "./say.js";
 
 const { worker } = document.documentElement.dataset;
 const key = `alerts:${worker}`;
 const NEW = 120; // seconds
-const WAIT = 300; // milliseconds in which a page that is seen may say so
+const WAIT = 300; // milliseconds that a visible page has to say so
 const tabs = new BroadcastChannel(key);
 let told = 0;
 
@@ -20,7 +20,7 @@ function isOn() {
 
 function show({ id, text }) {
   told = id;
-  const shown = new Notification(t("Helpdesk"), { body: text, tag: `${key} ${id}` }); // of several pages, one is left
+  const shown = new Notification(t("Helpdesk"), { body: text, tag: `${key} ${id}` }); // several pages show it once
   shown.addEventListener("click", () => (open(`/notifications/${id}`), shown.close()));
 }
 

@@ -1,4 +1,4 @@
-// The text of an article: signs of Markdown by buttons and keys, rich text, pictures that are pasted or dropped, preview.
+// Enhances the text of an article: Markdown by buttons and keys, rich text, pasted and dropped pictures, preview.
 import { attach } from "./attaching.js";
 import { fitted } from "./frames.js";
 import { markdownBox } from "./markdown_box.js";
@@ -9,7 +9,7 @@ const form = document.querySelector("[data-article-form]");
 const text = form.elements.content;
 const format = form.elements.format;
 const changed = () => form.dispatchEvent(new Event("input"));
-// Only Markdown has signs for pictures.
+// Pictures can only be inserted as Markdown.
 const isMarkdown = () => !format || format.value === "2";
 function attachAll(files, isInline) {
   for (const file of [...files]) attach(form, file, changed, isInline && isMarkdown());

@@ -1,15 +1,15 @@
-// The writing assistant on a ticket: its results are shown in place. What it writes for the reply is put into the form,
-// where it is edited; nothing is sent. Without this module the same buttons lead to pages.
+// Shows results of the writing assistant in the page of a ticket. Text for the reply is put into the form, where the
+// worker edits it; nothing is sent. Without this module the same buttons lead to pages.
 import { all, formToken } from "./page.js";
 import { t } from "./say.js";
 
-if (!document.querySelector('link[href*="assist."]')) { // this ticket took the place of one of another group
+if (!document.querySelector('link[href*="assist."]')) { // the page was loaded with a ticket of another group
   document.head.append(Object.assign(document.createElement("link"), { rel: "stylesheet", href: new URL("assist.css", import.meta.url) }));
 }
 
-const POLL = 500; // milliseconds between two looks at a running call
-const WAIT = 3000; // milliseconds until a reply form has come
-const AGAIN = 5; // failed looks, after which the server counts as away
+const POLL = 500; // milliseconds between two polls of a running call
+const WAIT = 3000; // milliseconds for a reply form to appear
+const AGAIN = 5; // failed polls in a row that are tolerated
 
 const ticket = () => document.querySelector("[data-ticket]");
 const replyForm = () => document.querySelector("#answer form[data-writing]");
@@ -36,7 +36,7 @@ const button = (text, act, className = "small") => {
   return made;
 };
 
-// A box in a place of the page, which replaces the one that stood there.
+// Replaces the box in a place of the page with an empty one, and returns it.
 function boxIn(place) {
   const box = element("section", { className: "card assisted-box", tabIndex: -1 });
   box.setAttribute("aria-label", t("Writing assistant"));
@@ -55,7 +55,7 @@ function showError(box, text, again) {
   );
 }
 
-// Starts an act and follows it to its end. done(result): shows it.
+// Starts an act and polls it until it ends. done(result) shows the result.
 async function run(box, fields, done) {
   const base = `${ticket().dataset.ticket}/writing-assistant`;
   const again = () => run(box, fields, done);
@@ -75,7 +75,7 @@ async function run(box, fields, done) {
   for (;;) {
     await new Promise((go) => setTimeout(go, POLL));
     if (isCancelled) return;
-    if (!box.isConnected) return request(`${address}/cancel`, {}); // another ticket took the place of this one
+    if (!box.isConnected) return request(`${address}/cancel`, {}); // another ticket replaced this one
     const call = await request(address);
     failures = call ? 0 : failures + 1;
     if (isCancelled) return;
@@ -86,7 +86,7 @@ async function run(box, fields, done) {
   }
 }
 
-// The result as the server shows it, with buttons.
+// Shows a result, rendered by the server, with buttons.
 function show(box, call, ...buttons) {
   const page = new DOMParser().parseFromString(call.html, "text/html");
   box.replaceChildren(...page.body.childNodes, element("div", { className: "row" }, ...buttons, button(t("Dismiss"), () => close(box), "small link")));
@@ -94,9 +94,9 @@ function show(box, call, ...buttons) {
   box.scrollIntoView({ block: "nearest" });
 }
 
-// -- into the reply ----------------------------------------------------------------------------------------------------
+// -- text of a reply --------------------------------------------------------------------------------------------------
 
-// What is selected in the message: its words, and how they are replaced; null for the whole message.
+// The selection in the reply: its words, and where to replace them; null for the whole reply.
 let selected = null;
 document.addEventListener("selectionchange", () => {
   const text = replyForm()?.elements.content;
@@ -157,14 +157,14 @@ async function intoReply(act) {
       const undo = button(t("Undo"), () => (set(form, own), close(box)));
       show(box, call, undo);
     };
-    // Words that were typed meanwhile are not replaced unless their writer says so.
+    // Words typed in the meantime are replaced only if the worker says so.
     if (form.isConnected && text.value === before) return put();
     show(box, call, button(t("Put into the reply"), put));
     box.firstElementChild?.append(element("pre", { className: "wraps", textContent: call.text }));
   });
 }
 
-// -- what is pressed ---------------------------------------------------------------------------------------------------
+// -- buttons pressed --------------------------------------------------------------------------------------------------
 
 function inBox(act, fields, place) {
   const box = boxIn(place);

@@ -1,11 +1,11 @@
-// A file that goes along with an answer, sent as soon as it is chosen.
+// Uploads an attachment as soon as it is chosen.
 import { formToken, say } from "./page.js";
 import { isPicture } from "./pasting.js";
 import { t } from "./say.js";
 
-const uploads = new WeakMap(); // how many are on their way, by form
+const uploads = new WeakMap(); // running uploads, by form
 
-// A form that is sent meanwhile would leave without them.
+// A form sent before its uploads end would lose them.
 addEventListener("submit", (event) => {
   if (!uploads.get(event.target)) return;
   event.preventDefault();
@@ -13,7 +13,7 @@ addEventListener("submit", (event) => {
   say(t("Files are still being uploaded. Send again when they are done."));
 }, true);
 
-// isInline: whether the message shows the file if it is a picture.
+// Uploads a file and lists it in the form. isInline: shows a picture in the text instead.
 export function attach(form, file, changed, isInline = false) {
   const item = document.createElement("li");
   form.querySelector("[data-attached]").append(item);
@@ -40,7 +40,7 @@ export function attach(form, file, changed, isInline = false) {
     try {
       kept = request.status === 200 ? JSON.parse(request.responseText) : null;
     } catch {
-      // told below
+      // reported below
     }
     if (!request.status) return item.replaceChildren(t("{name} could not be attached: the server does not respond.", { name: file.name }));
     if (!kept) return item.replaceChildren(t("{name} could not be attached. It may be too large.", { name: file.name }));

@@ -1,4 +1,4 @@
-// The page without a connection gives way to the one that was asked for, once the server responds again.
+// Replaces the offline page with the requested page once the server responds again.
 const SECONDS = 5;
 
 const look = () => fetch("/offline", { cache: "no-store" }).then(() => location.reload(), () => {});

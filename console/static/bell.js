@@ -1,11 +1,11 @@
-// The bell and the title tell what is unread now. Of all pages that a worker has open, one asks and tells the others: a
-// browser has few connections to a site. Without locks (plain http), pages ask while they are seen.
+// Shows the number of unread notifications in the bell and the title. One of a worker's pages follows it for all: a
+// browser has few connections to a site. Without locks (plain http), each page follows it while visible.
 import { follow as share } from "./page.js";
 
 const PATH = "/notifications/unread";
 const bell = document.querySelector(".bell");
 const name = `bell ${document.documentElement.dataset.worker}`;
-const MARK = /^\([\p{Nd}\p{P}\s]+?\) /u; // before the title, from here or from the page
+const MARK = /^\([\p{Nd}\p{P}\s]+?\) /u; // before the title, set here or by the server
 
 function put({ html }) {
   const fresh = new DOMParser().parseFromString(html, "text/html").querySelector(".bell");

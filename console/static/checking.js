@@ -1,4 +1,4 @@
-// Texts of several lines that are looked at while somebody types: what is wrong is told in a list below them.
+// Checks texts of several lines while somebody types, and lists the mistakes below them.
 import { all, ask, calmly } from "./page.js";
 import { t } from "./say.js";
 
@@ -8,7 +8,7 @@ for (const told of all("[data-checks]")) {
     const value = text.value;
     const found = await ask(told.dataset.path, { text: value });
     if (!found || text.value !== value) return;
-    document.getElementById(`${text.id}-error`)?.remove(); // it was about what stood there before
+    document.getElementById(`${text.id}-error`)?.remove(); // it was about the previous text
     told.replaceChildren(...found.mistakes.map(([line, reason]) => {
       const item = document.createElement("li");
       item.textContent = t("Line {line} {reason}.", { line, reason });

@@ -1,9 +1,9 @@
-// A line with several addresses as chips: a comma, Enter or leaving the line makes a chip of what was typed, Backspace
-// turns the last one into text again. The form is sent with all of them, as a line without scripts would be.
+// Shows the addresses of a line as chips: a comma, Enter or leaving the line turns text into a chip, Backspace turns
+// the last chip back into text. The form sends all of them in one field, as without scripts.
 import { all } from "./page.js";
 import { t } from "./say.js";
 
-// The style of what scripts add to the form, once it is there.
+// Resolves once the style of what scripts add to the form has loaded or failed.
 const style = Object.assign(document.createElement("link"), { rel: "stylesheet", href: new URL("reply.css", import.meta.url) });
 export const styled = new Promise((resolve) => (style.onload = style.onerror = resolve));
 document.head.append(style);
@@ -18,7 +18,7 @@ export function chips(input) {
   box.className = "chips";
   list.className = "chosen";
   list.setAttribute("aria-label", label);
-  const hasFocus = document.activeElement === input; // which an element that moves loses
+  const hasFocus = document.activeElement === input; // moving the element loses it
   input.replaceWith(box);
   box.append(list, input);
   if (hasFocus) input.focus();
@@ -37,7 +37,7 @@ export function chips(input) {
     list.append(item);
     list.hidden = false;
   }
-  // What stands in front of the last separator becomes chips, or all of it.
+  // Turns the text before the last separator, or all of it, into chips.
   function read(isWhole) {
     const parts = input.value.split(OUTSIDE).map((each) => each.trim());
     if (!isWhole && parts.length < 2) return;
@@ -72,7 +72,7 @@ export function chips(input) {
     const last = list.lastElementChild;
     if (event.key === "Enter" && !event.ctrlKey && !event.metaKey && !event.isComposing) {
       if (input.hasAttribute("aria-activedescendant") || event.defaultPrevented) return; // an option is chosen
-      event.preventDefault(); // or the mail would be sent
+      event.preventDefault(); // or the form would be sent
       if (input.value.trim()) (read(true), changed());
     } else if (event.key === "Backspace" && isAtStart && last && !input.value) {
       event.preventDefault();
@@ -99,7 +99,7 @@ export function chips(input) {
   box.addEventListener("click", (event) => event.target === box && input.focus());
   form.addEventListener("formdata", ({ formData }) => formData.set(name, whole()));
 
-  // The browser keeps what the line has when the page is left.
+  // When the page is left, the browser stores only the text of the line.
   addEventListener("pagehide", () => {
     input.value = whole();
     list.replaceChildren();

@@ -1,14 +1,14 @@
-// A line with a list below it that the keyboard walks through: the jump to anything, fields that take one record, and
-// long lists to choose from.
+// Adds a list of options with keyboard navigation to a line: the jump dialog, fields for one record, and long lists.
 import { all, calmly, enhance, isPlain } from "./page.js";
 import { t } from "./say.js";
 
 let made = 0;
 
-// find(text) answers [{label, note, ...}], for "" what there is; take(option) gets the one that was chosen, and changes
-// the line to what stands for it; isSettled() tells whether that is what stands there, so that nothing is looked for.
-// What comes late is not shown. A line with `data-query` gets help to write a text: nothing is told when there is none, Tab
-// takes an option too, and the first one is marked only if the answer has `takesFirst`.
+// find(text) returns [{label, note, ...}], for "" all there are, null if it failed; take(option) puts the chosen option
+// into the line; isSettled() returns whether the line shows that option, so that its text is not searched for. Late
+// results are dropped. With `data-query` the line completes a text: it stays silent without matches, Tab accepts an
+// option, too, and the first one is marked only if the result has `takesFirst`. Returns the function
+// that searches and shows the list.
 export function combobox(input, find, take, isSettled) {
   const list = document.createElement("ul");
   list.id = `options-${++made}`;
@@ -19,7 +19,7 @@ export function combobox(input, find, take, isSettled) {
   const told = document.createElement("p");
   told.className = "unseen";
   told.setAttribute("role", "status");
-  (input.parentElement.matches(".pick") ? input.nextElementSibling : input).after(list, told); // behind the button that takes the line
+  (input.parentElement.matches(".pick") ? input.nextElementSibling : input).after(list, told); // after the button of the line
   const set = (name, value) => input.setAttribute(name, value);
   set("role", "combobox");
   set("aria-autocomplete", "list");
@@ -29,9 +29,9 @@ export function combobox(input, find, take, isSettled) {
   let options = [];
   let at = -1;
   let asked = 0;
-  let changes = 0; // of the line, and how many of them the list knows
+  let changes = 0; // edits of the line; seen: those that the list reflects
   let seen = 0;
-  let held = []; // keys that are meant for a list which is about an older text; they count once it is not
+  let held = []; // keys pressed while the list is about an older text; handled once it is current
   let settled = input.value;
   isSettled ??= () => input.value === settled;
 
@@ -92,7 +92,7 @@ export function combobox(input, find, take, isSettled) {
         note.textContent = ` ${each.note}`;
         item.append(note);
       }
-      item.addEventListener("pointerdown", (event) => event.preventDefault()); // or the line would lose the focus first
+      item.addEventListener("pointerdown", (event) => event.preventDefault()); // or the line would lose focus first
       item.addEventListener("click", () => choose(place));
       return item;
     }));
@@ -103,19 +103,19 @@ export function combobox(input, find, take, isSettled) {
     set("aria-expanded", String(!list.hidden));
     mark((isHelp ? found?.takesFirst : text) && options.length ? 0 : options.findIndex((each) => each.isNow));
     seen = known;
-    if (found === null) held = isHelp ? held.filter((key) => key === "Enter") : []; // a search needs no help to be sent
+    if (found === null) held = isHelp ? held.filter((key) => key === "Enter") : []; // a search needs no completion to be sent
     while (held.length && seen === changes) {
       const key = held.shift();
       if (!press(key) && key === "Enter") submit();
     }
   }
 
-  // What Enter does in a line without a list.
+  // Acts on Enter as a line without a list does.
   function submit() {
     const act = input.closest(".pick")?.querySelector("button");
     if (act) return act.click();
     const isOfMail = "several" in input.dataset && input.form?.matches("[data-writing]");
-    if (isOfMail) return input.dispatchEvent(new Event("entered")); // one of its addresses
+    if (isOfMail) return input.dispatchEvent(new Event("entered")); // adds one address
     input.form?.requestSubmit([...input.form.elements].find((each) => each.type === "submit"));
   }
 
@@ -123,13 +123,13 @@ export function combobox(input, find, take, isSettled) {
     return key === "Enter" || (isHelp && key === "Tab");
   }
 
-  // Whether a key waits for the list to come. Tab leaves a line in which no option is marked.
+  // Returns whether a key waits for the list. Tab leaves a line without a marked option.
   function isWaiting(key) {
     if (key === "Enter") return true;
     return isTaking(key) ? held.length > 0 || at >= 0 : !list.hidden && /^Arrow(Up|Down)$/.test(key);
   }
 
-  // Whether the key meant something to the list.
+  // Returns whether the list used the key.
   function press(key) {
     const isOpen = !list.hidden;
     const last = options.length - 1;
@@ -178,7 +178,7 @@ enhance((root) => {
   for (const input of all("[data-chooser]", root)) {
     const field = input.closest(".field") ?? input.parentElement;
     field.classList.add("chooser");
-    const none = input.dataset.none; // what stands for no record
+    const none = input.dataset.none; // label of the option for no record
     for (const plain of all("[data-plain]", field)) plain.hidden = true;
     combobox(
       input,
@@ -192,7 +192,7 @@ enhance((root) => {
     );
   }
 
-  // A line that takes any text, or several with commas between, with what it may be below it.
+  // Adds suggestions to lines that accept any text, or several separated by commas.
   for (const input of all("[data-suggest]", root)) {
     (input.closest(".field") ?? input.parentElement).classList.add("chooser");
     const isSeveral = "several" in input.dataset;
@@ -207,7 +207,7 @@ enhance((root) => {
   }
 
   const lists = all("[data-search-options]", root);
-  if (lists.length) import("./long_lists.js").then(({ shorten }) => lists.forEach(shorten)); // which work as they are, too
+  if (lists.length) import("./long_lists.js").then(({ shorten }) => lists.forEach(shorten)); // they work without it, too
 });
 
 const jump = document.getElementById("jump");

@@ -1,4 +1,4 @@
-// What scripts add to pages that work without them. Every part finds its own marks in the page and touches nothing else.
+// Enhances pages that also work without scripts. Each module finds its own marks in the page and touches nothing else.
 import "./bell.js";
 import "./combobox.js";
 import "./copy.js";
@@ -11,6 +11,6 @@ import "./swap.js";
 import "./toasts.js";
 import "./waiting.js";
 addEventListener("load", () => {
-  import("./offline.js"); // after all others, so that it hears of a form last
+  import("./offline.js"); // last, so that its submit listener runs last
   if (navigator.serviceWorker?.controller || matchMedia("(display-mode: standalone)").matches) import("./device.js");
 });

@@ -1,4 +1,5 @@
-// Opens a contact form in a dialog of another website: include this script there, and mark links to the form with data-contact-form. Without it they are plain links.
+// Opens a contact form in a dialog of another website: include this script, and mark links to the form with
+// data-contact-form. Without it they are plain links.
 
 (function () {
   "use strict";

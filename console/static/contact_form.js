@@ -1,4 +1,5 @@
-// The contact form of the help center: conditional fields, uploads with progress, articles for the subject, and the work that proves a browser. Without this script the form works as it is.
+// Enhances the contact form of the help center: conditional fields, uploads with progress, articles for the subject,
+// and proof of work. The form works without it.
 
 const WAIT = 300; // milliseconds after the last key
 const LEAST = 3; // letters
@@ -157,7 +158,7 @@ function uploads() {
   }
 }
 
-// The work begins when somebody writes. Resolves when it is done, or cannot be.
+// Starts the proof at the first input. Returns a function that resolves once it is done or failed.
 function proving() {
   const bits = Number(form.dataset.bits);
   if (!bits) return () => Promise.resolve();

@@ -1,4 +1,5 @@
-// Finds the proof of work of a contact form: a number with which SHA-256 of token, colon and number begins with zero bits (FIPS 180-4).
+// Finds the proof of work of a contact form: a number for which SHA-256 (FIPS 180-4) of "token:number" begins with
+// `bits` zero bits.
 
 const K = new Uint32Array(64);
 const H = new Uint32Array(8);

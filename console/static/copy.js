@@ -1,4 +1,4 @@
-// Buttons that copy a text, and the warning before a secret that was not copied is left behind.
+// Copies texts at the press of a button, and warns before a secret that was not copied is left behind.
 import { all, enhance, say } from "./page.js";
 import { t } from "./say.js";
 
@@ -6,7 +6,7 @@ const uncopied = new Set();
 
 async function copy(text) {
   if (navigator.clipboard) return navigator.clipboard.writeText(text);
-  const area = document.createElement("textarea"); // without https there is no clipboard to ask
+  const area = document.createElement("textarea"); // without https there is no clipboard API
   area.value = text;
   document.body.append(area);
   area.select();
@@ -14,7 +14,7 @@ async function copy(text) {
   area.remove();
 }
 
-// Blocks of a guide get a button each, but for those that show what a command prints.
+// Adds a button to each block of a guide, except those that show the output of a command.
 for (const block of all(".prose pre").filter((each) => !each.closest(".shows"))) {
   const box = document.createElement("div");
   const button = document.createElement("button");
@@ -44,11 +44,11 @@ enhance((root) => {
   }
 });
 
-// A file that holds the secrets is as good as a copy.
+// Downloading the file of secrets counts as a copy.
 for (const link of all("[data-copies]")) link.addEventListener("click", () => uncopied.clear());
 
 addEventListener("beforeunload", (event) => {
   if (!uncopied.size) return;
   event.preventDefault();
-  uncopied.clear(); // who stays was told; who leaves then knows what they do
+  uncopied.clear(); // one warning: leaving after it is deliberate
 });

@@ -1,4 +1,4 @@
-// A message about an email that is about to be sent counts the seconds, but not for screen readers, which would say each.
+// Counts down the seconds in the message about an email to be sent, but not for screen readers, which would read each.
 export function count(toast) {
   const seconds = toast.querySelector("[name=seconds]").value;
   const [told, shown] = [toast.querySelector("span"), document.createElement("span")];

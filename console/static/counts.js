@@ -1,10 +1,10 @@
-// The numbers of the rail follow every act: a stream says that one may have changed. Of all pages that a worker has open,
-// one follows it and tells the others; after an act of the worker the page asks at once. Without locks (plain http), pages
-// follow while they are seen.
+// Updates the numbers of the rail when a stream reports that one may have changed. One of a worker's open pages follows
+// the stream and informs the others; after an act of the worker the page requests them at once. Without locks (plain
+// http), each page follows while visible.
 import { all, follow } from "./page.js";
 
 const PATH = "/-/lists";
-const REST = 8000; // milliseconds between two questions, however much happens
+const REST = 8000; // milliseconds between requests caused by the stream
 const rail = document.getElementById("rail");
 const name = `rail ${document.documentElement.dataset.worker}`;
 const pages = new BroadcastChannel(name);

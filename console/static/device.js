@@ -1,11 +1,11 @@
-// The console as an installed app, and browsers that are notified: the worker of service_worker.js, the number on the
-// icon, and their end with the session.
+// Registers service_worker.js for the installed app and notifications, shows the unread number on the icon, and removes
+// both with the session.
 const bell = document.querySelector(".bell");
 
 async function begin() {
   const registration = await navigator.serviceWorker.register("/service-worker.js", { updateViaCache: "none" });
   const { active } = await navigator.serviceWorker.ready;
-  if (!(await caches.keys()).length) active.postMessage("store"); // somebody signed out since
+  if (!(await caches.keys()).length) active.postMessage("store"); // emptied by a sign-out
   const mark = async () => {
     const count = Number(bell.dataset.unread);
     if (count) return navigator.setAppBadge?.(count);
@@ -16,7 +16,7 @@ async function begin() {
   mark();
 }
 
-// Without a session nothing is shown here any more, and nothing is left.
+// Removes caches, notifications and the subscription if nobody is signed in.
 async function end() {
   for (const name of await caches.keys()) await caches.delete(name);
   const registration = await navigator.serviceWorker.getRegistration("/");

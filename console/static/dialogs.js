@@ -1,4 +1,4 @@
-// Dialogs, questions before what cannot be undone, menus that close, the summary that is read first.
+// Opens dialogs, confirms acts that cannot be undone, closes menus, focuses what is read first.
 import { all, enhance } from "./page.js";
 import { t } from "./say.js";
 
@@ -7,7 +7,7 @@ for (const button of all("[data-open]")) {
   button.addEventListener("click", () => document.getElementById(button.dataset.open).showModal());
 }
 
-// Asks in a dialog. Returns whether the button with the verb was pressed.
+// Asks in a dialog. Resolves to true if the button `verb` was pressed.
 const question = document.getElementById("confirm");
 export function confirmed(text, verb, isUndoable = false) {
   const before = document.activeElement;

@@ -1,4 +1,4 @@
-// What is typed into a form with a mark is kept on the server a second after the last key; while that cannot be, here.
+// Stores forms with data-draft on the server, a second after the last input; in the browser while that fails.
 import { all, enhance, formToken } from "./page.js";
 import { t } from "./say.js";
 
@@ -17,7 +17,7 @@ function typed(form) {
   return found.filter(([name, text], at) => text || found.findIndex(([other]) => other === name) === at);
 }
 
-// Whether the server took it; null when it could not be asked, or does not know who we are.
+// Returns whether the server stored the draft; null if it is away or does not recognize the worker.
 async function send(key, fields) {
   try {
     const body = new URLSearchParams({ key, fields, _xsrf: formToken() });
@@ -34,7 +34,7 @@ async function keep(key, fields) {
     if (isKept === null) localStorage.setItem(mine + key, fields);
     else localStorage.removeItem(mine + key);
   } catch {
-    // no room, or not allowed: the page itself still has it
+    // storage is full or forbidden: the page still has the text
   }
   return isKept;
 }
@@ -55,20 +55,20 @@ function mark(form, key) {
       going = null;
     });
   };
-  for (const name of ["input", "change"]) { // what is chosen from a list of ours is no input
+  for (const name of ["input", "change"]) { // a choice in our lists fires no input event
     form.addEventListener(name, () => {
       clearTimeout(timer);
       timer = setTimeout(now, 1000);
     });
   }
   addEventListener("visibilitychange", () => document.hidden && timer && now());
-  addEventListener("put", (event) => event.target.contains(form) && timer && now()); // another form takes its place
+  addEventListener("put", (event) => event.target.contains(form) && timer && now()); // the form is being replaced
   addEventListener("leave", () => form.isConnected && timer && now());
   form.addEventListener("submit", (event) => {
     clearTimeout(timer);
     timer = 0;
     if (!going) return;
-    // what is on its way arrives first, or it would come back to life after the form was saved
+    // a draft on its way must arrive first, or it would reappear after the form is saved
     event.preventDefault();
     event.stopImmediatePropagation();
     const { submitter } = event;

@@ -1,20 +1,20 @@
-// Editors of scripts: numbered lines, mistakes told while typing, words completed, Tab indents until Escape says that it
-// shall not.
+// Enhances editors of scripts: numbered lines, mistakes shown while typing, completion of words, Tab that indents until
+// Escape is pressed.
 import { all, ask, calmly, say } from "./page.js";
 import { t } from "./say.js";
 
-let last = null; // the editor that was used last
+let last = null; // next() of the editor used last
 
 for (const box of all("[data-editor]")) {
   const text = box.querySelector("textarea");
   const lines = box.querySelector(".lines");
   const told = box.querySelector(".mistakes");
-  let completion = null; // comes when somebody begins to write
+  let completion = null; // loaded at the first focus
   text.addEventListener("focus", async () => {
     completion = (await import("./words.js")).complete(box, text);
     completion?.open(false);
   }, { once: true });
-  import("./paint.js").then(({ paint }) => paint(box, text)); // colours, which nobody waits for
+  import("./paint.js").then(({ paint }) => paint(box, text)); // colours can wait
   let tabLeaves = false;
 
   const badLines = () => new Set(all("[data-line]", told).map((each) => Number(each.dataset.line)));
@@ -41,7 +41,7 @@ for (const box of all("[data-editor]")) {
     text.scrollTop = Math.max(0, (line - 4) * parseFloat(getComputedStyle(text).lineHeight));
     number();
   }
-  // The next line with a mistake behind the cursor, else the first; false when there is none.
+  // Goes to the next line with a mistake after the cursor, else to the first. Returns false if there is none.
   function next() {
     const bad = [...badLines()].sort((one, other) => one - other);
     const here = text === document.activeElement ? text.value.slice(0, text.selectionStart).split("\n").length : 0;
@@ -51,7 +51,7 @@ for (const box of all("[data-editor]")) {
   }
   const look = calmly(async () => {
     const value = text.value;
-    const trigger = text.form?.elements.extension_id?.value ?? ""; // of an automation: what starts its script
+    const trigger = text.form?.elements.extension_id?.value ?? ""; // of automations only: what starts the script
     const found = await ask(text.dataset.check, { text: value, trigger });
     if (!found || text.value !== value) return;
     told.replaceChildren(...found.mistakes.map(([line, reason]) => {
@@ -84,7 +84,7 @@ for (const box of all("[data-editor]")) {
     if (event.key === "Escape") tabLeaves = true;
     else if (event.key === "Tab" && !tabLeaves && !event.shiftKey && !event.ctrlKey && !event.altKey) {
       event.preventDefault();
-      document.execCommand("insertText", false, "  "); // so that undo knows of it
+      document.execCommand("insertText", false, "  "); // so that it can be undone
     } else if (event.key === "F8" && next()) event.preventDefault();
   });
   box.next = next;
@@ -102,7 +102,7 @@ addEventListener("keydown", (event) => {
   }
 });
 
-// A run that the page waits for is stopped from the page itself, which goes on waiting for what it says.
+// Stops a run that the page waits for. The page goes on waiting for its result.
 const stop = document.querySelector("[data-stop]");
 const runs = "[value=simulate], [value=run], [value=resume], [value=keep], [name=at], [name=example]:not([form])";
 async function halt() {
@@ -122,7 +122,7 @@ if (stop) {
   addEventListener("pageshow", () => (stop.hidden = true));
 }
 
-// A form that came back with what is not saved yet is changed from the start.
+// Marks a form that is shown again with unsaved input as changed.
 addEventListener("DOMContentLoaded", () => {
   for (const form of all("form[data-changed]")) form.dispatchEvent(new Event("input"));
 });

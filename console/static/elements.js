@@ -1,5 +1,5 @@
-// The elements of rich text from blocks, and blocks from any elements: those of the editor, and what is pasted from
-// elsewhere, of which everything that Markdown here does not have becomes something that it has.
+// Turns blocks into elements of rich text, and elements of the editor or the clipboard into blocks. Pasted elements
+// that our Markdown lacks become something that it has.
 import { all } from "./page.js";
 import { t } from "./say.js";
 
@@ -8,7 +8,7 @@ const EM = new Set(["I", "EM", "CITE", "VAR", "DFN"]);
 const CODE = new Set(["CODE", "TT", "KBD", "SAMP"]);
 const LEFT_OUT = new Set("HEAD STYLE SCRIPT TITLE META LINK NOSCRIPT TEMPLATE SVG IFRAME OBJECT BUTTON SELECT INPUT TEXTAREA HR".split(" "));
 const BLOCKS = new Set("P DIV SECTION ARTICLE HEADER FOOTER MAIN ASIDE NAV ADDRESS CENTER FIGURE FIGCAPTION DL DT DD FORM FIELDSET H1 H2 H3 H4 H5 H6 TR LI BODY".split(" "));
-const LEVELS = { H1: 2, H2: 2, H3: 3, H4: 3, H5: 3, H6: 3 }; // of headings, where there are any
+const LEVELS = { H1: 2, H2: 2, H3: 3, H4: 3, H5: 3, H6: 3 }; // of headings, where allowed
 const own = /\/files\/(\d+)(?:[/?].*)?$/;
 const made = (name, values = {}, data = {}) => {
   const element = Object.assign(document.createElement(name), values);
@@ -16,7 +16,7 @@ const made = (name, values = {}, data = {}) => {
   return element;
 };
 
-// -- to elements -------------------------------------------------------------------------------------------------------
+// -- to elements ------------------------------------------------------------------------------------------------------
 
 function lineOf(runs, open = []) {
   const nodes = [];
@@ -44,7 +44,7 @@ function leafOf(run) {
   if (run.code !== undefined) return made("code", { textContent: run.code });
   if (!run.src) return document.createTextNode(run.text);
   const file = own.exec(run.src);
-  // A picture from elsewhere is not loaded: its place says what it is.
+  // An external picture is not loaded: its description is shown.
   return made("img", { alt: run.alt || t("Picture"), ...(file ? { src: `/files/${file[1]}` } : {}) }, { src: run.src, alt: run.alt });
 }
 
@@ -82,7 +82,7 @@ function toElement(block) {
 }
 export const toElements = (blocks) => blocks.map(toElement);
 
-// -- to blocks ---------------------------------------------------------------------------------------------------------
+// -- to blocks --------------------------------------------------------------------------------------------------------
 
 function marksOf(element, marks) {
   const name = element.nodeName;
@@ -96,7 +96,7 @@ function marksOf(element, marks) {
   return [...marks, ...more.filter((each) => !marks.includes(each))];
 }
 
-// isPasted: from elsewhere, where blanks collapse. hasHeadings: else headings are bold lines.
+// isPasted: from elsewhere, where blanks collapse. Without hasHeadings, headings become bold lines.
 export function toBlocks(root, isPasted = false, hasHeadings = false) {
   const blocks = [];
   let runs = null;
@@ -104,7 +104,7 @@ export function toBlocks(root, isPasted = false, hasHeadings = false) {
   function end() {
     if (!runs) return;
     while (runs.length && isPasted && runs[0].text !== undefined && !runs[0].text.trim()) runs.shift();
-    if (runs.at(-1)?.isBreak) runs.pop(); // the last one is not seen
+    if (runs.at(-1)?.isBreak) runs.pop(); // browsers do not show the last one
     if (isPasted && runs.length && runs[0].text) runs[0].text = runs[0].text.trimStart();
     if (runs.length || !isPasted) blocks.push({ type: "p", runs });
     runs = null;
@@ -119,7 +119,7 @@ export function toBlocks(root, isPasted = false, hasHeadings = false) {
     else if (blocks.length === count && !isPasted) blocks.push({ type: "p", runs: [] });
     tighten(element, count);
   }
-  // A paragraph without a blank line below a heading, as its Markdown was.
+  // Marks the paragraph after a heading if its Markdown had no blank line between them.
   function tighten(element, count) {
     if ("tight" in (element.dataset ?? {}) && blocks[count - 1]?.type === "heading" && blocks[count]) blocks[count].isTight = true;
   }
@@ -185,7 +185,7 @@ export function toBlocks(root, isPasted = false, hasHeadings = false) {
         if (part.type === "p" && last?.type === "p") last.runs = [...last.runs, { isBreak: true, marks: [] }, ...part.runs];
         else parts.push(part);
       }
-      if (each.nodeName !== "LI" && items.length) items.at(-1).push(...parts); // a list within a list, as browsers make it
+      if (each.nodeName !== "LI" && items.length) items.at(-1).push(...parts); // browsers put a list directly into its parent list
       else if (parts.some((part) => part.type !== "p" || part.runs.length)) items.push(parts);
     }
     const isOrdered = list.nodeName === "OL";

@@ -1,4 +1,4 @@
-// Emoji that a reply to a customer may use, with the words that find them.
+// Lists emoji for replies to customers, with the words that find them.
 import { t } from "./say.js";
 
 export const emoji = () => [

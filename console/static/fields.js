@@ -1,4 +1,4 @@
-// Times that tell what they were understood as, the zone and the clock of the browser, forms that are not left by accident.
+// Shows how times are understood, warns of a wrong clock, fills in the time zone, and guards unsaved forms.
 import { all, ask, calmly, enhance } from "./page.js";
 import { t } from "./say.js";
 
@@ -37,12 +37,12 @@ for (const form of all("form[data-guard]")) {
   });
 }
 
-// Texts with buttons above them; those of replies and articles begin by themselves.
+// Adds buttons to texts; replies and articles have modules of their own.
 enhance((root) => {
   for (const area of all("[data-written]", root)) import("./noting.js").then(({ write }) => write(area), () => null);
 });
 
-// Who is mentioned, or a snippet, is chosen while a text is typed; what helps comes with the first sign.
+// Suggests colleagues to mention, or snippets; the module is loaded at the first sign, such as @.
 addEventListener("input", async ({ target, data }) => {
   if (data && target.dataset.typing?.includes(data)) (await import("./typing.js")).begin(target);
 });

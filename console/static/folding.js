@@ -1,4 +1,4 @@
-// Folds what an email quotes, inside its frame: no script runs in there, so the page does it from outside.
+// Folds quotations of an email in its frame. No script runs in there, so the page does it from outside.
 import { all } from "./page.js";
 import { t } from "./say.js";
 
@@ -11,9 +11,9 @@ const blank = /^[\s\u00a0\u200b]*$/;
 const inline = new Set("A ABBR B BDI BDO BIG CITE CODE EM FONT I KBD MARK Q S SAMP SMALL SPAN STRONG SUB SUP TIME TT U VAR WBR".split(" "));
 const mostHead = 400; // characters of the line above a quotation
 const mostDevice = 120; // characters of the line that a phone adds
-const mostLines = 5000; // of an email that are read
+const mostLines = 5000; // of an email
 
-// The lines of an element as people see them, each with its first node.
+// Returns the lines of an element as people see them: [{text, node}], each with its first node.
 function linesOf(body) {
   const lines = [{ text: "", node: null }];
   const end = () => lines.at(-1).text.trim() ? lines.push({ text: "", node: null }) : Object.assign(lines.at(-1), { text: "", node: null });
@@ -35,7 +35,7 @@ function linesOf(body) {
   return lines.filter(({ node }) => node).map(({ text, node }) => ({ text: text.replace(/[\s\u00a0]+/g, " ").trim(), node }));
 }
 
-// Whether a line begins the headers of an email that was put below: those of Outlook, in the languages of `words`.
+// Returns whether a line begins the headers of a quoted email, as Outlook writes them, in the languages of `words`.
 function beginsMail(lines, place, words) {
   const isApart = place > 0 && separator.test(lines[place - 1].text);
   if (isApart && lines[place].text.includes("@") && words.from.has(lines[place].text.split(" ", 1)[0].toLowerCase())) return true; // eM Client
@@ -51,13 +51,13 @@ function beginsMail(lines, place, words) {
   return isApart || hasAddress || (names.length > 3 && words.sent.has(names[1]));
 }
 
-// Whether a line says who wrote what follows without the marks of a quotation, as Yahoo does; a time, a date and a verb are
-// in it, so that no sentence of the writer is taken for one.
+// Returns whether a line names the writer of an unmarked quotation below it, as Yahoo does. It must have a time, a date
+// and a verb, so that no sentence of the sender is mistaken for one.
 function isAttribution(text, words) {
   return text.length <= mostHead && ends.test(text) && time.test(text) && date.test(text) && text.toLowerCase().split(/[\s:：,<>]+/).some((each) => words.wrote.has(each));
 }
 
-// The outermost element that begins with a node.
+// Returns the outermost element that begins with a node.
 function outermost(node, body) {
   const isFirst = (each) => {
     for (let before = each.previousSibling; before; before = before.previousSibling) {
@@ -83,13 +83,13 @@ function folder(page, label) {
   return folded;
 }
 
-// Whether the next thing after a line is a quotation, which is folded with it.
+// Returns whether a quotation follows a line at once; the line is folded with it.
 function isBeforeQuote(line, next) {
   const quote = all("blockquote", line.node.ownerDocument.body).find((each) => line.node.compareDocumentPosition(each) & Node.DOCUMENT_POSITION_FOLLOWING);
   return quote && (!next || quote.compareDocumentPosition(next.node) & Node.DOCUMENT_POSITION_FOLLOWING);
 }
 
-// An email that was put below the reply, with its headers as Outlook does, or below an attribution, up to the end.
+// Folds an email quoted without marks, from its headers, as Outlook writes them, or its attribution to the end.
 function foldHistory(body, words) {
   const lines = linesOf(body);
   let place = lines.findIndex((line, at) => at > 0 && (beginsMail(lines, at, words)
@@ -109,7 +109,7 @@ function foldHistory(body, words) {
   body.append(folded);
 }
 
-// The nodes above a quotation that say who wrote it: `On Monday Ida wrote:`, up to the line before.
+// Returns the nodes of the line above a quotation that names its writer: `On Monday Ida wrote:`.
 function attribution(quote, body) {
   let node = quote;
   let before = beforeBlanks(node);
@@ -131,7 +131,7 @@ function attribution(quote, body) {
   return isOne ? nodes : [];
 }
 
-// Quotations with nothing between them are one, such as an attribution that is quoted by itself.
+// Joins quotations with nothing between them, such as an attribution quoted by itself.
 function joinQuotes(body) {
   for (const folded of all("details", body)) {
     const before = beforeBlanks(folded);
@@ -157,7 +157,7 @@ export function foldQuotes(body) {
   joinQuotes(body);
 }
 
-// Blank lines at the end, which programs leave and which only make the frame taller.
+// Removes blank lines at the end, which programs leave and which only make the frame taller.
 function trim(box) {
   for (let last = box.lastChild; last; last = box.lastChild) {
     const isBlank = last.nodeName === "BR" || (last.nodeName !== "DETAILS" && blank.test(last.textContent) && !/^(IMG|HR|TABLE)$/.test(last.nodeName) && !last.querySelector?.("img, hr, table, details"));
@@ -170,7 +170,7 @@ function trim(box) {
   if (/^(DIV|P|CENTER)$/.test(last.nodeName)) trim(last);
 }
 
-// A signature: from two dashes to the next quotation or the end, or the last line if a phone adds such lines.
+// Folds a signature: from two dashes to the next quotation or the end, or the last line if a phone added it.
 function foldSignature(body) {
   const lines = linesOf(body);
   const last = lines.length - 1;
@@ -189,7 +189,7 @@ function foldSignature(body) {
   range.insertNode(folded);
 }
 
-// Blank lines between the words and the quotations below them.
+// Removes blank lines between the text and a fold below it.
 function trimAbove(folded, body) {
   let above = null;
   for (let node = folded; !above && node !== body; node = node.parentNode) {
@@ -211,13 +211,13 @@ function trimStart(box) {
   if (/^(DIV|P|CENTER)$/.test(first.nodeName)) trimStart(first);
 }
 
-// Files that the email itself shows are not listed below it a second time.
+// Hides files that the email itself shows from the list below it.
 function listOnce(frame) {
   const shown = new Set(all("img[src]", frame.contentDocument).map((each) => /\/files\/(\d+)/.exec(each.getAttribute("src"))?.[1]));
   for (const item of all("[data-file]", frame.closest("article") ?? document.createElement("p"))) item.hidden = shown.has(item.dataset.file);
 }
 
-// The mail in a frame as it is read.
+// Tidies the email in a frame.
 export function tidy(frame) {
   const body = frame.contentDocument.body;
   const words = Object.fromEntries(["from", "sent", "wrote"].map((name) => [name, new Set(body.dataset[name]?.split(" "))]));

@@ -1,12 +1,12 @@
-// What helps while an answer is written: signs of Markdown by buttons and keys, snippets, how mail leaves from the group
-// that is chosen, and a word about files that were forgotten.
+// Enhances the form of a reply: Markdown by buttons and keys, snippets, the outgoing identity of the chosen group, and
+// a reminder of forgotten attachments.
 import { markdownBox } from "./markdown_box.js";
 import { all, say } from "./page.js";
 import { picker } from "./picking.js";
 import { t } from "./say.js";
 import { rove } from "./tools.js";
 
-// changed(): what follows a change. attach(files, isInline): uploads files.
+// changed(): called after a change. attach(files, isInline): uploads files.
 export function format(form, changed, attach) {
   const field = form.elements;
   const text = field.content;
@@ -20,7 +20,7 @@ export function format(form, changed, attach) {
   const { box, place } = markdownBox(form, text, tools, { changed, attach, moreActs, richText: "rich" in form.dataset ? {} : null });
   rove(tools);
   for (const menu of all("[data-pick]", form)) picker(menu, form.put);
-  // The line that stands for what the reply quotes becomes its text, or goes.
+  // Replaces the line for the quotation with its text, or removes it.
   const quoted = form.querySelector("[data-quoted]");
   const command = /^#original_message[ \t]*$/m;
   quoted?.addEventListener("click", async (event) => {
@@ -42,7 +42,7 @@ export function format(form, changed, attach) {
   const fold = () => quoted && (quoted.hidden = !command.test(text.value));
   for (const name of ["input", "change"]) form.addEventListener(name, fold);
 
-  // Sent later: asks for the time first. The preview, and back.
+  // Sends later by key, asking for the time first, and switches the preview.
   const later = form.querySelector("[data-later]");
   form.addEventListener("keydown", (event) => {
     if (!(event.ctrlKey || event.metaKey) || !event.shiftKey || event.altKey) return;
@@ -58,7 +58,7 @@ export function format(form, changed, attach) {
     }
   });
 
-  // To all recipients, or only to the sender.
+  // Switches between all recipients and only the sender.
   const whom = form.querySelector("[data-whom]");
   let everybody = null;
   if (whom) whom.hidden = false;
