@@ -1,14 +1,14 @@
-// Frames as high as the mail in them.
+// Fits frames to the height of their email.
 import { tidy } from "./folding.js";
 
 const MOST = 4000; // pixels
 
 function fit(frame) {
-  const inside = frame.contentDocument?.body; // the document itself is never lower than the frame
+  const inside = frame.contentDocument?.body; // a document is never shorter than its frame
   if (!inside) return;
   const root = inside.parentElement;
-  if (root.scrollWidth > root.clientWidth) root.dataset.narrow = ""; // gives up the widths of the email
-  const bar = root.scrollWidth > root.clientWidth ? frame.clientHeight - root.clientHeight : 0; // of a table that stays wider
+  if (root.scrollWidth > root.clientWidth) root.dataset.narrow = ""; // drops the widths that the email sets
+  const bar = root.scrollWidth > root.clientWidth ? frame.clientHeight - root.clientHeight : 0; // scroll bar of a table
   frame.style.height = `${Math.min(Math.ceil(inside.getBoundingClientRect().height) + 8 + bar, MOST)}px`;
 }
 

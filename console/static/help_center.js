@@ -1,4 +1,4 @@
-// Articles while a visitor types in a search field. Without this script the field is a plain form.
+// Suggests articles while a visitor types a search. Without this script the field is a plain form.
 
 const WAIT = 150; // milliseconds after the last key
 const LEAST = 2; // letters
@@ -20,7 +20,7 @@ function suggest(form, field) {
   }
   let timer = 0;
   let chosen = -1;
-  let number = 0; // of the newest request: an older response is ignored
+  let number = 0; // newest request; responses to older ones are ignored
 
   function show(articles) {
     list.replaceChildren(...articles.map((article, place) => {

@@ -1,16 +1,17 @@
-// Keys. Single ones do nothing while somebody types or composes, and can be switched off in the account.
-// Their table is the list that `?` shows; only what they do stands here.
+// Handles keys. Single keys do nothing while a worker types or composes, and an account can turn them off.
+// The list that `?` shows has the keys and where they lead; other acts are here.
 import { all, isTyping, say } from "./page.js";
 import { t } from "./say.js";
 import { undo } from "./toasts.js";
 
 const going = all("#keys [data-go]").map(({ dataset }) => [...dataset.key.split(" ").reverse(), dataset.go]);
-const places = Object.fromEntries(going.filter((each) => each.length > 2).map(([key, , path]) => [key, path])); // after g
+// Opened after g.
+const places = Object.fromEntries(going.filter((each) => each.length > 2).map(([key, , path]) => [key, path]));
 const ways = Object.fromEntries(going.filter((each) => each.length === 2));
 const hasKeys = "keys" in document.documentElement.dataset;
 let waitsForPlace = 0;
 
-// Parts of a page that j and k walk through.
+// Focuses the next or previous part for j and k.
 function stepTo(parts, by) {
   const at = parts.findIndex((each) => each.contains(document.activeElement));
   const next = parts[at < 0 ? (by > 0 ? 0 : parts.length - 1) : Math.min(Math.max(at + by, 0), parts.length - 1)];
@@ -28,13 +29,13 @@ export function step(by) {
   next.querySelector("a").focus();
 }
 
-// Where the hand was before a key led into a field: it is led back once the field is saved.
+// Focus before a key moved it into a field; restored once the field is saved.
 let origin = null;
 function enter(field) {
   origin = document.activeElement;
   field.focus();
   const now = document.activeElement;
-  if (now?.matches("input")) now.select(); // what is typed takes the place of what is there
+  if (now?.matches("input")) now.select(); // typing replaces the current value
 }
 addEventListener("saved", () => {
   if (!origin) return;
@@ -44,7 +45,7 @@ addEventListener("saved", () => {
 });
 addEventListener("pointerdown", () => (origin = null));
 
-// What a page itself has a key for: a link or a button is pressed, a field is gone to. They are listed with the others.
+// Presses the link or button that a page has for a key, or focuses its field. Returns whether there is one.
 function press(key) {
   const found = document.querySelector(`[data-hotkey="${CSS.escape(key)}"]`);
   if (!found || found.hidden) return false;
@@ -57,6 +58,7 @@ function press(key) {
   else (found.closest("details") && (found.closest("details").open = true), enter(found));
   return true;
 }
+// Lists the keys of the page with the others.
 function list() {
   const listed = document.querySelector("#keys .keys");
   all(".of-page", listed).forEach((each) => each.remove());
@@ -73,9 +75,8 @@ function list() {
   listed?.prepend(...rows);
 }
 
-// A key that means something elsewhere on a ticket says why it does nothing here; what is typed after it was meant for a
-// text, and is no key.
-const DEAF = 3000; // milliseconds after the last of these keys
+// Says why a key of other tickets does nothing here. Keys pressed soon after it were meant as text, and are ignored.
+const DEAF = 3000; // milliseconds after the last such key
 let deafUntil = 0;
 const missing = (key) => document.querySelector("[data-ticket]") && {
   r: t("You cannot answer this ticket."), f: t("You cannot forward from this ticket."), n: t("You cannot write on this ticket."),

@@ -1,11 +1,11 @@
-// Parts of pages that stay as they would be if the page was loaded again: a stream says when there is something new. What
-// is asked for here does not keep a login alive.
+// Updates parts of pages to what a reload would show, whenever a stream reports news. These requests do not keep a
+// session alive.
 import { all, follow } from "./page.js";
 import { put } from "./swap.js";
 import { t } from "./say.js";
 
-const PAUSE = 1000; // between two looks, however much is new
-const AGAIN = 2000; // until a stream that was refused is asked for again, and up to LONGEST after further ones
+const PAUSE = 1000; // milliseconds between requests, however much is new
+const AGAIN = 2000; // milliseconds until a refused stream is opened again; doubles up to LONGEST
 const LONGEST = 60_000;
 const BY_ITSELF = { "X-Live": "1" };
 
@@ -24,7 +24,7 @@ for (const part of all("[data-live]")) {
   let looked = 0;
 
   const isOn = () => !document.hidden && (!box || box.checked);
-  // A list with a switch is not moved under who reads it.
+  // A list with a switch does not move while a worker reads it.
   const isRead = () => box && (scrollY > 200 || part.contains(document.activeElement) || isChosen());
   function isChosen() {
     const chosen = getSelection();
@@ -44,7 +44,7 @@ for (const part of all("[data-live]")) {
       await renew();
       tell(t("Live."));
     } catch {
-      isNew = true; // the stream tells whether we are still connected
+      isNew = true; // the stream reports a lost connection
     }
   }
   async function renew() {
@@ -78,7 +78,7 @@ for (const part of all("[data-live]")) {
       },
       error(isOver) {
         if (isOn()) tell(t("Disconnected; trying again."));
-        if (!isOver) return; // it connects again by itself
+        if (!isOver) return; // it reconnects by itself
         clearTimeout(retry);
         retry = setTimeout(attend, wait);
         wait = Math.min(wait * 2, LONGEST);

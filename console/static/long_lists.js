@@ -1,9 +1,9 @@
-// A list of many options is a line that finds among them. The list stays in the form and is what is sent; what was typed
-// and is none of its options does not leave the page.
+// Turns a long list of options into a field that searches them. The list stays in the form and is sent; typed text that
+// is not an option is never sent.
 import { combobox } from "./combobox.js";
 import { t } from "./say.js";
 
-const MOST = 200; // shown at once
+const MOST = 200; // options shown at once
 
 export function shorten(list) {
   const input = document.createElement("input");

@@ -1,9 +1,10 @@
-// Markdown as rich text has it, and back: paragraphs, bold, italic, code, links, pictures, lists, quotes, tables, and where
-// hasHeadings is set, headings of levels 2 and 3. A text with anything else does not come back unchanged, by which it is known.
+// Converts Markdown to the blocks of rich text and back: paragraphs, bold, italic, code, links, pictures, lists,
+// quotes, tables, and with hasHeadings, headings of levels 2 and 3. Any other text comes back changed: see isRich().
 //
-// A text is a list of blocks: {type: "p", runs}, {type: "list", isOrdered, start, mark, items}, {type: "quote", blocks},
-// {type: "code", text, info}, {type: "table", rule, rows}, {type: "heading", level, runs}. isTight: no blank line above. Runs are pieces of a line with
-// their marks, outermost first: {text}, {code}, {src, alt}, {isBreak}; a mark is "strong", "em" or "a:<address>".
+// A text is a list of blocks: {type: "p", runs}, {type: "list", isOrdered, start, mark, items}, {type: "quote",
+// blocks}, {type: "code", text, info}, {type: "table", rule, rows}, {type: "heading", level, runs}. isTight: no blank
+// line above. Runs are pieces of a line with marks, outermost first: {text}, {code}, {src, alt}, {isBreak}; a mark
+// is "strong", "em" or "a:<address>".
 const ESCAPED = /^\\([!-/:-@[-`{-~])/;
 const CODE = /^(`+)(?!`)([^]*?[^`])\1(?!`)/;
 const BARE = /^https?:\/\/[^\s<]+/;
@@ -17,9 +18,9 @@ const RULE = /^\|(?: *:?-+:? *\|)+$/;
 const word = /[\p{L}\p{N}]/u;
 const mark = /[\p{P}\p{S}]/u;
 
-// -- reading -----------------------------------------------------------------------------------------------------------
+// -- parsing ----------------------------------------------------------------------------------------------------------
 
-// Where emphasis that begins at a place with so many stars ends; -1 if it does not.
+// Returns where emphasis opened by so many stars before start ends; -1 if it does not.
 function closing(text, start, stars) {
   for (let at = start; at < text.length; at++) {
     if (text[at] === "\\") at += 1;
@@ -80,7 +81,7 @@ export function runsOf(text, marks = []) {
 
 const cellsOf = (line) => line.slice(1, -1).split(/(?<=(?<!\\)(?:\\\\)*)\|/).map((cell) => runsOf(cell.trim().replaceAll("\\|", "|")));
 
-// One block at the beginning of lines: [block, number of lines].
+// Parses the first block of lines: [block, number of lines].
 function blockOf(lines, hasHeadings) {
   const [first, second] = lines;
   const heading = hasHeadings && HEADING.exec(first);
@@ -143,9 +144,9 @@ function blocksOf(lines, hasHeadings = false) {
 
 export const fromMarkdown = (text, hasHeadings = false) => blocksOf(text.replace(/\r\n?/g, "\n").split("\n"), hasHeadings);
 
-// -- writing -----------------------------------------------------------------------------------------------------------
+// -- writing ----------------------------------------------------------------------------------------------------------
 
-// A piece of plain text, in which nothing is read as Markdown. all: the plain text of the block.
+// Escapes a piece of plain text, so that nothing is Markdown. all: the plain text of the block.
 function escaped(text, all) {
   const [stars, ticks] = ["*", "`"].map((sign) => all.split(sign).length > 2);
   return text.split(/(https?:\/\/[^\s<]+)/).map((piece, at) => at % 2 ? piece : piece
@@ -171,7 +172,7 @@ function leaf(run, all, isLast) {
   return isLast && run.marks.length ? text.replace(/(https?:\/\/[^\s<]+)$/, "<$1>") : text;
 }
 
-// Emphasis begins and ends at a word, or it would be none.
+// Puts stars next to words, or none where Markdown would not read them.
 function emphasized(stars, inner, before, after) {
   const [, head, , tail] = /^(\s*)([^]*?)(\s*)$/.exec(inner);
   let core = inner.slice(head.length, inner.length - tail.length);
@@ -213,7 +214,7 @@ function lineOf(runs) {
 const paragraphOf = (runs) => lineOf(runs).replace(/^\s+|\n+$/g, "").split("\n")
   .map((line) => line.replace(LINE, "$1\\").replace(/^( {0,3}\d{1,9})(?=[.)](?:\s|$))/, "$1\\")).join("\n");
 
-// Neighbours with the same marks are one.
+// Joins adjacent texts with equal marks.
 function joined(runs) {
   const all = [];
   for (const run of runs) {
@@ -272,7 +273,7 @@ export function toMarkdown(blocks) {
   return words + "\n".repeat(isBegun ? blanks : Math.max(0, blanks - 1));
 }
 
-// Whether rich text shows a text and brings it back as it is.
-const MOST = 100_000; // characters that are read while somebody types
+// Returns whether a text survives rich text unchanged.
+const MOST = 100_000; // characters that are parsed while a worker types
 export const isRich = (text, hasHeadings = false) =>
   text.length <= MOST && toMarkdown(fromMarkdown(text, hasHeadings)) === text.replace(/\r\n?/g, "\n");

@@ -1,4 +1,4 @@
-// Signs of Markdown in a box: what buttons and keys do there. Replaced as if it was typed, so that undo knows of it.
+// Puts signs of Markdown in a box, for buttons and keys. Replaces text as if it was typed, so that undo works.
 export function marks(text, changed = () => {}) {
   function replace(words, from, to) {
     text.focus();
@@ -21,7 +21,7 @@ export function marks(text, changed = () => {}) {
   return { replace, wrap, line, put, link: () => wrap("[", "](https://)") };
 }
 
-// What a button of the toolbar does in a box.
+// Runs the act of a toolbar button in a box.
 export function click({ target }, box) {
   const { wrap, line, link, snippet } = target.closest("button")?.dataset ?? {};
   if (wrap) box.wrap(wrap);
@@ -30,7 +30,7 @@ export function click({ target }, box) {
   else if (snippet !== undefined) box.snippet();
 }
 
-// What a key does in a box.
+// Runs the act of a key in a box.
 export function press(event, box) {
   if (!(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return;
   const act = { b: () => box.wrap("**"), i: () => box.wrap("*"), k: box.link }[event.key];

@@ -1,7 +1,7 @@
-// What is not needed at once on a ticket: more than the mask on its key, and the button that prints.
+// Adds parts of a ticket that can load late: longer copies of the mask, and the Print button.
 import { all, enhance } from "./page.js";
 
-// The key of the mask copies it; at once again, with the subject; and again, with the address.
+// Copies the mask by its key. If pressed again at once, it adds the subject, and then the address.
 let presses = [];
 addEventListener("click", (event) => {
   const { copy, more } = event.target.closest?.("[data-more]")?.dataset ?? {};

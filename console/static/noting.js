@@ -1,4 +1,4 @@
-// A Markdown text of a form without files: a note, or a reply to several tickets.
+// Sets up a Markdown text without files: a note, or a reply to several tickets.
 import { markdownBox } from "./markdown_box.js";
 import { say } from "./page.js";
 import { t } from "./say.js";

@@ -1,16 +1,16 @@
-// No form leads to the error page of the browser: it is sent once the server has said that it is there. The form hears
-// "sending" before, or "unsent" if the server does not respond.
+// Sends a form only once the server responds, so that none ends on the error page of the browser. The form gets the
+// event "sending" before, or "unsent" if the server does not respond.
 import { all, say } from "./page.js";
 import { t } from "./say.js";
 
-const SECONDS = 10; // until a silent server counts as gone
+const SECONDS = 10; // until a silent server counts as down
 
 async function isThere() {
   const address = document.querySelector("link[rel=icon]").href;
   return Boolean(await fetch(address, { signal: AbortSignal.timeout(SECONDS * 1000), cache: "no-store" }).catch(() => null));
 }
 
-// Sends a form as the browser does, with the button that was pressed, and without asking other listeners again.
+// Sends a form as the browser does, with the pressed button, and without calling other listeners again.
 function sendNow(form, button) {
   const pressed = Object.assign(document.createElement("input"), { type: "hidden", name: button?.name ?? "", value: button?.value ?? "" });
   if (pressed.name) form.append(pressed);
@@ -25,7 +25,7 @@ function sendNow(form, button) {
 addEventListener("submit", async (event) => {
   const form = event.target;
   if (event.defaultPrevented || form.method !== "post" || form.target || event.submitter?.hasAttribute("formtarget") || form.closest("dialog")) return;
-  if (document.querySelector("[data-stop]")) return; // the page shows its own button once the browser sends the form
+  if (document.querySelector("[data-stop]")) return; // Stop is shown only if the browser sends the form
   event.preventDefault();
   if (form.dataset.reaching) return;
   form.dataset.reaching = "yes";

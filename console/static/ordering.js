@@ -1,4 +1,4 @@
-// Rows that are put in order by dragging; the buttons beside the handle do the same.
+// Reorders rows by dragging; the buttons next to the handle do the same.
 import { all } from "./page.js";
 import { t } from "./say.js";
 

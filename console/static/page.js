@@ -1,13 +1,13 @@
-// Small words that the other parts share.
+// Shares small functions with other modules.
 export const all = (selector, root = document) => [...root.querySelectorAll(selector)];
 
-// Frames are as high as their mail. Their module comes with the first of them.
+// Fits frames to their email. The module is loaded with the first frame.
 export function fitFrames(root) {
   const frames = all("[data-fit]", root);
   if (frames.length) import("./frames.js").then(({ fitted }) => frames.forEach(fitted), () => null);
 }
 
-// What a module adds to a page, it adds to each part that comes later as well.
+// Calls add(root) for the page, and for each part that is loaded later.
 const additions = [];
 export function enhance(add) {
   additions.push(add);
@@ -15,6 +15,7 @@ export function enhance(add) {
 }
 export const enhanced = (root) => additions.forEach((add) => add(root));
 
+// Shows a text as a toast.
 export function say(text) {
   const toast = document.createElement("div");
   toast.className = "toast";
@@ -22,7 +23,7 @@ export function say(text) {
   show(toast, 6000);
 }
 
-// A message for so many milliseconds in which nobody points at it or has the focus in it.
+// Shows a toast, and removes it after so many milliseconds without pointer or focus.
 export function show(toast, milliseconds) {
   document.getElementById("toasts").append(toast);
   let timer = 0;
@@ -39,7 +40,7 @@ export function show(toast, milliseconds) {
 
 export const isPlain = (event) => !(event.ctrlKey || event.altKey || event.metaKey || event.shiftKey);
 
-// The same function, once it was not called for a while.
+// Returns a debounced function, which runs once calls have paused.
 export function calmly(work, milliseconds) {
   let timer = 0;
   return (...values) => {
@@ -55,7 +56,7 @@ export function formToken() {
   return document.querySelector("input[name=_xsrf]")?.value ?? "";
 }
 
-// Follows the feed of a page once streams.js is there, which nothing waits for that is seen first. Ends with close().
+// Follows a stream. streams.js is loaded late, as the first view does not need it. Returns {close()}.
 export function follow(address, handlers) {
   let stream = null;
   let isClosed = false;
@@ -68,7 +69,7 @@ export function follow(address, handlers) {
   };
 }
 
-// A question to a page that answers JSON, as our own form would ask it; null when there is no answer.
+// Posts fields (pairs or an object) as our forms do. Returns the JSON, null on failure.
 export async function ask(path, fields) {
   try {
     const answer = await fetch(path, { method: "POST", body: new URLSearchParams([...(fields.map ? fields : Object.entries(fields)), ["_xsrf", formToken()]]) });

@@ -1,10 +1,10 @@
-// Colours a script behind its text: keys, annotations, templates, comments, and lines for the indents; and tells the
-// path of keys that the cursor is at, with what the key means, and all of them as an outline. The text itself stays what
-// it is: one that is too long is left plain.
+// Colours a script behind its text: keys, annotations, templates, comments, and lines for the indents. Shows the path
+// of keys at the cursor, with the meaning of the key, and an outline. The text itself does not change; one that is too
+// long stays plain.
 import { calmly } from "./page.js";
 import { t } from "./say.js";
 
-// The keys above the line of the cursor, from the top, by their indents.
+// Returns the keys that enclose the line of the cursor, outermost first.
 export function above(before) {
   const lines = before.split("\n");
   let indent = lines.pop().search(/\S|$/);
@@ -20,9 +20,9 @@ export function above(before) {
 }
 
 const LONGEST = 100000; // characters
-const OUTLINED = 300; // lines of an outline
-const DEEPEST = 5; // that is shown indented more than what is above it
-const SHORT = 3; // keys that need none
+const OUTLINED = 300; // keys in an outline
+const DEEPEST = 5; // last level of the outline that is indented further
+const SHORT = 3; // keys; so few need no outline
 const template = /(\{\{.*?(?:\}\}|$)|\{%.*?(?:%\}|$))/;
 
 function part(kind, text) {
@@ -42,13 +42,13 @@ function painted(line, isText) {
   if (!isText && rest.startsWith("#")) row.append(part("p-comment", rest));
   else if (key && colon) row.append(part("p-key", key), part("p-mark", marks), colon, ...values(value));
   else row.append(...values(rest));
-  if (!line) row.append("\u200b"); // an empty line has a height
+  if (!line) row.append("\u200b"); // gives an empty line height
   return row;
 }
 
-// The lines, each with whether it belongs to a text of several lines, which holds no keys.
+// Returns [{line, isText}]. isText: inside a text of several lines, which has no keys.
 function read(text) {
-  let within = -1; // the indent of the key whose text it is
+  let within = -1; // indent of the key whose text this is, or -1
   return text.split("\n").map((line) => {
     const indent = line.search(/\S/);
     if (within >= 0 && indent >= 0 && indent <= within) within = -1;
@@ -58,7 +58,7 @@ function read(text) {
   });
 }
 
-// A list of the keys that have something below them, each with its line; links lead there as those of mistakes do.
+// Adds an outline of the keys with content. Its links lead to their lines, as the links of mistakes do.
 function outline(box, text) {
   const details = document.createElement("details");
   const summary = document.createElement("summary");

@@ -1,16 +1,16 @@
-// The list beside a ticket on a wide screen. A ticket of the list opens in the place of the one that is shown, and the
-// next one is fetched ahead. Without this module the same links load the page.
+// Shows the list next to a ticket on a wide screen. A ticket of the list opens in place of the current one, and the
+// next one is prefetched. Without this module the same links load pages.
 import { all, calmly, enhanced, isPlain, isTyping } from "./page.js";
 import { present } from "./toasts.js";
 
 const WIDE = matchMedia("(min-width: 1280px)");
-const FRESH = 60_000; // milliseconds for which a page that was fetched ahead is good; the stream brings what changed since
+const FRESH = 60_000; // milliseconds that a prefetched page stays usable; the stream brings later changes
 const box = () => document.querySelector("[data-beside]");
 const ticket = () => document.getElementById("ticket");
 
-// -- the list ----------------------------------------------------------------------------------------------------------
+// -- the list ---------------------------------------------------------------------------------------------------------
 
-let listed = ""; // the address that the rows came from
+let listed = ""; // address of the current rows
 let asked = 0;
 
 async function list() {
@@ -35,7 +35,7 @@ async function list() {
 }
 const listSoon = calmly(list, 300);
 
-// After an act of somebody else; seldom, since it is read by every open desk.
+// Reloads the list after an act elsewhere; seldom, since every open console does so.
 const REST = 30_000; // milliseconds
 let rests = 0;
 function listInTime() {
@@ -46,7 +46,7 @@ function listInTime() {
   }, Math.max(1000, asked + REST - Date.now()));
 }
 
-// Marks the row of the ticket that is shown; false if the list does not have it.
+// Marks the row of the current ticket. Returns whether the list has it.
 function mark() {
   const mask = ticket()?.dataset.ticket.split("/").pop();
   let row = null;
@@ -60,7 +60,7 @@ function mark() {
   return Boolean(row);
 }
 
-// Scrolls the list to a row, and the page not at all.
+// Scrolls the list to a row, but never the page.
 function showRow(row) {
   const pane = box();
   const [list, at] = [pane, row].map((each) => each.getBoundingClientRect());
@@ -70,9 +70,9 @@ function showRow(row) {
   else if (below > 0) pane.scrollTop += below;
 }
 
-// -- opening a ticket --------------------------------------------------------------------------------------------------
+// -- opening a ticket -------------------------------------------------------------------------------------------------
 
-let ahead = null; // {address, at, page}: the ticket that was fetched ahead
+let ahead = null; // the prefetched ticket: {address, at, page}, page as a promise
 let opening = 0;
 
 async function fetchTicket(address, more = {}) {
@@ -81,7 +81,7 @@ async function fetchTicket(address, more = {}) {
   return new DOMParser().parseFromString(await response.text(), "text/html");
 }
 
-// The next ticket of the list, once everything else on the page is there. One at a time, never on a metered line.
+// Prefetches the next ticket of the list once the page is loaded. One at a time, never if the browser saves data.
 const fetchAhead = calmly(() => {
   const next = document.querySelector("#ticket-head [rel=next]")?.href;
   if (!next || ahead?.address === next || document.hidden || navigator.connection?.saveData) return;
@@ -89,7 +89,7 @@ const fetchAhead = calmly(() => {
   ahead = { address: next, at: Date.now(), page };
 }, 400);
 
-// Shows a ticket in the place of the one that is shown. Returns whether it could.
+// Shows a ticket in place of the current one. Returns false if it cannot.
 async function open(address, isBack = false) {
   const mine = ++opening;
   const before = ticket();
@@ -98,7 +98,7 @@ async function open(address, isBack = false) {
     (isFresh && ahead.page.then((each) => each ?? fetchTicket(address))) || fetchTicket(address),
     before.querySelector("form[data-writing]")?.keepNow(),
   ]).catch(() => [null]);
-  if (mine !== opening) return true; // another one was opened meanwhile
+  if (mine !== opening) return true; // a later call opened another ticket
   const fresh = page?.getElementById("ticket");
   if (!fresh) return false;
   ahead = null;
@@ -132,7 +132,7 @@ addEventListener("click", (event) => {
   openOrLoad(link.href);
 }, true);
 
-// Another script is about to load a page: a ticket opens here.
+// Opens tickets here that another script is about to load as pages.
 addEventListener("load-page", (event) => {
   const address = new URL(event.detail, location.href);
   if (!ticket() || !isTicket(address)) return;
@@ -147,7 +147,7 @@ addEventListener("popstate", (event) => {
   openOrLoad(location.href, true);
 }, true);
 
-// j and k in the list move on and open what they come to.
+// Opens the next or previous ticket of the list on j, k and the arrows.
 addEventListener("keydown", (event) => {
   const row = document.activeElement?.closest(".list-beside li");
   const to = { j: "nextElementSibling", ArrowDown: "nextElementSibling", k: "previousElementSibling", ArrowUp: "previousElementSibling" }[event.key];
@@ -162,7 +162,7 @@ addEventListener("keydown", (event) => {
   openOrLoad(link.href);
 }, true);
 
-// -- both, or the ticket alone -----------------------------------------------------------------------------------------
+// -- both, or the ticket alone ----------------------------------------------------------------------------------------
 
 addEventListener("click", (event) => {
   const panes = event.target.closest?.("[data-panes]:is(button)")?.dataset.panes;

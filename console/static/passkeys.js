@@ -1,4 +1,4 @@
-// Passkeys: buttons that sign in, confirm or create one, and the offer of the browser in the field of the address.
+// Uses passkeys: buttons sign in, confirm or create one, and the browser offers them in the address field.
 import { all, ask } from "./page.js";
 import { t } from "./say.js";
 
@@ -8,7 +8,7 @@ const PROBLEMS = {
   InvalidStateError: () => t("This device has a passkey of yours already."),
   NotAllowedError: () => t("No passkey was used. Try again, or choose another way."),
 };
-let current = null; // the dialog or offer that is open; a browser allows one
+let current = null; // aborts the open dialog or offer; browsers allow one
 
 const bytes = (text) => Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (each) => each.charCodeAt(0));
 const text = (buffer) => btoa(String.fromCharCode(...new Uint8Array(buffer))).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
@@ -33,7 +33,7 @@ function plain(credential) {
   return { id: text(rawId), rawId: text(rawId), type, response: { ...parts, transports: response.getTransports?.() }, clientExtensionResults: extra };
 }
 
-// Asks the browser for a passkey, and sends the form of the button with its response.
+// Requests a passkey from the browser, and sends the form of the button with its response.
 async function use(button, mediation) {
   current?.abort();
   const { signal } = (current = new AbortController());
@@ -54,7 +54,7 @@ async function use(button, mediation) {
   }
 }
 
-// Lists passkeys with the suggestions for the address, until one is chosen there or another way is taken.
+// Lists passkeys in the suggestions for the address, until one is chosen or a passkey button is pressed.
 async function offer() {
   const field = document.querySelector("[autocomplete~=webauthn]");
   const button = field?.form.querySelector("[data-passkey]");

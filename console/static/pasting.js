@@ -1,24 +1,24 @@
-// What a clipboard, or what is dropped, has for a message. Spreadsheets and word processors put a picture of the text beside
-// it, and file managers the names of the files.
+// Reads a clipboard, or dropped data, for a message. Spreadsheets and word processors add a picture of the text, file
+// managers the names of the files.
 import { all } from "./page.js";
 
 const PICTURE = /^image\/(png|jpeg|gif|webp)$/;
 export const isPicture = (file) => PICTURE.test(file.type);
 
-// The elements of HTML from elsewhere, whose styles are data: pages allow none.
+// Returns the body of foreign HTML. Pages forbid styles, so these become data-style.
 export function bodyOf(html) {
   const plain = html.replace(/<style[^]*?<\/style>/gi, "").replace(/<[^>]*>/g, (tag) => tag.replace(/\sstyle\s*=/gi, " data-style="));
   return new DOMParser().parseFromString(plain, "text/html").body;
 }
 
-// The rows of a text with cells between tabs; null for another text.
+// Returns the rows of a text with tabs between cells; null for other text.
 function rowsOf(plain) {
   const rows = plain.replace(/\r\n?/g, "\n").replace(/\n+$/, "").split("\n").map((line) => line.split("\t"));
   const isTable = rows.length > 1 && rows[0].length > 1 && rows.every((row) => row.length === rows[0].length) && rows.some((row) => row[0].trim());
   return isTable ? rows.map((row) => row.map((cell) => cell.trim())) : null;
 }
 
-// The rows of HTML that is a table and nothing else; null for any other.
+// Returns the rows of HTML that is only a table; null for other HTML.
 function tableIn(body) {
   all("script", body).forEach((each) => each.remove());
   const table = body.querySelector("table");
@@ -27,7 +27,7 @@ function tableIn(body) {
   return Math.max(0, ...rows.map((row) => row.length)) > 1 ? rows : null;
 }
 
-// One of {files}, {rows}: of a table, {html} and {plain}: texts. isPlain: whether only the plain text is wanted.
+// Returns {files}, {rows, html, plain} for a table, or {html, plain}; if isPlain, only {plain}.
 export function readClipboard(clipboard, isPlain = false) {
   const files = [...clipboard.files];
   const [plain, html] = [clipboard.getData("text/plain"), clipboard.getData("text/html")];

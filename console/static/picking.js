@@ -1,4 +1,4 @@
-// Menus of the toolbar from which something is put at the caret: an emoji, or the text of an article.
+// Fills the toolbar menus that insert an emoji, or an article or a link to it, at the caret.
 import { asked as ask } from "./combobox.js";
 import { emoji } from "./emoji.js";
 import { calmly, say } from "./page.js";
@@ -21,7 +21,7 @@ async function fetchLink(id, group) {
   return answer?.ok ? answer.json() : null;
 }
 
-// put(text): puts it at the caret of the reply.
+// put(text) inserts a text at the caret.
 export function picker(menu, put) {
   const kind = KINDS[menu.dataset.pick];
   const box = menu.querySelector(".items");
@@ -57,12 +57,12 @@ export function picker(menu, put) {
     else put(text);
   }
   menu.addEventListener("toggle", () => {
-    if (!menu.open) return (input.value = ""); // not when it opens: somebody may type before this event
+    if (!menu.open) return (input.value = ""); // not on opening: typing can begin before this event
     look();
     input.focus();
   });
   const soon = calmly(look, 120);
-  box.addEventListener("input", (event) => (event.stopPropagation(), soon())); // what is searched is no part of the reply
+  box.addEventListener("input", (event) => (event.stopPropagation(), soon())); // a search does not edit the reply
   box.addEventListener("change", (event) => event.stopPropagation());
   box.addEventListener("keydown", (event) => {
     const buttons = [...list.querySelectorAll("button")];

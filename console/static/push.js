@@ -1,4 +1,4 @@
-// The button that turns on notifications on this device: asks the browser, and sends the form with its address.
+// Turns on notifications on this device: requests permission, subscribes, and sends the form.
 import { t } from "./say.js";
 
 const form = document.querySelector("[data-push]");
@@ -11,7 +11,7 @@ const PROBLEMS = {
 
 const text = (buffer) => btoa(String.fromCharCode(...new Uint8Array(buffer))).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 
-// Ends when the worker is active, and fails when the browser cannot install it.
+// Waits until the service worker is active; null if it need not. Rejects if it cannot be installed.
 function activation({ active, installing, waiting }) {
   const worker = installing ?? waiting;
   if (active || !worker) return null;
@@ -54,13 +54,13 @@ async function turnOn(button) {
   button.disabled = false;
 }
 
-// What the browser has and the service does not know any more is of no use; what it has lost can be turned on again.
+// Ends a subscription unknown to the service, and shows the button if the browser has lost its own.
 async function compare() {
   const registration = await navigator.serviceWorker.getRegistration("/");
   const present = await registration?.pushManager.getSubscription();
   if (present && !isOn) await present.unsubscribe();
   form.hidden = Boolean(isOn && present);
-  if (form.hidden) document.querySelector("[data-alerts]").hidden = true; // they would show the same
+  if (form.hidden) document.querySelector("[data-alerts]").hidden = true; // alerts would show the same
 }
 
 if (self.PushManager && navigator.serviceWorker && self.Notification) {

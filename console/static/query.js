@@ -1,5 +1,5 @@
-// The search of a list: what may come at the caret in a list below the line, what is wrong in the text, and its terms. It
-// searches nothing by itself, and a search with a mistake leaves the rows as they were.
+// Helps to write the search of a list: lists completions at the caret, explains a mistake, and shows the terms. It does
+// not search by itself, and a search with a mistake leaves the rows as they were.
 import { combobox } from "./combobox.js";
 import { all, enhance } from "./page.js";
 import { t } from "./say.js";
@@ -39,7 +39,7 @@ enhance((root) => {
     const [told, chips] = ["[data-told]", "[data-chips]"].map((name) => part.querySelector(name));
     let before = "";
 
-    // Above rows it leads to the list with another text; in a form it changes the line.
+    // Returns a link to the list with another search, or in a form a button that sets it.
     function link(label, text, values = {}) {
       if (rows) return made("a", label, { ...values, href: leading(text) });
       const button = made("button", label, { ...values, type: "button", class: "link" });
@@ -57,7 +57,7 @@ enhance((root) => {
       chips.hidden = !answer.chips.length;
       rows?.classList.toggle("stale", Boolean(mistake));
       const now = JSON.stringify([mistake, mistake && q]);
-      if (now === before) return; // or it would be read aloud once more
+      if (now === before) return; // or screen readers would repeat it
       before = now;
       told.replaceChildren(...(mistake ? [reason(q, mistake, errorId, link)] : []));
       for (const [name, value] of [["aria-invalid", "true"], ["aria-describedby", errorId]]) {
@@ -68,7 +68,7 @@ enhance((root) => {
 
     async function find() {
       const q = input.value;
-      // Characters, not the halves of those that JavaScript stores as two.
+      // Counts characters, some of which JavaScript stores as two units.
       const at = [...q.slice(0, input.selectionStart)].length;
       const answer = await fetch(`${input.dataset.query}?${new URLSearchParams({ q, at })}`).then((each) => each.ok ? each.json() : null, () => null);
       if (!answer || input.value !== q) return answer && [];
@@ -81,7 +81,7 @@ enhance((root) => {
     }
 
     function take({ q, insert, start, end }) {
-      if (input.value !== q) return look(); // clicked while it was about what stood there before
+      if (input.value !== q) return look(); // the option was for an older text
       const goesOn = /[:(]$/.test(insert);
       const text = goesOn || /^[ ,)\]]/.test(q.slice(end)) ? insert : `${insert} `;
       input.setRangeText(text, start, end, "end");

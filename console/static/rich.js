@@ -1,4 +1,4 @@
-// The message of a form as rich text. The box with its Markdown stays in the form and is what is stored and sent; each
+// Edits the message of a form as rich text. The box with its Markdown stays in the form and is stored and sent; each
 // change of the rich text is written into it.
 import { toBlocks, toElements } from "./elements.js";
 import { fromMarkdown, isRich, toMarkdown } from "./markdown.js";
@@ -22,11 +22,11 @@ const hasWords = (element) => Boolean(element.textContent.trim() || element.quer
 const paragraph = (nodes = []) => made("p", nodes.length ? nodes : [made("br")]);
 const unwrap = (element) => element.replaceWith(...element.childNodes);
 
-// changed(): what follows a change. attach(files, isInline): uploads files. hasHeadings: whether the text may have headings.
+// changed() is called after a change; attach(files, isInline) uploads files. hasHeadings: whether headings are allowed.
 // text: the box with the Markdown.
 export function enrich(form, changed, attach, { hasHeadings = false, text = form.elements.content } = {}) {
   if (text.required) {
-    text.required = false; // a browser cannot show what is wrong with a hidden box
+    text.required = false; // a browser cannot show an error at a hidden box
     form.addEventListener("submit", (event) => {
       if (text.value.trim()) return;
       event.preventDefault();
@@ -41,7 +41,7 @@ export function enrich(form, changed, attach, { hasHeadings = false, text = form
   for (const name of ["aria-describedby", "aria-invalid"]) if (text.hasAttribute(name)) editor.setAttribute(name, text.getAttribute(name));
   text.after(editor);
   let isComposing = false;
-  let place = null; // the last range in the editor, for what comes from elsewhere
+  let place = null; // last range in the editor, for insertions from outside
   const past = history(editor);
   const run = (command, value) => document.execCommand(command, false, value);
 
@@ -54,7 +54,7 @@ export function enrich(form, changed, attach, { hasHeadings = false, text = form
     form.dispatchEvent(new Event("change"));
   }
 
-  // -- the place -------------------------------------------------------------------------------------------------------
+  // -- selection ------------------------------------------------------------------------------------------------------
 
   function range() {
     const selection = getSelection();
@@ -76,19 +76,19 @@ export function enrich(form, changed, attach, { hasHeadings = false, text = form
     return found && found !== editor && editor.contains(found) ? found : null;
   }
   const within = (selector) => range() && closest(range().commonAncestorContainer, selector);
-  // The lines that a range touches by words of their own.
+  // Returns the lines whose own words a range touches.
   function lines(now) {
     const first = closest(now.startContainer, LINES);
     return all(LINES, editor).filter((line) => line === first || [...line.childNodes].some((each) => !each.matches?.(LISTS) && now.intersectsNode(each)));
   }
-  // Another element for the same words.
+  // Creates the successor of an element, with its nodes.
   const successors = new Map();
   function successor(name, element, nodes = [...element.childNodes]) {
     const next = made(name, nodes);
     successors.set(element, next);
     return next;
   }
-  // Does something to the elements, and leaves the selection where its words are then, unless the work has set it.
+  // Runs work(range), and restores the selection unless work() returns true because it has set one.
   function change(work) {
     const now = enter();
     past.record();
@@ -100,7 +100,7 @@ export function enrich(form, changed, attach, { hasHeadings = false, text = form
     edited();
   }
 
-  // Browsers put words outside of paragraphs, and styles of what was there before around them.
+  // Cleans up after browsers, which put text outside paragraphs and wrap it in styles of old text.
   function tidy() {
     const now = range();
     const ends = now && [now.startContainer, now.startOffset, now.endContainer, now.endOffset];
@@ -128,7 +128,7 @@ export function enrich(form, changed, attach, { hasHeadings = false, text = form
     } else if (isTidied && ends && ends[0].isConnected && ends[2].isConnected) getSelection().setBaseAndExtent(...ends);
   }
 
-  // What suggestions need of a box, for the text node with the caret.
+  // Acts as a box for suggestions, with the text node at the caret.
   const node = () => (range()?.startContainer.nodeType === Node.TEXT_NODE ? range().startContainer : null);
   Object.defineProperties(editor, {
     form: { value: form },
@@ -147,7 +147,7 @@ export function enrich(form, changed, attach, { hasHeadings = false, text = form
     insert: { value: put },
   });
 
-  // -- what is put in --------------------------------------------------------------------------------------------------
+  // -- insertion ------------------------------------------------------------------------------------------------------
 
   function putBlocks(blocks) {
     const now = enter();
@@ -177,7 +177,7 @@ export function enrich(form, changed, attach, { hasHeadings = false, text = form
       select(at);
     }
   }
-  // Blocks stand between the words before and after the caret.
+  // Inserts blocks between the text before and after the caret.
   function putBetween(at, line, nodes) {
     const outer = line?.matches("p") ? line : [...editor.children].find((each) => each.contains(at.startContainer)) ?? editor.lastElementChild;
     const rest = document.createRange();
@@ -199,7 +199,7 @@ export function enrich(form, changed, attach, { hasHeadings = false, text = form
       select(words);
     } else caret(behind);
   }
-  const PLACE = "\ue000"; // stands for Markdown that rich text does not have, and with which the message is Markdown
+  const PLACE = "\ue000"; // where Markdown goes that rich text cannot show; the message is then Markdown
   function put(markdown) {
     if (isRich(markdown, hasHeadings)) return putBlocks(fromMarkdown(markdown, hasHeadings));
     putBlocks([{ type: "p", runs: [{ text: PLACE, marks: [] }] }]);
@@ -262,9 +262,9 @@ export function enrich(form, changed, attach, { hasHeadings = false, text = form
     if (past.go(isForth)) edited();
   }
 
-  // -- what is set -----------------------------------------------------------------------------------------------------
+  // -- formatting -----------------------------------------------------------------------------------------------------
 
-  // Lines of the text itself become headings, or paragraphs again if all of them are headings of that level.
+  // Turns lines outside of other blocks into headings, or back into paragraphs if all have that level.
   function toHeading(now, name) {
     const chosen = lines(now).filter((each) => each.matches("p, h2, h3") && each.parentElement === editor);
     const isBack = chosen.every((each) => each.matches(name));
@@ -316,7 +316,7 @@ export function enrich(form, changed, attach, { hasHeadings = false, text = form
       const code = made("code", [String(now)]);
       now.deleteContents();
       now.insertNode(code);
-      if (!code.nextSibling?.textContent) code.after(" "); // leads out
+      if (!code.nextSibling?.textContent) code.after(" "); // leads out of the code
       getSelection().selectAllChildren(code);
       return true;
     } else if (touched.length) {
@@ -345,7 +345,7 @@ export function enrich(form, changed, attach, { hasHeadings = false, text = form
     edited();
   }
 
-  // -- links -----------------------------------------------------------------------------------------------------------
+  // -- links ----------------------------------------------------------------------------------------------------------
 
   const address = made("input", [], { type: "url", ariaLabel: t("Address of the link"), placeholder: "https://" });
   const [set, unset] = [t("Set link"), t("Remove link")].map((name) => made("button", [name], { type: "button", className: "small" }));
@@ -401,7 +401,7 @@ export function enrich(form, changed, attach, { hasHeadings = false, text = form
     if (act) (event.preventDefault(), event.stopPropagation(), act());
   });
 
-  // -- keys ------------------------------------------------------------------------------------------------------------
+  // -- keys -----------------------------------------------------------------------------------------------------------
 
   editor.addEventListener("keydown", (event) => {
     if (event.isComposing) return;
@@ -421,7 +421,7 @@ export function enrich(form, changed, attach, { hasHeadings = false, text = form
     else if (event.key === "Backspace" && !isCommand) leaveHeading(event);
     else if (event.key === " ") begin(event);
   });
-  // A sign of Markdown at the beginning of a line becomes what it stands for.
+  // Applies a sign of Markdown that was typed as the first word of a line.
   function begin(event) {
     const own = within("p");
     const signs = { "-": "- ", "*": "- ", "1.": "1. ", ">": "> ", ...(hasHeadings ? { "##": "## ", "###": "### " } : {}) };
@@ -433,7 +433,7 @@ export function enrich(form, changed, attach, { hasHeadings = false, text = form
     caret(own);
     line(sign);
   }
-  // At the beginning of a heading, Backspace makes it a paragraph.
+  // Turns a heading into a paragraph on Backspace at its beginning.
   function leaveHeading(event) {
     const [now, own] = [range(), within(HEADINGS)];
     if (!own || !now.collapsed) return;
@@ -444,7 +444,7 @@ export function enrich(form, changed, attach, { hasHeadings = false, text = form
     event.preventDefault();
     change(() => own.replaceWith(successor("p", own)));
   }
-  // Enter in a cell or in code is a line, and leaves code or a quotation from an empty one.
+  // Breaks lines on Enter in a cell or in code; on an empty line, leaves code or a quotation.
   function breakLine(event) {
     const now = range();
     const [pre, own] = [within("pre"), within("blockquote > p")];
@@ -480,7 +480,7 @@ export function enrich(form, changed, attach, { hasHeadings = false, text = form
     }
   }
 
-  // -- the buttons -----------------------------------------------------------------------------------------------------
+  // -- the buttons ----------------------------------------------------------------------------------------------------
 
   const tools = form.querySelector("[data-tools]");
   const states = Object.entries({
@@ -501,7 +501,7 @@ export function enrich(form, changed, attach, { hasHeadings = false, text = form
     for (const [button, isOn] of states) button.ariaPressed = Boolean(isOn());
   });
 
-  // Rich text, or its Markdown.
+  // Switches between rich text and its Markdown.
   const toggle = made("button", [t("Markdown")], { type: "button", className: "quiet", title: t("Show the Markdown of the message"), tabIndex: -1 });
   tools.append(toggle);
   function choose(isWanted) {
@@ -526,7 +526,7 @@ export function enrich(form, changed, attach, { hasHeadings = false, text = form
     (editor.hidden ? text : editor).focus();
   });
   for (const each of [text.labels[0], ...all(`a[href="#${text.id}"]`)]) each.addEventListener("click", () => editor.hidden || setTimeout(() => editor.focus()));
-  // Words that are there already are gone on with, before the signature; above what is quoted one begins.
+  // Puts the caret after existing text, before the signature, or on an empty first line, as above a quotation.
   editor.addEventListener("focus", () => {
     if (place) return;
     const own = [...editor.children];

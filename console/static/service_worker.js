@@ -1,11 +1,11 @@
-// Shows notifications that arrive while no page is open, and a page of its own while the server cannot be reached. It
-// stores that page with its files and nothing else: no page of a worker, no mail. The server writes VERSION, FILES (the
-// page first), ICON and BADGE above.
+// Shows notifications that arrive while no page is open, and the offline page while the server cannot be reached. It
+// stores only that page and its files: no pages of a worker, no email. The server prepends VERSION, FILES (the page
+// first), ICON and BADGE.
 const CACHE = `offline ${VERSION}`;
 const LIST = "/notifications";
 const [OFFLINE, ...PARTS] = FILES;
 
-// Anonymous requests: whoever is signed in does not matter.
+// Omits cookies: the files are the same for everyone.
 async function store() {
   const cache = await caches.open(CACHE);
   await cache.addAll(FILES.map((path) => new Request(path, { credentials: "omit", cache: "reload" })));
@@ -46,7 +46,7 @@ async function mark(count) {
 
 const isOurs = (path) => new URL(path, location).origin === location.origin;
 
-// Brings the tab forward that shows the ticket, and marks the notification as read; else opens it.
+// Focuses the tab that shows the ticket and marks the notification as read. Opens it if there is no such tab.
 async function follow({ path = LIST, page = "" }) {
   const target = isOurs(path) ? path : LIST;
   const tabs = await clients.matchAll({ type: "window", includeUncontrolled: true });

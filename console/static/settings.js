@@ -1,4 +1,4 @@
-// The settings, filtered while somebody types: what remains is what the form would find, except for synonyms.
+// Filters the settings while a worker types: shows what the form would find, except for synonyms.
 import { all } from "./page.js";
 
 const form = document.querySelector("[data-settings-filter]");

@@ -1,5 +1,5 @@
-// Small pages that open over the page one is on: links with [data-sheet], and what is followed and sent inside of them.
-// Without this module they are pages of their own.
+// Opens small pages in a dialog: links with [data-sheet], and the links and forms inside. Without this module they load
+// as whole pages.
 import { all, enhanced, isPlain, say } from "./page.js";
 import { t } from "./say.js";
 import { present } from "./toasts.js";

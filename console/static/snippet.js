@@ -1,4 +1,4 @@
-// The text of a snippet: signs of Markdown by buttons and keys, placeholders at the caret.
+// Edits a snippet: signs of Markdown by buttons and keys, placeholders at the caret.
 import { fitted } from "./frames.js";
 import { click, marks, press } from "./marks.js";
 import { all } from "./page.js";
