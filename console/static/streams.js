@@ -4,7 +4,7 @@
 const name = `streams ${document.documentElement.dataset.worker}`;
 const AGAIN = 3000; // milliseconds before a cut stream is reopened; doubles up to LONGEST
 const LONGEST = 60_000;
-const SOON = 50; // milliseconds; wishes within it open one stream
+const SOON = 50; // milliseconds in which all wishes open one stream
 const MOST = 6000; // maximum characters of an address
 const canShare = Boolean(navigator.locks && self.BroadcastChannel);
 const own = new Map(); // by address: its followers, [{last, handlers}]
@@ -156,7 +156,7 @@ class Lead {
       this.ended.add(address);
       tell({ kind: "error", address, isOver: true });
     });
-    stream.addEventListener("error", () => { // its own retry would resume at old events
+    stream.addEventListener("error", () => { // its own retry would resume at an old event
       stream.close();
       each({ kind: "error", isOver: false });
       clearTimeout(this.timer);

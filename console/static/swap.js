@@ -56,9 +56,9 @@ function rowLink(part, place) {
   return now?.querySelector("a") ?? null;
 }
 
-// Fetches a part and shows it, or loads another page. To a form the server responds with the address of the next page;
-// fetching that renders the page with the result. isStaying: a mistake in the form becomes a message, and the page
-// stays as it is, with all choices on it. Returns whether the part was shown, or the form of a question.
+// Fetches a part and shows it, or loads another page. The server responds to a form with the address of the next page;
+// only fetching that renders the result. isStaying: a mistake in the form becomes a message, and the page stays as it
+// is, with all choices on it. Returns whether the part was shown, or the form of a question.
 async function bring(part, address, form = null, isStaying = false) {
   const mine = ++asked;
   const active = document.activeElement;

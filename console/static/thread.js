@@ -68,7 +68,7 @@ function merge(list, fresh) {
   return added;
 }
 
-// Puts older entries first, without moving those that one reads.
+// Puts older entries on top, without moving those in view.
 export async function older(link) {
   const answer = await fetch(link.href, { headers: { "X-Part": "thread" } }).catch(() => null);
   if (!answer?.ok) return location.assign(link.href);

@@ -7,7 +7,7 @@ import "./turns.js";
 import "./writing.js";
 
 const BEAT = 20_000; // milliseconds between signs of presence
-const QUIET = 4000; // milliseconds after our own act in which changes are no news
+const QUIET = 4000; // milliseconds after our own act in which changes are not announced
 let ticket = document.querySelector("[data-ticket]");
 let acted = 0;
 
@@ -109,8 +109,8 @@ if (ticket) {
 
 // -- what was seen ----------------------------------------------------------------------------------------------------
 
-// A reply is stopped once if somebody wrote something that its writer has not seen. Seen is what the page came with,
-// and what was in view for a while later. The form sends this as a mark; see server/tickets/unseen.py.
+// A reply is stopped once if somebody wrote something that its writer has not seen. Seen are the entries that the page
+// came with, and later ones that were in view for a while. The form sends a mark of them; see server/tickets/unseen.py.
 const LOOK = 1000; // milliseconds in view
 const PLACES = { message: 1, comment: 2, draft: 3 }; // in the mark; 0 is the number of messages
 const seenField = (root) => root.querySelector("form[data-writing] [name=seen]");

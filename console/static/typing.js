@@ -27,7 +27,7 @@ async function put({ name, value }) {
   return filled?.text ?? "";
 }
 
-// Starts suggestions in a text with such a sign.
+// Starts suggestions in a text where a sign was typed.
 export function begin(text) {
   if (known.has(text)) return;
   known.add(text);

@@ -2,7 +2,7 @@
 import { all, say } from "./page.js";
 import { t } from "./say.js";
 
-const SMALL = 256 * 1024; // bytes too few to wait for
+const SMALL = 256 * 1024; // bytes that upload quickly
 const MB = 2 ** 20;
 
 const megabytes = (bytes) => (bytes / MB).toFixed(1);

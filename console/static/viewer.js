@@ -2,7 +2,7 @@
 import { t } from "./say.js";
 
 const MOST_TEXT = 256 * 1024; // bytes shown of a text
-const PDF_HEAD = 1024; // bytes that contain the mark of a PDF
+const PDF_HEAD = 1024; // bytes that contain the signature of a PDF
 let dialog = null;
 let files = [];
 let at = 0;

@@ -114,7 +114,7 @@ addEventListener("keydown", (event) => {
 
 // Rows do not move while somebody reads: a line above the list says what is new. Rows show who is on their ticket.
 const followed = document.querySelector("[data-follow]");
-const REST = 8000; // milliseconds between two requests, at least
+const REST = 8000; // minimum milliseconds between two requests
 let stream = null;
 let timer = 0;
 let asked = 0;

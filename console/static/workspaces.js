@@ -1,5 +1,5 @@
-// Loads the widgets that a page came without, one after another; fits the height of texts, runs clocks, and lets cards
-// of boards be dragged.
+// Loads the widgets that a page came without, one after another; gives texts their full height, runs clocks, and lets
+// cards of boards be dragged.
 import { all, fitFrames } from "./page.js";
 import { put } from "./swap.js";
 import { t } from "./say.js";
