@@ -19,8 +19,8 @@ function spot(text, at) {
 }
 
 // find(isAsked): suggestions at the caret, {typed, length, found: [{name, note, end}]}, or null. length: characters
-// that the chosen one replaces. put: returns the text to insert instead of its name. Returns {takes, open}: `takes` handles
-// a key for the open list and returns whether it did; `open` finds suggestions.
+// that the chosen one replaces. put: returns the text to insert instead of its name. Returns {takes, open}: `takes`
+// handles a key for the open list and returns whether it did; `open` finds suggestions.
 export function suggest(box, text, label, find, put) {
   const popup = document.createElement("ul");
   const count = document.createElement("p");
