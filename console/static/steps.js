@@ -1,4 +1,4 @@
-// Steps of a macro or a rule that are put in order by dragging; the buttons of each step do the same.
+// Reorders the steps of a macro or a rule by dragging; the buttons of each step do the same.
 import { all } from "./page.js";
 import { t } from "./say.js";
 

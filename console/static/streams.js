@@ -1,19 +1,19 @@
-// One stream of events for all windows of a browser, which has few connections to a site: one window holds it and passes
-// on what it tells. Who holds a lock leads; when that window is gone, the next one gets the lock. Without locks (plain
-// http) or channels each window has streams of its own.
+// Shares one stream of events between all windows of a browser, which allows few connections to a site: the window that
+// holds a lock leads and passes events on; when it closes, the next window gets the lock. Without locks (plain http) or
+// channels each window opens its own streams.
 const name = `streams ${document.documentElement.dataset.worker}`;
-const AGAIN = 3000; // until a stream that was cut is opened again, up to LONGEST after further cuts
+const AGAIN = 3000; // milliseconds before a cut stream is reopened; doubles up to LONGEST
 const LONGEST = 60_000;
-const SOON = 50; // several wishes at once open one stream
-const MOST = 6000; // characters of an address
+const SOON = 50; // milliseconds in which all wishes open one stream
+const MOST = 6000; // maximum characters of an address
 const canShare = Boolean(navigator.locks && self.BroadcastChannel);
-const own = new Map(); // by address: what follows it, as {last, handlers}
+const own = new Map(); // by address: its followers, [{last, handlers}]
 let channel = null;
 let lead = null;
 let id = "";
-let isAlive = false; // whether others can tell
+let isAlive = false; // whether our lock is held
 
-// Follows what the page at an address tells: message(data), open(), error(isOver). Ends with close().
+// Follows the events of an address: message(data), open(), error(isOver). Returns an object with close().
 export function follow(address, handlers) {
   if (!canShare) return alone(address, handlers);
   start();
@@ -45,7 +45,7 @@ function start() {
   channel = new BroadcastChannel(name);
   id = crypto.randomUUID();
   channel.addEventListener("message", ({ data }) => hear(data));
-  navigator.locks.request(`${name} ${id}`, () => { // for as long as the window lives; whoever leads waits for its end
+  navigator.locks.request(`${name} ${id}`, () => { // held while the window lives; the leader waits for its release
     isAlive = true;
     wish();
     return new Promise(() => {});
@@ -58,7 +58,7 @@ function start() {
   addEventListener("pageshow", ({ persisted }) => persisted && wish());
 }
 
-// A channel does not tell who speaks.
+// A channel does not deliver to its own sender.
 function tell(told) {
   channel.postMessage(told);
   hear(told);
@@ -85,11 +85,11 @@ function hear(told) {
 class Lead {
   windows = new Map(); // by window: its feeds by address
   streams = [];
-  ended = new Set(); // addresses that the server does not let us follow
+  ended = new Set(); // addresses that the server does not allow
   timer = 0;
   wait = AGAIN;
   opened = "";
-  isNew = false; // whether a window wants what it did not want before
+  isNew = false; // whether a window has added an address
 
   wish({ window, feeds }) {
     if (!this.windows.has(window) && window !== id) {
@@ -109,7 +109,7 @@ class Lead {
     this.timer = setTimeout(() => this.open(), milliseconds);
   }
 
-  // The addresses of all windows, each with the last event that all of them know.
+  // Returns {address: the last event that all windows have, "" if one has none}.
   feeds() {
     const found = new Map();
     for (const feeds of this.windows.values()) {
@@ -156,7 +156,7 @@ class Lead {
       this.ended.add(address);
       tell({ kind: "error", address, isOver: true });
     });
-    stream.addEventListener("error", () => { // it would begin again at its old places
+    stream.addEventListener("error", () => { // its own retry would resume at an old event
       stream.close();
       each({ kind: "error", isOver: false });
       clearTimeout(this.timer);

@@ -1,10 +1,10 @@
-// A list below the caret of a text with what fits there, told to screen readers; the focus stays in the text.
+// Suggests words in a list below the caret, announced to screen readers; the focus stays in the text.
 import { t } from "./say.js";
 
-const MOST = 50; // shown
+const MOST = 50; // suggestions
 const COPIED = ["font", "letterSpacing", "tabSize", "padding", "border", "boxSizing", "whiteSpace", "overflowWrap", "wordBreak", "direction"];
 
-// Where a place of a text lies in its box, by a copy of what stands before it: {left, top} of the end of its line.
+// Returns {left, top} of the bottom of the line at an offset, measured in a hidden copy of the text before it.
 function spot(text, at) {
   const style = getComputedStyle(text);
   const [copy, mark] = [document.createElement("div"), document.createElement("span")];
@@ -18,9 +18,9 @@ function spot(text, at) {
   return found;
 }
 
-// find(isAsked): what fits at the caret, {typed, length, found: [{name, note, end}]}: length, of what the chosen one
-// replaces; null for nothing. put: what is done with the chosen one besides, instead of its name. `takes` a key that is
-// meant for the open list; `open` looks what fits.
+// find(isAsked): suggestions at the caret, {typed, length, found: [{name, note, end}]}, or null. length: characters
+// that the chosen one replaces. put: returns the text to insert instead of its name. Returns {takes, open}: `takes`
+// handles a key for the open list and returns whether it did; `open` finds suggestions.
 export function suggest(box, text, label, find, put) {
   const popup = document.createElement("ul");
   const count = document.createElement("p");
@@ -37,10 +37,10 @@ export function suggest(box, text, label, find, put) {
   box.append(popup, count);
   let shown = [];
   let chosen = 0;
-  let length = 0; // characters that are typed already
-  let asked = 0; // questions, of which the newest counts
+  let length = 0; // characters already typed
+  let asked = 0; // lookups; only the newest counts
   let answered = 0;
-  let held = []; // keys for a list which is about an older text; they count once it is not
+  let held = []; // keys pressed during a lookup; they apply to its list
 
   function close() {
     popup.hidden = true;
@@ -57,7 +57,7 @@ export function suggest(box, text, label, find, put) {
   }
   function insert(words) {
     if (text.insert) return text.insert(words);
-    document.execCommand(words ? "insertText" : "delete", false, words); // so that undo knows of it
+    document.execCommand(words ? "insertText" : "delete", false, words); // so that undo covers it
   }
   async function take() {
     const { name, end = "", ...more } = shown[chosen];
@@ -120,7 +120,7 @@ export function suggest(box, text, label, find, put) {
   }
 
   popup.addEventListener("mousedown", (event) => {
-    event.preventDefault(); // the text keeps the focus
+    event.preventDefault(); // the focus stays
     const item = event.target.closest("li");
     if (!item) return;
     choose([...popup.children].indexOf(item));

@@ -1,5 +1,5 @@
-// Parts of pages that are answered alone: what is clicked or sent inside of [data-part] changes that part in place, with
-// focus, caret and scroll kept. Without this module the same links and forms load the page.
+// Updates parts of pages in place: links and forms inside of [data-part] load that part alone; focus, caret and scroll
+// position stay. Without this module the same links and forms load the page.
 import { confirmed } from "./dialogs.js";
 import { all, enhanced, isPlain, say } from "./page.js";
 import { t } from "./say.js";
@@ -11,16 +11,16 @@ let shown = location.pathname + location.search;
 
 const partOf = (element) => element.closest?.("[data-part]");
 
-// What finds an element again in the part that comes: what it is called, where it leads, what it sends.
+// Returns a selector that finds an element again in the new part: by id, or by href, name, value and label.
 function traces(element) {
   if (element.id) return `#${CSS.escape(element.id)}`;
   const parts = ["href", "name", "value", "aria-label"].filter((name) => element.hasAttribute(name));
   return element.localName + parts.map((name) => `[${name}="${CSS.escape(element.getAttribute(name))}"]`).join("");
 }
 
-// The children of what came take the place of those of the part; open details stay open. What is being typed stays, unless
-// it is settled: what came is then the answer to it. Other modules may change what comes, when "put" is told. An element
-// with [data-own] belongs to a script that keeps it current: it stays, whatever the page that comes has in its place.
+// Replaces the children of a part by those of `fresh`; open details stay open. Text being typed stays, unless
+// isSettled: `fresh` is then the response to it. The event "put" lets modules change `fresh` first. An element with
+// [data-own] stays whatever `fresh` has in its place, because a script updates it.
 export function put(part, fresh, isSettled = false) {
   const active = part.contains(document.activeElement) ? document.activeElement : null;
   const trace = active && traces(active);
@@ -48,7 +48,7 @@ export function put(part, fresh, isSettled = false) {
   (again ?? part).focus({ preventScroll: true });
 }
 
-// The link of the row that stands now where another one stood, which keys go on from.
+// Marks the row now at an index as current, for keys to continue there. Returns its link, or null.
 function rowLink(part, place) {
   const rows = place < 0 ? [] : all("tbody tr", part).filter((each) => each.querySelector("a"));
   const now = rows[Math.min(place, rows.length - 1)];
@@ -56,10 +56,9 @@ function rowLink(part, place) {
   return now?.querySelector("a") ?? null;
 }
 
-// Asks for a part and shows it; whether it was shown. Another page is gone to. A form is answered by where to look next:
-// only then is the page made that says what was done.
-// isStaying: what is wrong with the form is told, and the page stays as it is, with all that is chosen on it.
-// Returns the form of a question.
+// Fetches a part and shows it, or loads another page. The server responds to a form with the address of the next page;
+// only fetching that renders the result. isStaying: a mistake in the form becomes a message, and the page stays as it
+// is, with all choices on it. Returns whether the part was shown, or the form of a question.
 async function bring(part, address, form = null, isStaying = false) {
   const mine = ++asked;
   const active = document.activeElement;
@@ -110,7 +109,7 @@ function failed(text) {
   return false;
 }
 
-// The page that came in place of the part, without asking for it once more.
+// Shows a page that came in place of the part, without fetching it again.
 export function shows(page) {
   const main = document.getElementById("main");
   put(main, page.getElementById("main"), true);
@@ -119,7 +118,7 @@ export function shows(page) {
   return false;
 }
 
-// Asks what a form asks.
+// Asks the question of a form; resolves to whether the worker agreed.
 function agrees(asking) {
   const button = asking.querySelector("button");
   return confirmed(asking.dataset.asks, button.textContent, button.autofocus);
@@ -142,7 +141,7 @@ addEventListener("click", (event) => {
 
 addEventListener("submit", async (event) => {
   const form = event.target;
-  const toast = form.closest(".toast"); // the undo of an act, which changes the list in place
+  const toast = form.closest(".toast"); // an undo, which changes the list in place
   const part = partOf(form) ?? partOf(event.submitter ?? form) ?? (toast && document.getElementById("list"));
   if (!part || event.defaultPrevented || form.target || "reload" in form.dataset || form.enctype === "multipart/form-data") return;
   const address = new URL(form.action);

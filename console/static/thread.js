@@ -1,10 +1,11 @@
-// The conversation of a ticket: what is new is put among what stands there, and so is what is older; what stays the same
-// stays, with the mail in its frame and what was unfolded.
+// Adds new and older entries to the conversation of a ticket. Unchanged entries stay, with the mail in their frames and
+// whatever was unfolded.
 import { all, enhanced } from "./page.js";
 import { put } from "./swap.js";
 import { t } from "./say.js";
 
-// The page as it is now. changes: what the stream told. isOurs: whether it follows an act of ours, which is no news.
+// Fetches the page as it is now and merges it. changes: from the stream. isOurs: whether our own act caused them, which
+// is no news.
 export async function renew(changes, isOurs) {
   const answer = await fetch(location.href, { headers: { "X-Live": "1" }, redirect: "manual" }).catch(() => null);
   if (answer?.type === "opaqueredirect") return showMerged(document.querySelector("[data-changed]"));
@@ -17,24 +18,24 @@ export async function renew(changes, isOurs) {
   const [list, fresh] = [document, page].map((each) => each.querySelector(".said-list"));
   const added = list && fresh ? merge(list, fresh) : [];
   const line = document.querySelector("[data-changed]");
-  const isDraft = !added.length && changes.every((each) => each.startsWith("draft")); // of ours, kept just now
+  const isDraft = !added.length && changes.every((each) => each.startsWith("draft")); // ours, just stored
   if (!isOurs && !isDraft) tell(line, added);
 }
 
-// The ticket is part of another one. What is being written stays, and is sent from there.
+// Says that the ticket was merged into another one. Text being written stays, and is sent from there.
 function showMerged(line) {
   const link = Object.assign(document.createElement("a"), { href: location.pathname, textContent: t("Show") });
   line?.replaceChildren(t("This ticket was merged into another one."), " ", link);
 }
 
-// What an entry says, whatever the time that has passed since.
+// Returns the text of an entry, without times relative to now.
 function said(item) {
   const copy = item.cloneNode(true);
   for (const each of copy.querySelectorAll("time, iframe")) each.remove();
   return copy.textContent.replace(/\s+/g, " ").trim();
 }
 
-// The entries of a page among those that are shown; answers those that are new. Entries in front of its first one stay.
+// Merges the entries of a page into the list. Entries before its first one stay. Returns the new ones.
 function merge(list, fresh) {
   const known = new Map([...list.children].map((each) => [each.id, each]));
   const wanted = new Set([...fresh.children].map((each) => each.id));
@@ -67,7 +68,7 @@ function merge(list, fresh) {
   return added;
 }
 
-// Older entries come in front of the others, and nothing moves under who reads.
+// Puts older entries on top, without moving those in view.
 export async function older(link) {
   const answer = await fetch(link.href, { headers: { "X-Part": "thread" } }).catch(() => null);
   if (!answer?.ok) return location.assign(link.href);
@@ -86,7 +87,7 @@ export async function older(link) {
   last?.focus({ preventScroll: true });
 }
 
-// A line on top that says what others have done meanwhile, with the way there.
+// Shows a line on top that links to what others did meanwhile.
 function tell(place, items) {
   const told = items.slice(-3).map((item) => {
     const link = document.createElement("a");

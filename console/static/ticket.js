@@ -1,13 +1,13 @@
-// A ticket: properties saved when they are chosen, who else is here, what is new, and the
-// list that one came from beside it.
+// Runs the page of a ticket: saves properties when they are chosen, shows who else is here and what is new, and opens
+// the list that one came from beside it.
 import { all, calmly, enhance, follow, formToken, isPlain } from "./page.js";
 import { put } from "./swap.js";
 import { t } from "./say.js";
 import "./turns.js";
 import "./writing.js";
 
-const BEAT = 20_000; // milliseconds between two signs of life
-const QUIET = 4000; // after an act of ours, in which a change is no news
+const BEAT = 20_000; // milliseconds between signs of presence
+const QUIET = 4000; // milliseconds after our own act in which changes are not announced
 let ticket = document.querySelector("[data-ticket]");
 let acted = 0;
 
@@ -17,7 +17,7 @@ addEventListener("change", (event) => {
   const form = event.target.form;
   if (form?.matches("[data-auto]") && form.reportValidity()) form.requestSubmit(form.querySelector("[data-quiet]"));
 });
-// A language has its name until it is edited.
+// Shows a language by name, or by code while it is edited.
 enhance((root) => all("[data-language]", root).forEach((input) => {
   let code = input.value;
   function named() {
@@ -40,12 +40,12 @@ addEventListener("submit", ({ target }) => {
 
 // -- who is here, and what is new --------------------------------------------------------------------------------------
 
-const STILL = 60_000; // milliseconds without a key, after which nobody is writing any more
+const STILL = 60_000; // milliseconds without a key after which writing counts as over
 let typed = -Infinity;
-let writing = "writing"; // a reply, or "noting"
+let writing = "writing"; // or "noting"
 const doing = () => (performance.now() - typed < STILL ? writing : "viewing");
 let signs = 0;
-let signed = Promise.resolve(); // the one that was sent last: the next waits, so that it does not overtake it
+let signed = Promise.resolve(); // the last one sent; the next waits so as not to overtake it
 function sign(now = doing()) {
   const body = new URLSearchParams({ doing: now, seen: now === "left" ? (seen ?? []).join(".") : "", _xsrf: formToken() });
   const address = `${ticket.dataset.ticket}/presence`;
@@ -94,7 +94,7 @@ if (ticket) {
   setInterval(() => document.hidden || sign(), BEAT);
   document.addEventListener("visibilitychange", attend);
   addEventListener("pagehide", () => sign("left"));
-  // Another ticket takes the place of this one; see panes.js.
+  // panes.js replaces this ticket with another.
   addEventListener("leave", () => {
     sign("left");
     stream?.close();
@@ -107,12 +107,12 @@ if (ticket) {
   });
 }
 
-// -- what was seen ----------------------------------------------------------------------------------------------------------
+// -- what was seen ----------------------------------------------------------------------------------------------------
 
-// A reply stops once when somebody wrote what its writer has not seen: what was there when the page came, and what came
-// later and stood in view for a while. The form says so by a mark; see server/tickets/unseen.py.
+// A reply is stopped once if somebody wrote something that its writer has not seen. Seen are the entries that the page
+// came with, and later ones that were in view for a while. The form sends a mark of them; see server/tickets/unseen.py.
 const LOOK = 1000; // milliseconds in view
-const PLACES = { message: 1, comment: 2, draft: 3 }; // in the mark; the first is the number of messages
+const PLACES = { message: 1, comment: 2, draft: 3 }; // in the mark; 0 is the number of messages
 const seenField = (root) => root.querySelector("form[data-writing] [name=seen]");
 const readSeen = () => ticket?.dataset.seen.split(".").map(Number);
 let seen = readSeen();
@@ -120,7 +120,7 @@ function show(form = document) {
   const field = seenField(form);
   if (field && seen) field.value = seen.join(".");
 }
-show(); // with Back the browser puts an older mark into the form
+show(); // Back restores an older mark
 function see(item) {
   const [, kind, id] = /^(message|comment|draft)(\d+)$/.exec(item.id);
   if (kind === "message" && !("mine" in item.dataset)) seen[0] += 1;
@@ -151,9 +151,9 @@ if (ticket) {
   addEventListener("put", ({ detail }) => show(detail));
 }
 
-// -- another kind of answer, and what is older: without the page -----------------------------------------------------------
+// -- other kinds of replies, and older entries, in place --------------------------------------------------------------
 
-// Words that are there already are gone on with, before the signature; above what is quoted one begins.
+// Focuses the reply: after text already there, before the signature, or above a quotation.
 function first() {
   document.querySelector("#answer > .line")?.remove();
   const text = document.querySelector("[data-first-field]");
@@ -193,13 +193,13 @@ addEventListener("click", (event) => {
   event.preventDefault();
   event.stopImmediatePropagation();
   link.closest("details.menu")?.removeAttribute("open");
-  const { opens } = link.dataset; // from one line
+  const { opens } = link.dataset; // of a form folded to a line
   if (opens) return answerBy(document.querySelector(`#answer .tabs [data-hotkey="${opens}"]`));
   if (isAnswer) answerBy(link);
   else import("./thread.js").then(({ older }) => older(link));
 }, true);
 
-// The browser goes to the place first, which takes the focus away.
+// The browser goes to #answer first, which moves the focus.
 if (location.hash === "#answer") {
   const go = () => setTimeout(first);
   if (document.readyState === "complete") go();
@@ -209,5 +209,5 @@ if (location.hash === "#answer") {
 if (ticket) import("./panes.js").then((each) => each.begin());
 if (ticket) import("./sheets.js");
 import("./masks.js");
-// Where the writing assistant is on; without this module its buttons lead to pages.
+// Only with the writing assistant; without this module its buttons lead to pages.
 enhance((root) => root.querySelector("[data-assist]") && import("./assist.js"));

@@ -1,21 +1,21 @@
-// Messages that go by themselves, but not while somebody is at them; the newest can be undone by a key.
+// Shows messages that close by themselves, unless the pointer or the focus is in them; a key undoes the newest.
 import { all, enhance, formToken, show } from "./page.js";
 
 const toasts = document.getElementById("toasts");
 let before = null;
 
-// What stands there when the page opens is put in once more: screen readers tell what changes, not what was there.
+// Inserts the messages that came with the page again, because screen readers announce only changes.
 const first = all(".toast", toasts);
 first.forEach((each) => each.remove());
 requestAnimationFrame(() => first.forEach((each) => present(each)));
 
-// How long a message stays. One about an email that can still be taken back goes just before it is sent.
+// Returns how long a message stays. One that can undo an email closes just before the email is sent.
 function milliseconds(toast) {
   const seconds = toast.querySelector("[name=seconds]")?.value;
   return seconds ? Math.max(seconds - 1, 1) * 1000 : toast.querySelector("form") ? 10000 : 6000;
 }
 
-// A hint that is shown counts as seen.
+// Reports a hint as seen once it is shown.
 const seen = new Set();
 function see(hint) {
   if (seen.has(hint)) return;
@@ -37,7 +37,7 @@ function closable(toast) {
 
 enhance((root) => all(".hint", root).forEach(closable));
 
-// A message that came with a part of a page.
+// Shows a message that came with a part of a page.
 export function present(toast) {
   place(toast, milliseconds(toast));
 }
@@ -47,7 +47,7 @@ function place(toast, left) {
   if (toast.querySelector("[name=seconds]")) import("./countdown.js").then(({ count }) => count(toast));
 }
 
-// What can still be taken back goes along to the next page.
+// Moves messages that can still be undone to the next page.
 const KEPT = "toasts";
 addEventListener("pagehide", () => {
   const left = all(".toast:has(form):not([data-done])", toasts).map((each) => [each.outerHTML, Number(each.dataset.until)]);
@@ -60,7 +60,7 @@ for (const [html, until] of JSON.parse(sessionStorage.getItem(KEPT) ?? "[]")) {
 }
 sessionStorage.removeItem(KEPT);
 
-// Undo of the newest message that has one; false when there is none.
+// Undoes the newest message that has an undo; false if none has.
 export function undo() {
   const button = all(".toast form button", toasts).at(-1);
   button?.click();

@@ -1,7 +1,7 @@
-// The buttons above a text.
+// Moves the focus within a toolbar.
 import { all } from "./page.js";
 
-// One stop for Tab; the arrow keys lead from tool to tool.
+// Makes it one Tab stop; arrow keys move inside.
 export function rove(tools) {
   const stops = () => all(":is(button, summary):not(.items *)", tools);
   const stop = (chosen) => stops().forEach((each) => (each.tabIndex = each === chosen ? 0 : -1));

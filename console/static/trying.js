@@ -1,4 +1,4 @@
-// "Test now" of a token that was just made: the request goes out from here, with the token that stands on the page.
+// Runs "Test now" of a token just created: sends a request from the browser, with the token shown on the page.
 import { all } from "./page.js";
 import { t } from "./say.js";
 
@@ -26,7 +26,7 @@ for (const button of all("[data-try-token]")) {
 
 const NOTHING = {};
 
-// The value of a JSON text; a proxy on the way may answer with something else.
+// Parses JSON; NOTHING for null and for other text, such as from a proxy.
 function read(text) {
   try {
     return JSON.parse(text) ?? NOTHING;

@@ -1,4 +1,4 @@
-// The conversation of a ticket as it is read: opened at its newest entry, older ones folded to a line each.
+// Opens the conversation of a ticket at its newest entry, with older ones folded to a line each.
 import { all, enhance, fitFrames, isPlain } from "./page.js";
 
 const turns = () => all(".said-list .turn");
@@ -27,7 +27,7 @@ addEventListener("click", (event) => {
 
 // -- files -------------------------------------------------------------------------------------------------------------
 
-// Files are shown in place; the first one of them, if a key asks for all.
+// Shows files in place: the one clicked, or the first if a key opens all.
 const shownFiles = () => all(".ticket .files [data-preview]").filter((each) => !each.parentElement.hidden);
 enhance(() => {
   const viewAll = document.querySelector("[data-view-files]");
@@ -42,9 +42,9 @@ addEventListener("click", (event) => {
   import("./viewer.js").then(({ view }) => view(files, Math.max(files.indexOf(link), 0)), () => link.href && location.assign(link.href));
 }, true);
 
-// -- the place of a link ------------------------------------------------------------------------------------------------
+// -- links to entries -------------------------------------------------------------------------------------------------
 
-// A link to an entry unfolds it.
+// Unfolds the entry that the address links to.
 function unfold() {
   const turn = /^#[a-z]+\d+$/.test(location.hash) && document.querySelector(`${location.hash} .turn`);
   if (turn) turn.open = true;
@@ -52,9 +52,9 @@ function unfold() {
 addEventListener("hashchange", unfold);
 unfold();
 
-// -- the place in it ---------------------------------------------------------------------------------------------------
+// -- scroll position --------------------------------------------------------------------------------------------------
 
-// What moves the page by itself ends once somebody moves.
+// Calls work whenever an element resizes, until the reader acts.
 function until(moves, work) {
   const moved = new AbortController();
   const grown = new ResizeObserver(work);
@@ -65,7 +65,7 @@ function until(moves, work) {
   }
 }
 
-// The page as it was left: what was unfolded, how high its frames were, and the place.
+// Restores the page as it was left: unfolded entries, heights of frames, scroll position.
 function restore(left) {
   for (const turn of turns()) {
     const { id } = turn.closest("li");
@@ -81,7 +81,7 @@ function remember() {
 }
 addEventListener("pagehide", remember);
 
-// A conversation opens at its newest entry, and stays there while frames above grow.
+// Scrolls to the newest entry, and stays there while frames above grow.
 function reveal() {
   const newest = all(".said-list > li:not(.event)").slice(1).at(-1);
   if (!newest || location.hash || /[?&](message|comment|draft|back)=/.test(location.search)) return;
@@ -93,7 +93,7 @@ const arrival = performance.getEntriesByType("navigation")[0]?.type;
 if (arrival !== "navigate" && history.state?.turns) restore(history.state.turns);
 else if (arrival === "navigate") reveal();
 
-// Another ticket takes the place of this one; see panes.js.
+// panes.js replaces this ticket with another.
 addEventListener("leave", ({ detail }) => detail.isBack || remember());
 addEventListener("arrive", ({ detail }) => {
   scrollTo({ top: 0, behavior: "instant" });

@@ -1,4 +1,4 @@
-// Who is mentioned with @, and which snippet or emoji is pasted with :, chosen while a text is typed.
+// Suggests whom to mention after @, and snippets and emoji after :, while a text is typed.
 import { emoji } from "./emoji.js";
 import { ask, say } from "./page.js";
 import { t } from "./say.js";
@@ -27,7 +27,7 @@ async function put({ name, value }) {
   return filled?.text ?? "";
 }
 
-// Begin with a text in which one of the signs was typed.
+// Starts suggestions in a text where a sign was typed.
 export function begin(text) {
   if (known.has(text)) return;
   known.add(text);

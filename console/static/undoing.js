@@ -1,8 +1,8 @@
-// What was written before, for an editor whose elements scripts change as well, which the undo of a browser does not know.
+// Undoes changes of an editor whose elements scripts change as well, which the undo of browsers does not cover.
 const MOST = 200; // steps
-const PAUSE = 1000; // milliseconds without a key, after which a step begins
+const PAUSE = 1000; // milliseconds without a key after which a step begins
 
-// The way from an element down to a place in it: numbers of children, and the place.
+// Returns the way from an element to a place in it: indexes of children, then the offset.
 function wayTo(root, node, offset) {
   const way = [offset];
   for (let each = node; each !== root; each = each.parentNode) way.unshift([...each.parentNode.childNodes].indexOf(each));
@@ -26,7 +26,7 @@ export function history(editor) {
     return { nodes: [...editor.childNodes].map((each) => each.cloneNode(true)), ways };
   }
   return {
-    // Before a change: one of a kind that follows another within a second belongs to it, up to the end of a word.
+    // Records the state before a change. Changes of one type within a second are one step, up to the end of a word.
     record(type = "", data = "") {
       const now = performance.now();
       const isMore = type && type === last.type && now - last.at < PAUSE && data !== " ";
@@ -35,7 +35,7 @@ export function history(editor) {
       before = [...before.slice(1 - MOST), state()];
       after = [];
     },
-    // Goes a step back, or forth again. Returns whether there was one.
+    // Undoes a step, or redoes it. Returns whether there was one.
     go(isForth) {
       const [from, to] = isForth ? [after, before] : [before, after];
       const step = from.pop();

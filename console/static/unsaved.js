@@ -1,4 +1,4 @@
-// Replies that the server does not have yet, in the storage of this browser.
+// Stores replies that the server does not have yet in this browser.
 
 const OWN = new Set(["_xsrf", "draft", "revision", "seen", "files[]"]); // fields that belong to one page
 const keyOf = (form) => `reply:${document.documentElement.dataset.worker}:${form.dataset.writing}:${form.elements.kind?.value ?? ""}`;
@@ -8,13 +8,13 @@ export function store(form) {
   try {
     localStorage.setItem(keyOf(form), JSON.stringify({ fields, revision: form.elements.revision.value }));
   } catch {
-    // no room, or not allowed: the page itself still has it
+    // storage is full or forbidden; the page still has the text
   }
 }
 
 export const forget = (form) => localStorage.removeItem(keyOf(form));
 
-// Puts back what the server never got. What was stored there since, from elsewhere, stays above it.
+// Restores a reply that the server never received, below a newer draft from elsewhere.
 export function restore(form) {
   const stored = JSON.parse(localStorage.getItem(keyOf(form)) ?? "null");
   const text = form.elements.content;

@@ -1,13 +1,13 @@
-// Forms that send files say how much of them has arrived. A page that takes its time anyway shows what it says until then.
+// Shows how much of its files a form has uploaded, then that it waits for the response.
 import { all, say } from "./page.js";
 import { t } from "./say.js";
 
-const SMALL = 256 * 1024; // bytes that nobody waits for
+const SMALL = 256 * 1024; // bytes that upload quickly
 const MB = 2 ** 20;
 
 const megabytes = (bytes) => (bytes / MB).toFixed(1);
 
-// The line above the button that was pressed.
+// Adds a line on top of the form. Returns a function that shows the bytes sent.
 function progress(form, total) {
   const told = document.createElement("p");
   told.className = "note uploading";
@@ -42,7 +42,7 @@ function upload(form, submitter, total) {
     const file = t("The file");
     if (!page.getElementById("main")) return end(t("{name} could not be attached. It may be too large.", { name: file }));
     end("");
-    import("./swap.js").then(({ shows }) => shows(page)); // after console.js, whose order counts
+    import("./swap.js").then(({ shows }) => shows(page)); // late: console.js sets its order
   });
   request.open("POST", form.action);
   request.setRequestHeader("X-Part", "main");

@@ -1,8 +1,8 @@
-// The files of a ticket in a dialog, one after the other: pictures, PDF and text.
+// Shows the files of a ticket in a dialog, one at a time: pictures, PDF and text.
 import { t } from "./say.js";
 
-const MOST_TEXT = 256 * 1024; // bytes of a text that are shown
-const PDF_HEAD = 1024; // bytes in which a PDF says that it is one
+const MOST_TEXT = 256 * 1024; // bytes shown of a text
+const PDF_HEAD = 1024; // bytes that contain the signature of a PDF
 let dialog = null;
 let files = [];
 let at = 0;
@@ -20,13 +20,13 @@ const button = (text, label, act) => {
 
 const none = () => created("p", { className: "muted", textContent: t("No preview for this type of file.") });
 
-// The beginning of a file as text; null if it cannot be read.
+// Reads the beginning of a file as text; null if that fails.
 async function beginning(address, bytes) {
   const response = await fetch(address, { headers: { Range: `bytes=0-${bytes - 1}` } }).catch(() => null);
   return response?.ok ? response.text() : null;
 }
 
-// The lines of the first appointment of a calendar as {name: {params, value}}, without those of its alarms (RFC 5545).
+// Reads the first appointment of a calendar as {name: {params, value}}, without its alarms (RFC 5545).
 function fieldsOf(calendar) {
   const lines = calendar.replace(/\r?\n[ \t]/g, "").split(/\r?\n/);
   const fields = {};
@@ -40,7 +40,7 @@ function fieldsOf(calendar) {
   return fields;
 }
 
-// A time in the time zone of the browser, or as it is written if it has a zone of its own or none.
+// Formats a time: in the browser's time zone, or as written if it has its own zone or none.
 function momentOf({ params, value }) {
   const [, year, month, day, hour, minute, isUtc] = /^(\d{4})(\d\d)(\d\d)(?:T(\d\d)(\d\d)\d\d(Z)?)?$/.exec(value) ?? [];
   if (!year) return value;
@@ -66,7 +66,7 @@ async function textOf(address) {
   return textContent === null ? none() : created("pre", { tabIndex: 0, textContent });
 }
 
-// For a file that only calls itself PDF the browser would show an error, which takes the keys from the dialog.
+// For a file that only calls itself PDF the browser would show an error, and the dialog would get no keys.
 async function pdfOf(address, title) {
   const text = await beginning(address, PDF_HEAD);
   return text?.includes("%PDF-") ? created("iframe", { src: `${address}?shown=1`, title }) : none();

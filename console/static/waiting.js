@@ -1,4 +1,4 @@
-// Links and forms whose answer takes its time say so until the next page is there: data-waits is what is said.
+// Shows the text in data-waits of a slow link or form until the next page is there.
 import { all, isPlain } from "./page.js";
 
 const SOON = 300; // milliseconds that nobody notices
@@ -21,4 +21,4 @@ addEventListener("click", (event) => {
   const text = event.target.closest?.("a[data-waits]")?.dataset.waits;
   if (text && event.button === 0 && isPlain(event) && !event.defaultPrevented) wait(text);
 });
-addEventListener("pageshow", () => all(".waiting").forEach((each) => each.remove())); // back from the page that came
+addEventListener("pageshow", () => all(".waiting").forEach((each) => each.remove())); // after Back from the next page

@@ -1,9 +1,9 @@
-// Completes words of scripts and policies while they are typed, from a list that a page gives as JSON.
+// Completes words of scripts and policies while they are typed, from a list that a page returns as JSON.
 import { t } from "./say.js";
 import { above } from "./paint.js";
 import { suggest } from "./suggest.js";
 
-const words = new Map(); // by address: the list, on its way or there
+const words = new Map(); // by address: the promise of a list
 const word = /[\w.@/-]*$/;
 
 async function fetched(path) {
@@ -18,11 +18,11 @@ async function fetched(path) {
 const noted = (names, notes = {}, end = ":") => names.map((name) => ({ name, note: notes[name] ?? "", end }));
 const kind = (key) => key.split("/")[0];
 
-// The record type that is said beside the keys at the end of a text, "" where none is.
+// Returns the record_type set beside the fields at the end of a script, or "".
 function typeBeside(before) {
   const lines = before.split("\n").reverse();
   let indent = lines.shift().search(/\S|$/);
-  let isOut = false; // of the fields
+  let isOut = false; // whether the loop has left the fields
   for (const line of lines) {
     const own = line.search(/\S/);
     if (own < 0 || own > indent) continue;
@@ -35,7 +35,7 @@ function typeBeside(before) {
   return "";
 }
 
-// What may stand as a key below these keys; a command is left out of them once it is entered.
+// Returns the words that may stand as a key below these keys.
 function inScript(list, keys, before) {
   const [top, ...rest] = keys;
   if (!top) return noted(["inputs", "start"]);
@@ -47,7 +47,7 @@ function inScript(list, keys, before) {
     ...Object.entries(list.commands).map(([name, each]) => ({ name, note: each.note, end: ":" })),
     ...Object.entries(list.flow).map(([name, each]) => ({ name, note: each.note, end: ":" })),
   ];
-  let within = null; // the command that the cursor is in, null for a block of commands
+  let within = null; // the command around the caret; null in a block of commands
   while (rest.length) {
     const key = kind(rest.shift());
     if (within === null) {
@@ -88,7 +88,7 @@ async function listOf(path) {
   return list;
 }
 
-// What a key below these keys means, "" where nothing is known of it.
+// Returns what a key below these keys means, "" if it is unknown.
 export async function meaning(box, text, keys, own) {
   const path = box.closest("[data-words]")?.dataset.words;
   const list = path && own ? await listOf(path) : null;
@@ -110,11 +110,11 @@ function fitting(list, text) {
   if (line.slice(0, -typed.length || undefined).trim()) return null; // not at a key
   const at = typed.search(/@|,/);
   if (at >= 0) return { typed: /[^@,]*$/.exec(typed)[0], found: noted(list.annotations) };
-  if (typed.includes("/")) return null; // a name of one's own
+  if (typed.includes("/")) return null; // a name that the author chooses
   return { typed, found: fittingKeys(list, text, above(before)) };
 }
 
-// Completion in a text below [data-words]; null elsewhere. `takes` a key that is meant for the open list.
+// Completes words in a text below [data-words]; see suggest() for the result. null elsewhere.
 export function complete(box, text) {
   const path = box.closest("[data-words]")?.dataset.words;
   if (!path || !text.dataset.check) return null;

@@ -1,4 +1,4 @@
-// Selecting rows of a list: all of them, ranges by Shift, and by x and Shift+x at the row that keys are at.
+// Selects rows of a list: all, ranges with Shift, or with x and Shift+x from the current row.
 import { step } from "./keys.js";
 import { all, enhance, follow, isTyping } from "./page.js";
 import { t } from "./say.js";
@@ -17,7 +17,7 @@ function told() {
   limit();
 }
 
-// Choices that belong to one group are offered when all selected rows are of that group; of rows on other pages nobody knows.
+// Offers the choices of a group only if all selected rows belong to it; the groups of rows on other pages are unknown.
 function limit() {
   const selected = boxes().filter((box) => box.checked);
   const every = document.querySelector('.bulk [name="every"]')?.checked;
@@ -52,7 +52,7 @@ addEventListener("click", (event) => {
   }
 });
 
-// The menu of the bar opens upwards, unless the list is too short for it.
+// Opens the menu of the bar upwards, unless the list is too short for it.
 addEventListener("toggle", ({ target }) => {
   if (!target.matches?.(".bulk .menu")) return;
   target.classList.add("up");
@@ -60,7 +60,7 @@ addEventListener("toggle", ({ target }) => {
   if (target.open && target.querySelector(".items").getBoundingClientRect().top < top) target.classList.remove("up");
 }, true);
 
-// Keys go on from a row that an undo brings back.
+// Keys continue at a row that an undo restored.
 let undone = "{}";
 addEventListener("submit", ({ target }) => (undone = (target.closest(".toast") && target.elements.before?.value) || "{}"), true);
 addEventListener("saved", () => {
@@ -72,7 +72,7 @@ addEventListener("saved", () => {
 
 const currentBox = () => document.querySelector("tr.current")?.querySelector('input[name="ids[]"]');
 
-// x turns the row that keys are at, Shift+x the rows up to it; Shift+j and Shift+k move on and select the row.
+// x toggles the current row, Shift+x the rows up to it; Shift+j and Shift+k move and then select the row.
 addEventListener("keydown", (event) => {
   const by = { J: 1, K: -1 }[event.key];
   if ((!by && event.key.toLowerCase() !== "x") || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
@@ -85,7 +85,7 @@ addEventListener("keydown", (event) => {
   select(box, !by && event.shiftKey);
 });
 
-// A key of the bar does its act to the row that keys are at, when none is selected, and leads to a field that is empty.
+// A shortcut of the bar applies to the current row if none is selected, and moves to its field if that is empty.
 addEventListener("click", (event) => {
   if (event.isTrusted || !event.target.matches?.('button[form="bulk"]')) return;
   if (!boxes().some((box) => box.checked)) {
@@ -105,16 +105,16 @@ addEventListener("click", (event) => {
   typed.focus();
 }, true);
 
-// Enter in a field of the bar presses the button beside it; the browser would press the first one, which closes tickets.
+// Enter in a field of the bar presses the button beside it; the browser would press the first, which closes tickets.
 addEventListener("keydown", (event) => {
   if (event.key !== "Enter" || event.isComposing || !event.target.matches?.(".bulk .pick > input")) return;
   event.preventDefault();
   event.target.parentElement.querySelector("button").click();
 });
 
-// Rows are not moved under who reads them: a line above the list says what is new. Who is on a ticket stands at its row.
+// Rows do not move while somebody reads: a line above the list says what is new. Rows show who is on their ticket.
 const followed = document.querySelector("[data-follow]");
-const REST = 8000; // milliseconds between two questions, however much happens
+const REST = 8000; // minimum milliseconds between two requests
 let stream = null;
 let timer = 0;
 let asked = 0;

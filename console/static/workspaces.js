@@ -1,5 +1,5 @@
-// Widgets of a page that were not drawn with it are asked for one after another, texts are as high as what they say,
-// clocks are kept current, and the cards of boards are dragged.
+// Loads the widgets that a page came without, one after another; gives texts their full height, runs clocks, and lets
+// cards of boards be dragged.
 import { all, fitFrames } from "./page.js";
 import { put } from "./swap.js";
 import { t } from "./say.js";
@@ -15,7 +15,7 @@ async function ask(widget) {
   ready(widget);
 }
 
-// Cards are dragged to a column; the buttons on them do the same for the columns beside theirs.
+// Lets cards be dragged to a column; their buttons move them to the columns beside theirs.
 function movable(board) {
   let dragged = null;
   const leave = () => all(".over", board).forEach((each) => each.classList.remove("over"));
@@ -48,7 +48,7 @@ function movable(board) {
   }
 }
 
-// Clocks go on from the time of the server, which also those see whose own clock is wrong.
+// Runs a clock from the server's time, in case the clock of the computer is wrong.
 function clock(time) {
   const ahead = time.dataset.now * 1000 - Date.now();
   const day = time.parentNode.querySelector("[data-day]");
@@ -73,7 +73,7 @@ function formats(timeZone, isInHalves) {
   ];
 }
 
-// A zone that this browser does not know: the time of the server stays.
+// Starts a clock. In a zone unknown to the browser the first time stays.
 function started(time) {
   try {
     clock(time);

@@ -1,10 +1,10 @@
-// The answer of a ticket, or a new one: kept while it is typed, with files, snippets and a preview.
+// Runs the form of a reply or new ticket: stores drafts, adds files and snippets, shows a preview.
 import { all, ask, calmly, enhance } from "./page.js";
 import { t } from "./say.js";
 import { forget, restore, store } from "./unsaved.js";
 
-const SENT = "sent"; // the form that was sent last
-const AGAIN = 3000; // until the server is asked once more that did not answer
+const SENT = "sent"; // key of sessionStorage: the form sent last
+const AGAIN = 3000; // milliseconds until a retry if the server did not respond
 
 function write(form) {
   const field = form.elements;
@@ -51,21 +51,21 @@ function write(form) {
     soon();
     told.textContent = t("Restored: the server did not have this text yet.");
   }
-  form.keepNow = keep; // for who puts another form in the place of this one
+  form.keepNow = keep; // called before another form replaces this one
   form.addEventListener("input", changed);
   form.addEventListener("change", changed);
   document.addEventListener("visibilitychange", () => document.hidden && form.isConnected && keep());
-  // What is on its way arrives before the form is sent, or it would come back as a draft.
+  // Waits for a draft on its way before the form is sent: stored later, it would come back as a draft.
   form.addEventListener("submit", (event) => {
     if (field.back) field.back.value = location.pathname + location.search;
-    // With Back the browser puts the words into a page that is new: it is the form that was sent before, and not another.
+    // Back restores the words in a newly loaded page: the form is the one sent before, not another.
     const [path, words, number] = JSON.parse(sessionStorage.getItem(SENT) ?? "[]");
     if (!isTyped && path === form.action && words === text.value && words !== text.defaultValue) field._xsrf.value = number;
     sessionStorage.setItem(SENT, JSON.stringify([form.action, text.value, field._xsrf.value]));
     if (!going) return (isOver = true);
     event.preventDefault();
     event.stopImmediatePropagation();
-    if (isOver) return; // a second click, while the first one waits
+    if (isOver) return; // a second click while the first one waits
     const { submitter } = event;
     isOver = true;
     going.then(() => form.requestSubmit(submitter));
@@ -84,7 +84,7 @@ function write(form) {
     else look();
   });
 
-  // Files are kept as soon as they are chosen, dropped or pasted; the form then names them, or the message shows them.
+  // Stores files once they are chosen, dropped or pasted; the form then lists them, or the message shows them.
   async function attachAll(files, isInline) {
     const given = [...files];
     const { attach } = await import("./attaching.js");
@@ -107,9 +107,9 @@ function write(form) {
   const tools = form.querySelector("[data-tools]");
   tools.inert = true;
   tools.hidden = false;
-  // Without these, as while the server is away, addresses are typed and Markdown has no buttons.
+  // Without these, as while the server is down, addresses are typed and Markdown has no buttons.
   import("./chips.js").then(({ styled, chips }) => styled.then(() => all("[data-several]", form).forEach(chips)), () => null);
-  import("./formatting.js").then(({ format }) => { // after what one sees first
+  import("./formatting.js").then(({ format }) => { // after what is seen first
     format(form, changed, attachAll);
     tools.inert = false;
   }, () => null);

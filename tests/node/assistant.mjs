@@ -1,6 +1,6 @@
-// The TypeScript SDK of the Model Context Protocol as an assistant. Arguments: address of /mcp, client id of a public app,
-// callback, id of a ticket. It writes the address to open, reads the one the browser was sent back to, and writes what
-// the tools returned, one JSON value a line.
+// Runs the TypeScript SDK of the Model Context Protocol as an assistant. Arguments: address of /mcp, client id of a
+// public app, callback, id of a ticket. Prints the address to open, reads the one that the browser was sent back to,
+// and prints the results of the tools, one JSON value a line.
 import { createInterface } from "node:readline/promises";
 import { extractWWWAuthenticateParams, UnauthorizedError } from "@modelcontextprotocol/sdk/client/auth.js";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
@@ -21,7 +21,7 @@ const provider = {
   codeVerifier: () => stored.verifier,
   redirectToAuthorization: (url) => write(url.href),
 };
-// The scope that the last refusal for want of one names.
+// The scope that the last 403 response requires.
 let asked = "";
 const watched = async (url, init) => {
   const response = await fetch(url, init);

@@ -1,6 +1,6 @@
-// A client that somebody else wrote, on its way through our provider. Arguments: issuer, client id, secret ("" for a
-// public app), callback. It writes the address to open, reads the one the browser was sent back to, and writes what it
-// got for it, one JSON value a line.
+// Signs in at our provider with a client that others wrote. Arguments: issuer, client id, secret ("" for a public app),
+// callback. Prints the address to open, reads the one that the browser was sent back to, and prints what it got for it,
+// one JSON value a line.
 import { createInterface } from "node:readline/promises";
 import * as client from "openid-client";
 

@@ -1,6 +1,6 @@
-// A sign-in provider that somebody else wrote. Arguments: the address of the desk, and a port (0 for any). It writes its
-// issuer as one JSON line. Nobody clicks: the account of the last order is signed in. Orders are JSON posted to /-/order:
-// {account, claims, denies, rotates, userinfo}.
+// Runs a sign-in provider that others wrote. Arguments: address of the desk, port (0 for any). Prints its issuer as a
+// JSON line. Nobody clicks: it signs in the account of the last order. Orders are JSON posted to /-/order: {account,
+// claims, denies, rotates, userinfo}.
 import { createServer } from "node:http";
 import { generateKeyPairSync, randomUUID } from "node:crypto";
 import { once } from "node:events";
@@ -31,7 +31,7 @@ const configuration = (issuer, algorithm) => ({
       enabled: true, logoutSource: (ctx, form) => { ctx.body = `<body>${form}<button form="op.logoutForm" name="logout" value="yes">Leave the provider</button></body>`; },
     },
   },
-  // Its own guard refuses loopback addresses.
+  // The provider's own fetch refuses loopback addresses.
   fetch: (url, { dispatcher, ...options }) => globalThis.fetch(url, options),
   findAccount: (ctx, id) => ({
     accountId: id,
