@@ -160,7 +160,7 @@ def test_irreversible_actions_ask_first_without_scripts_too(signed_in: Visitor, 
     asked = signed_in.post(f"{page}/delete", fields, headers=headers)
     assert asked.status_code == 422 and "Delete Asked &lt;b&gt;first" in asked.text
     assert f'href="{page}?page=2">Cancel' in asked.text and nora.record("webhook_listener", id).status == 200
-    form = re.search(r'<form method="post" action="[^"]*" class="row">.*?</form>', asked.text, re.DOTALL)
+    form = re.search(r'<form method="post" action="[^"]*" class="row"[^>]*>.*?</form>', asked.text, re.DOTALL)
     assert form is not None
     done = signed_in.post(f"{page}/delete", {name: html.unescape(text) for name, text in HIDDEN.findall(form[0])})
     assert done.status_code == 303 and nora.record("webhook_listener", id).status == 404

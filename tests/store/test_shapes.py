@@ -31,6 +31,7 @@ KEYED = {
     "server/automation/uses.py",
     "server/counting/combinations.py",
     "server/counting/chart_points.py",
+    "server/queries/reports/field_values.py",
     "server/queries/reports/range_count.py",
     "server/search/select.py",
     "server/tickets/customer.py",
