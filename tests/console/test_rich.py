@@ -251,7 +251,6 @@ def test_input_methods_compose_words(editor: Locator) -> None:
     assert found == "plaintext"
 
 
-@pytest.mark.exhaustive("snippets are tested in the box of Markdown")
 def test_a_snippet_is_inserted_at_the_caret_and_one_with_other_markdown_leaves_rich_text(
     editor: Locator, nora: Api
 ) -> None:
