@@ -2,12 +2,15 @@
 
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.console.test_list_place import five
 from tests.service import Api
 
 __all__ = ["five"]
+
+pytestmark = pytest.mark.exhaustive("an act by its words is tested in test_tags.py")
 
 
 def act(page: Page, words: str, name: str) -> None:

@@ -193,6 +193,7 @@ def test_a_category_is_created_changed_and_deleted(signed_in: Visitor, nora: Api
     assert deleted.status_code == 303 and not nora.found("kb_category", f"id:{id}")
 
 
+@pytest.mark.exhaustive("pictures are tested in test_pasting.py")
 def test_a_picture_is_dropped_into_the_text_and_belongs_to_the_article(page: Page, nora: Api, word: str) -> None:
     page.goto(f"{PAGE}/new")
     page.get_by_label("Title", exact=True).fill(word)
@@ -250,6 +251,7 @@ def test_a_link_is_inserted_only_of_what_visitors_can_read(
         assert signed_in.get(f"/-/articles/{id}", params={"link": "1"}).status_code == 409
 
 
+@pytest.mark.exhaustive("the menu is tested in test_hand.py")
 def test_a_link_is_inserted_into_a_reply(page: Page, nora: Api, brand: str, word: str) -> None:
     id = nora.create("kb_article", title=word, status="published").ok()["id"]
     page.goto("/compose")
@@ -292,6 +294,7 @@ def test_the_page_and_the_list_show_what_visitors_said(
     assert (shown["helpful"], shown["unhelpful"]) == (1, 1)
 
 
+@pytest.mark.exhaustive("every page of articles on a phone")
 def test_the_pages_work_for_everybody_on_a_phone(page: Page, nora: Api, brand: str, word: str) -> None:
     place = nora.create("kb_category", name=f"Money {word}").ok()["id"]
     fields = {"title": word, "content": "# One\n\nText", "format": "m", "status": "published", "categories": str(place)}

@@ -165,6 +165,7 @@ def test_mistakes_of_each_kind_are_reported_while_typing_and_link_to_their_lines
         assert field.evaluate("e => e.value.slice(0, e.selectionStart).split('\\n').length") == line, text
 
 
+@pytest.mark.exhaustive("every kind of mistake")
 def test_unknown_record_types_and_fields_are_flagged_while_typing(page: Page) -> None:
     page.goto("/automations/new")
     script, told = page.locator("#script"), page.locator("#script-mistakes")
@@ -388,6 +389,7 @@ def test_a_simultaneous_change_is_not_overwritten_unseen(signed_in: Visitor, nor
 ENDLESS = "start:\n  while:\n    if: yes\n    do:\n      set:\n        a: 1\n"
 
 
+@pytest.mark.exhaustive("the form behind the button is tested below")
 def test_a_run_is_stopped_by_the_worker_who_waits_for_it(page: Page, signed_in: Visitor, nora: Api) -> None:
     called = made(nora, "stopped.inner", ENDLESS)
     script = "start:\n  function:\n    uri: svc:automation:stopped.inner\n    output: a\n"

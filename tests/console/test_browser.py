@@ -88,6 +88,7 @@ def test_everything_works_without_scripts(chromium: Browser, server: Server, nor
         assert nora.record("automation", nora.ids["automation"], "script")["script"].startswith("start:\n  log.warn")
 
 
+@pytest.mark.exhaustive("undo from a message is tested in test_shell.py")
 def test_an_action_can_be_undone_from_the_message(page: Page) -> None:
     page.goto("/")  # shows the messages that other tests of this session left
     page.goto("/account")
@@ -99,6 +100,7 @@ def test_an_action_can_be_undone_from_the_message(page: Page) -> None:
     expect(page.locator("html")).not_to_have_attribute("data-theme", "dark")
 
 
+@pytest.mark.exhaustive("further keys of the editor of test_automations.py")
 def test_mistakes_are_shown_at_their_line_while_typing(page: Page, nora: Api) -> None:
     page.goto("/automations/new")
     page.fill("#script", "start:\n  retrun:\n    x: 1\n")
@@ -171,6 +173,7 @@ def test_the_dark_theme_is_dark(chromium: Browser, server: Server, signed_in: Vi
     assert seen == {"light": "rgb(246, 247, 249)", "dark": "rgb(18, 22, 27)"}
 
 
+@pytest.mark.exhaustive("a setting of the pages that have tests of their own")
 def test_keys_can_be_switched_off(chromium: Browser, server: Server, nora: Api) -> None:
     with chromium.page(server.url) as page:
         sign_in(page, "milo@desk.example")

@@ -98,6 +98,7 @@ def test_the_preview_follows_the_form(signed_in: Visitor, nora: Api) -> None:
     assert nora.search("outgoing_webhook", "name:'Only seen'").ok()["total"] == 0
 
 
+@pytest.mark.exhaustive("every program on a phone")
 def test_the_pages_on_a_phone_and_for_everybody(server: Server, nora_in_a_browser: Visitor, chromium: Browser) -> None:
     with chromium.page(server.url, (390, 844), nora_in_a_browser.cookies) as page:
         for path in (NEW, new("discord"), new("matrix")):

@@ -71,6 +71,7 @@ def test_a_worker_refuses_by_keyboard(chromium: Browser, nora: Api, app: App) ->
             page.keyboard.press("Enter")
 
 
+@pytest.mark.exhaustive("on a phone and in the dark")
 def test_the_page_is_accessible(chromium: Browser, nora: Api, app: App, signed_in: Visitor) -> None:
     with chromium.page(nora.url, PHONE, signed_in.cookies, color_scheme="dark") as page:
         page.goto(_address(app))

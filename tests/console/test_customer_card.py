@@ -318,6 +318,7 @@ def test_a_quiet_value_becomes_a_control_when_it_is_focused(page: Page, nora: Ap
     assert nora.record("contact", ida["contact"]).ok()["language"] == "de_DE"
 
 
+@pytest.mark.exhaustive("every section of the card")
 def test_a_plus_opens_what_a_section_has_room_for(page: Page, ida: dict[str, Any]) -> None:
     page.goto(ida["page"])
     page.locator("summary", has_text="Add a note about the customer").click()

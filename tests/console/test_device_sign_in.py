@@ -53,6 +53,7 @@ def test_a_worker_signs_in_and_allows(scripts: bool, chromium: Browser, nora: Ap
     assert requests.get(f"{nora.url}/rest/workers/me.json", headers=header, timeout=60).json()["first_name"] == "Nora"
 
 
+@pytest.mark.exhaustive("every end of the page")
 def test_a_worker_refuses(page: Page, nora: Api, terminal: App) -> None:
     codes = _begin(nora, terminal)
     page.goto("/oauth/device")
@@ -64,6 +65,7 @@ def test_a_worker_refuses(page: Page, nora: Api, terminal: App) -> None:
     assert (response.status_code, response.json()["error"]) == (400, "access_denied")
 
 
+@pytest.mark.exhaustive("every end of the page")
 def test_a_wrong_code_is_explained(page: Page) -> None:
     page.goto("/oauth/device")
     assert violations(page) == []

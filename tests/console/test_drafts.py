@@ -15,7 +15,7 @@ from tests.console.browser import Browser
 from tests.console.visitor import Visitor, place
 from tests.records.desk import NOW, Desk
 from tests.service import Api, Server
-from tests.telling import WALK
+from tests.telling import WALK, telling
 
 
 @pytest.fixture(scope="module")
@@ -111,14 +111,18 @@ def test_without_scripts_a_draft_is_shown_restored_and_discarded(signed_in: Visi
 
 @pytest.mark.parametrize(
     "path",
-    [
-        "/admin/apps/new",
-        "/admin/people/new",
-        "/admin/packages",
-        "/admin/fields/new?type=ticket&kind=S",
-        "/admin/apps/{app}",
-        "/admin/people/{milo}",
-    ],
+    telling(
+        [
+            "/admin/apps/new",
+            "/admin/people/new",
+            "/admin/packages",
+            "/admin/fields/new?type=ticket&kind=S",
+            "/admin/apps/{app}",
+            "/admin/people/{milo}",
+        ],
+        ("/admin/apps/new", "/admin/people/{milo}"),
+        "every long form",
+    ),
 )
 def test_every_long_form_stores_its_input(signed_in: Visitor, nora: Api, path: str) -> None:
     path = path.format(**nora.ids)

@@ -69,6 +69,7 @@ def test_every_operation_of_the_document_is_listed(signed_in: Visitor, desk: Des
     assert f"Search {len(names)} operations" in signed_in.get(BASE).text
 
 
+@pytest.mark.exhaustive("every seventh operation")
 def test_every_page_opens_and_shows_each_parameter(signed_in: Visitor, desk: Desk) -> None:
     listed = flat_operations.operations(desk.registry, desk.registry.revision, "")
     for each in listed[::7]:

@@ -27,6 +27,7 @@ def saved(nora: Api, name: str) -> list[dict[str, object]]:
     return found
 
 
+@pytest.mark.exhaustive("saved searches of any list are tested below")
 def test_a_search_is_saved_in_the_inbox_shown_and_undone(page: Page, nora: Api) -> None:
     page.goto("/inbox?v=open&q=subject%3Apump&sort=created")
     page.get_by_text("View", exact=True).press("Enter")
@@ -126,6 +127,7 @@ def test_custom_record_types_appear_by_themselves(signed_in: Visitor, milo: Visi
     assert 'href="/search/machine"' not in signed_in.get("/records").text
 
 
+@pytest.mark.exhaustive("every list")
 def test_all_types_with_a_list_are_linked(signed_in: Visitor) -> None:
     page = signed_in.get("/records").text.partition("<main")[2]
     paths = re.findall(r'href="(/search/[a-z_]+)"', page)

@@ -47,6 +47,7 @@ def _arrive(visitor: Visitor) -> None:
     assert visitor.send(f"/admin/jobs/{ids[0]}/run", {}, page=f"/admin/jobs/{ids[0]}").status_code == 303
 
 
+@pytest.mark.exhaustive("a demo of its own")
 def test_a_customer_writes_while_the_administrator_looks_at_the_demo(page: Page, visitor: Visitor, api: Api) -> None:
     visitor.send("/setup/demo", {}, page="/account")
     page.goto("/inbox")

@@ -39,6 +39,7 @@ def test_typing_replaces_the_existing_text(page: Page, nora: Api, ticket: dict[s
     expect(page.locator("#subject-line")).to_have_value("Valve")
 
 
+@pytest.mark.exhaustive("every state of the line")
 def test_a_reply_is_continued(page: Page, nora_in_a_browser: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
     form = answer_to(ticket, content="It is on its way.\n\n#signature")
     token = {"_xsrf": nora_in_a_browser.token(ticket["page"])}
@@ -75,6 +76,7 @@ def test_after_an_action_keys_continue_at_the_next_row(page: Page, nora: Api, fi
     expect(row.get_by_role("link").first).to_be_focused()
 
 
+@pytest.mark.exhaustive("every act of a row")
 def test_after_a_time_was_typed_keys_continue_at_the_next_row(
     page: Page, nora: Api, five: list[dict[str, Any]]
 ) -> None:
@@ -109,6 +111,7 @@ def test_a_key_without_meaning_says_so(
     assert "/inbox" in page.url
 
 
+@pytest.mark.exhaustive("every state of the line")
 def test_the_reply_is_one_line_until_it_is_used(page: Page, nora: Api, ticket: dict[str, Any]) -> None:
     page.goto(ticket["page"])
     line, text = page.locator("#answer .line"), page.locator("#content")
@@ -142,6 +145,7 @@ def test_a_key_opens_the_reply(page: Page, nora: Api, ticket: dict[str, Any], ke
     expect(page.locator("#answer .tabs [aria-current]")).to_have_text(kind)
 
 
+@pytest.mark.exhaustive("without scripts")
 def test_without_scripts_the_reply_is_open(
     chromium: Browser, nora_in_a_browser: Visitor, ticket: dict[str, Any]
 ) -> None:
@@ -152,6 +156,7 @@ def test_without_scripts_the_reply_is_open(
         expect(page.locator("#answer .line")).to_be_hidden()
 
 
+@pytest.mark.exhaustive("further uses of the line of recipients")
 def test_a_reply_to_several_people_may_go_only_to_the_sender(page: Page, nora: Api) -> None:
     head = "From: Mira Lund <mira@kite.example>\nTo: bo@kite.example\nCc: cy@kite.example"
     made = nora.parse(f"{head}\nSubject: Sail\n\nIt is torn.\n").ok()
@@ -221,6 +226,7 @@ def test_an_emoji_and_an_article_are_inserted_at_the_caret(page: Page, nora: Api
     expect(text).to_have_value(f"Hello👋 and bye ❤️\n**{fields['title']}**\n\nClose the valve first.\n")
 
 
+@pytest.mark.exhaustive("a walk through three tickets, also without scripts")
 def test_the_last_button_is_the_first_next_time(
     chromium: Browser, visitor: Visitor, five: list[dict[str, Any]]
 ) -> None:
@@ -263,6 +269,7 @@ def test_the_seconds_until_sending_are_counted_down(page: Page, nora: Api, ticke
     expect(toast).to_have_count(0)
 
 
+@pytest.mark.exhaustive("selection by keys is tested in test_worklist.py")
 def test_rows_are_selected_while_moving(page: Page, nora: Api, five: list[dict[str, Any]]) -> None:
     page.goto(f"/inbox?v=open&sort=created&q=subject:{five[0]['word']}*")
     for key in ("j", "x", "Shift+J", "Shift+J", "Shift+J", "Shift+J", "e"):

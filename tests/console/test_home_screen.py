@@ -195,6 +195,7 @@ def test_nothing_of_a_worker_is_stored(phone: Page, nora: Api, ticket: dict[str,
     assert not any("Nora" in text or ticket["mask"] in text for _, text in stored)
 
 
+@pytest.mark.exhaustive("the end with the session is tested in desk/test_pushing.py")
 def test_signing_out_ends_it(phone: Page, desk: Desk, nora: Api) -> None:
     turn_on(phone)
     assert len(devices(desk, nora)) == 1
@@ -206,6 +207,7 @@ def test_signing_out_ends_it(phone: Page, desk: Desk, nora: Api) -> None:
     until(phone, "caches.keys().then((all) => !all.length && !localStorage.getItem('subscribed'))")
 
 
+@pytest.mark.exhaustive("every state of a subscription")
 def test_what_the_service_has_forgotten_can_be_turned_on_again(phone: Page, desk: Desk, nora: Api) -> None:
     turn_on(phone)
     expect(phone.get_by_role("button", name="Notify this device")).to_be_hidden()
@@ -222,6 +224,7 @@ def test_what_the_service_has_forgotten_can_be_turned_on_again(phone: Page, desk
     assert len(devices(desk, nora)) == 1
 
 
+@pytest.mark.exhaustive("every state of a subscription")
 def test_the_browser_may_refuse(phone: Page) -> None:
     phone.add_init_script("Notification.requestPermission = async () => 'denied'")
     phone.goto("/account#notified")
@@ -229,6 +232,7 @@ def test_the_browser_may_refuse(phone: Page) -> None:
     expect(phone.locator("[data-push-problem]")).to_contain_text("Your browser blocks notifications.")
 
 
+@pytest.mark.exhaustive("every state of a subscription")
 def test_a_browser_without_push_says_so(phone: Page) -> None:
     phone.add_init_script("delete window.PushManager")
     phone.goto("/account#notified")
@@ -236,6 +240,7 @@ def test_a_browser_without_push_says_so(phone: Page) -> None:
     expect(phone.get_by_role("button", name="Notify this device")).to_be_hidden()
 
 
+@pytest.mark.exhaustive("the bell has tests of its own")
 def test_the_number_on_the_icon_follows_the_bell(phone: Page, nora: Api) -> None:
     turn_on(phone)
     phone.add_init_script("navigator.setAppBadge = async (count) => (self.count = count)")

@@ -167,6 +167,7 @@ FILLED: dict[str, Any] = {
 }
 
 
+@pytest.mark.exhaustive("in a browser as well")
 def test_a_form_is_filled_in_and_its_result_is_shown(page: Page, nora: Api, orders: tuple[int, int]) -> None:
     page.goto(f"/pages/{orders[0]}")
     page.get_by_role("link", name="Return goods").click()

@@ -8,6 +8,7 @@ from tests.console.browser import Browser, violations
 from tests.console.conftest import HOSTILE
 from tests.console.visitor import Visitor, place, text_of, value
 from tests.service import PASSWORD, Api, Server, command
+from tests.telling import WALK
 
 BASE = "/admin/people"
 FORM = {"language": "en_US", "by": "link", "remark": "", "emails": ""}
@@ -95,6 +96,14 @@ def test_the_command_line_prints_a_link(server: Server, visitor: Visitor) -> Non
     assert ran.returncode != 0 and b"works here already" in ran.stderr
 
 
+def test_the_time_zone_of_the_browser_is_filled_in(signed_in: Visitor, chromium: Browser, server: Server) -> None:
+    [link] = LINK.findall(signed_in.send(f"{BASE}/invite", FORM | {"emails": "zone@invited.example"}).text)
+    with chromium.page(server.url, timezone_id="Asia/Tokyo") as page:
+        page.goto(link)
+        expect(page.locator("#timezone")).to_have_value("Asia/Tokyo")
+
+
+@WALK
 def test_an_invitation_in_a_browser(page: Page, chromium: Browser, server: Server) -> None:
     email, size = "browser@invited.example", (320, 640)
     page.set_viewport_size({"width": size[0], "height": size[1]})

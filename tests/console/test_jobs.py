@@ -89,6 +89,7 @@ def test_jobs_are_counted_and_listed_by_state_and_kind(
     desk.store.write(lambda tx: tx.delete(JOB, id=id))
 
 
+@pytest.mark.exhaustive("in a browser as well")
 def test_a_job_that_is_run_shows_its_progress(page: Page, signed_in: Visitor, desk: Desk) -> None:
     id = job(desk, kind="database.check", payload={"note": HOSTILE}, failed_at=NOW, last_error=HOSTILE)
     waiting = job(desk, kind="database.check", attempts=3, last_error="It was busy.")

@@ -1,7 +1,5 @@
 """What stands above a list: heading, tabs, search and chips in two lines."""
 
-from collections.abc import Callable, Sequence
-
 import pytest
 from playwright.sync_api import Page
 
@@ -9,9 +7,8 @@ from console.http import routes
 from console.lists.worklist import DECLARED
 from tests.console.browser import Browser
 from tests.console.lively import Lively
-from tests.telling import telling
 
-pytestmark = pytest.mark.sqlite("the same with any store")
+pytestmark = [pytest.mark.sqlite("the same with any store"), pytest.mark.exhaustive("every list")]
 
 MAX_ABOVE = 100  # pixels between the bar at the top and the first row
 # Pages with a list that is declared elsewhere, or not at all; the others are in DECLARED.
@@ -27,7 +24,6 @@ FURTHER = (
     "/automations/events",
     "/automations/log",
 )
-EACH_KIND = ("/inbox", "/search/org", "/admin/people", "/admin/system/settings", "/automations/log")
 NOT_ALONE = ("/admin/backups", "/admin/packages")  # pages whose list is one section of several
 _ABOVE = """() => {
   const row = ["#list tbody tr", "#list .empty", "main tbody tr", "main .empty"]
@@ -48,14 +44,8 @@ def every_list() -> list[str]:
     return found
 
 
-LISTS = telling({"one of each kind": lambda: EACH_KIND, "every list": every_list}, ("one of each kind",), "every list")
-
-
-@pytest.mark.parametrize("paths", LISTS)
-def test_at_most_100_pixels_are_above_the_first_row_of_a_list(
-    lively: Lively, chromium: Browser, paths: Callable[[], Sequence[str]]
-) -> None:
+def test_at_most_100_pixels_are_above_the_first_row_of_a_list(lively: Lively, chromium: Browser) -> None:
     lively.visitor.send("/-/hint", {"hint": "list"}, page="/inbox")  # about keys, which is shown once
     with chromium.page(lively.server.url, cookies=lively.visitor.cookies) as page:
-        heights = {path: above(page, path) for path in paths()}
+        heights = {path: above(page, path) for path in every_list()}
     assert {path: each for path, each in heights.items() if each > MAX_ABOVE} == {}

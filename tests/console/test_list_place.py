@@ -62,7 +62,7 @@ ACTS = {
 }
 
 
-@names("kind", telling(list(ACTS), ("close", "touch"), "every act"))
+@names("kind", telling(list(ACTS), ("close",), "every act"))
 def test_the_next_ticket_is_the_following_one_of_the_list(
     signed_in: Visitor, nora: Api, five: list[dict[str, Any]], kind: str
 ) -> None:
@@ -117,7 +117,7 @@ FINISHED = {
 }
 
 
-@names("kind", telling(list(FINISHED), ("close", "send and close", "reply"), "every act that finishes a ticket"))
+@names("kind", telling(list(FINISHED), ("close",), "every act that finishes a ticket"))
 def test_after_a_ticket_is_finished_comes_what_the_worker_chose(
     visitor: Visitor, nora: Api, five: list[dict[str, Any]], kind: str
 ) -> None:
@@ -146,6 +146,7 @@ def test_after_the_last_ticket_comes_the_list(signed_in: Visitor, nora: Api, fiv
     assert "Ticket closed. That was the last ticket of this list." in signed_in.get(led).text
 
 
+@pytest.mark.exhaustive("undo is tested in test_shell.py and test_hand.py")
 def test_undo_on_the_next_ticket_leads_back(page: Page, nora: Api, five: list[dict[str, Any]]) -> None:
     q = f"subject:{five[0]['word']}* status:open"
     page.goto(f"/search/ticket?sort=created&q={quote(q)}")
@@ -187,6 +188,7 @@ def test_within_one_second_the_newest_comes_first(nora: Api, five: list[dict[str
 # -- in a browser -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive("where a ticket opens is tested in test_thread.py")
 def test_a_long_ticket_opens_at_its_newest_entry(page: Page, nora: Api, five: list[dict[str, Any]]) -> None:
     ticket = five[0]
     for number in range(8):
@@ -210,6 +212,7 @@ def test_an_action_on_a_list_updates_the_counts(page: Page, nora: Api, five: lis
     expect(count).to_have_text(str(before - 2))
 
 
+@pytest.mark.exhaustive("every end of an act")
 def test_a_refused_action_preserves_the_selection(page: Page, nora: Api, five: list[dict[str, Any]]) -> None:
     page.goto("/inbox?v=unassigned")
     row = page.get_by_role("row").filter(has_text=f"{five[0]['word']} 0")

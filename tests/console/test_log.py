@@ -169,6 +169,7 @@ def test_runs_are_searched_among_the_newest_entries(tmp_path: Path, monkeypatch:
     assert [(each.id, each.count) for each in found] == [(3, 1), (2, 1), (1, 1)] and total == 3
 
 
+@pytest.mark.exhaustive("live parts of pages are tested in test_live.py")
 def test_the_list_is_live_and_pauses_while_it_is_read(
     chromium: Browser, server: Server, signed_in: Visitor, nora: Api, hook: str, many: None
 ) -> None:

@@ -197,6 +197,7 @@ def test_the_jump_finds_macros_of_the_open_ticket(signed_in: Visitor, nora: Api,
     assert "Automations" in str(signed_in.get("/-/jump", params={"q": "macro"}).json())
 
 
+@pytest.mark.exhaustive("in a browser as well")
 def test_in_a_browser_changes_come_in_place_and_texts_with_the_page(
     chromium: Browser, nora_in_a_browser: Visitor, nora: Api, ticket: dict[str, Any]
 ) -> None:

@@ -12,6 +12,7 @@ from server.mail.quotation import quote_message
 from server.outbox import frame
 from server.outbox.content import MARKDOWN, Signature, body_of
 from tests.console.browser import Browser
+from tests.telling import telling
 
 CONTENT = """Hi Ann,
 the seal is worn.
@@ -69,7 +70,7 @@ def contrast(page: Page, selector: str) -> float:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1000])
+@pytest.mark.parametrize("width", telling({"390": 390, "1000": 1000}, ("390",), "every width"))
 @pytest.mark.parametrize("has_head", [True, False])
 def test_a_reply_is_readable(empty_page: Page, mail: str, scheme: str, width: int, has_head: bool) -> None:
     page = empty_page

@@ -58,6 +58,7 @@ def test_a_ticket_is_merged_in_place_with_three_keys(page: Page, five: list[dict
     expect(page.locator("#toasts")).to_contain_text("Merge undone")
 
 
+@pytest.mark.exhaustive("every end of a sheet")
 def test_a_sheet_closes_and_gives_the_focus_back(page: Page, five: list[dict[str, Any]]) -> None:
     open_with_sheets(page, five[0]["page"])
     page.locator(".said-list article").first.focus()

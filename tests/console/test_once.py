@@ -209,6 +209,7 @@ def test_two_clicks_send_one_reply(
     assert count(nora, "draft", f"ticket.id:{ticket['id']} is.queued:no") == 0
 
 
+@pytest.mark.exhaustive("the repeated form is tested without a browser")
 @names("scripts", WITH_AND_WITHOUT_SCRIPTS)
 def test_going_back_and_sending_again(
     chromium: Browser, nora_in_a_browser: Visitor, nora: Api, ticket: dict[str, Any], scripts: bool

@@ -48,6 +48,7 @@ def test_the_next_ticket_opens_in_place(first: Page, five: list[dict[str, Any]])
     first.wait_for_url("**/search/ticket**")
 
 
+@pytest.mark.exhaustive("every way to the next ticket")
 def test_keys_in_the_list_open_what_they_move_to(first: Page, five: list[dict[str, Any]]) -> None:
     current(first).focus()
     for key, number in (("j", 1), ("ArrowDown", 2), ("k", 1)):
@@ -68,6 +69,7 @@ def test_a_reply_is_stored_before_another_ticket_opens(first: Page, nora: Api, f
     assert first.evaluate("window.stays")
 
 
+@pytest.mark.exhaustive("live changes and presence are tested in test_desk.py")
 def test_a_ticket_opened_in_place_follows_its_changes(
     first: Page, chromium: Browser, nora_in_a_browser: Visitor, nora: Api, five: list[dict[str, Any]]
 ) -> None:
@@ -86,6 +88,7 @@ def test_a_ticket_opened_in_place_follows_its_changes(
         expect(first.locator("[data-present]")).to_be_empty()
 
 
+@pytest.mark.exhaustive("what follows is tested in test_list_place.py")
 def test_a_closed_ticket_leaves_the_list_and_the_next_one_opens(first: Page, five: list[dict[str, Any]]) -> None:
     rows = first.locator(".list-beside li")
     expect(rows).to_have_count(5)
@@ -96,6 +99,7 @@ def test_a_closed_ticket_leaves_the_list_and_the_next_one_opens(first: Page, fiv
     assert first.evaluate("window.stays"), "in its place"
 
 
+@pytest.mark.exhaustive("every form of the two panes")
 def test_the_list_is_hidden_until_it_is_wanted_again(first: Page, five: list[dict[str, Any]]) -> None:
     first.get_by_role("button", name="Hide the list").click()
     expect(first.locator(".list-beside")).to_be_hidden()
@@ -107,6 +111,7 @@ def test_the_list_is_hidden_until_it_is_wanted_again(first: Page, five: list[dic
     expect(current(first)).to_contain_text(f"{five[0]['word']} 0")
 
 
+@pytest.mark.exhaustive("every form of the two panes")
 def test_a_narrow_screen_shows_one_pane(first: Page, five: list[dict[str, Any]]) -> None:
     first.set_viewport_size({"width": 1279, "height": 800})
     expect(first.locator(".list-beside")).to_be_hidden()
@@ -124,6 +129,7 @@ def test_a_page_fetched_ahead_leaves_the_message_to_the_next_page(
     assert "Assigned to you." in signed_in.get(page).text
 
 
+@pytest.mark.exhaustive("snoozing is tested without the list")
 def test_a_ticket_is_snoozed_until_an_offered_time(page: Page, nora: Api, five: list[dict[str, Any]]) -> None:
     page.goto(five[0]["page"])
     page.keyboard.press("w")
@@ -133,6 +139,7 @@ def test_a_ticket_is_snoozed_until_an_offered_time(page: Page, nora: Api, five: 
     assert nora.found("ticket", f"id:{five[0]['id']} status:waiting reopen:>now") == [five[0]["id"]]
 
 
+@pytest.mark.exhaustive("files are tested in test_thread.py")
 def test_files_of_a_ticket_opened_in_place_are_viewed(
     page: Page, signed_in: Visitor, nora: Api, five: list[dict[str, Any]]
 ) -> None:

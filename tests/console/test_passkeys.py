@@ -82,6 +82,7 @@ def enter_password(page: Page, email: str) -> None:
     page.get_by_role("button", name="Sign in", exact=True).click()
 
 
+@pytest.mark.exhaustive("every use of a passkey")
 def test_a_passkey_is_created_and_then_signs_in_is_a_second_factor_and_confirms(
     chromium: Browser, server: Server, ines: str
 ) -> None:

@@ -10,6 +10,8 @@ from tests.console.visitor import Visitor
 from tests.service import Api, Server, people
 from tests.sign_in.provider import CLIENT, Provider
 
+pytestmark = pytest.mark.exhaustive("a walk through pages that have tests of their own")
+
 SETTINGS = "/admin/people/sign-in"
 
 

@@ -384,6 +384,7 @@ def test_a_mistake_is_reported_and_the_rows_stay(page: Page, nora: Api) -> None:
     expect(page.get_by_role("combobox", name="Search")).to_have_value("title:stays status:open")
 
 
+@pytest.mark.exhaustive("every key of the list of options")
 def test_the_list_of_options_closes_and_releases_its_keys(page: Page) -> None:
     page.goto(TICKETS)
     field = page.get_by_role("combobox", name="Search")
@@ -405,6 +406,7 @@ def test_the_list_of_options_closes_and_releases_its_keys(page: Page) -> None:
     expect(field).not_to_be_focused()
 
 
+@pytest.mark.exhaustive("from right to left as well")
 def test_it_works_from_right_to_left(chromium: Browser, server: Server, signed_in: Visitor) -> None:
     with chromium.page(server.url, cookies=signed_in.cookies) as opened:
         opened.goto(TICKETS)
@@ -434,6 +436,7 @@ def test_a_pending_request_invalidates_older_options(page: Page, nora: Api) -> N
     expect(field).to_have_value("own")
 
 
+@pytest.mark.exhaustive("every end of a request")
 def test_a_failed_request_is_reported_and_nothing_lost(chromium: Browser, server: Server, signed_in: Visitor) -> None:
     with chromium.page(server.url, cookies=signed_in.cookies, refused="ERR_FAILED") as opened:
         intercept(opened)

@@ -40,6 +40,7 @@ def test_a_quotation_is_edited_or_removed_without_scripts(signed_in: Visitor, ti
     )
 
 
+@pytest.mark.exhaustive("the same without scripts above")
 def test_a_quotation_is_shown_edited_and_folded_again(same_page: Page, ticket: str, nora: Api) -> None:
     same_page.goto(f"{ticket}?answer=reply")
     text, more = same_page.locator("#content"), same_page.locator("[data-quoted]")

@@ -222,6 +222,7 @@ def test_drafts_of_a_worker_are_in_one_list(milo: Visitor, nora: Api) -> None:
 # -- in a browser -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive("one page is tested in test_list_place.py")
 def test_the_numbers_follow_the_acts_of_others_on_every_page(page: Page, nora: Api) -> None:
     page.goto("/account")
     number = page.locator("[data-view=unassigned]")
@@ -248,6 +249,7 @@ def test_little_stands_above_the_inbox(same_page: Page, nora: Api) -> None:
     assert violations(same_page) == []
 
 
+@pytest.mark.exhaustive("the bar of a phone is tested in test_look.py")
 def test_the_lists_are_at_hand_on_a_phone(chromium: Browser, nora_in_a_browser: Visitor) -> None:
     with chromium.page(nora_in_a_browser.url, PHONE, nora_in_a_browser.cookies) as phone:
         phone.goto("/inbox?v=open")

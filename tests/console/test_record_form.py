@@ -387,6 +387,7 @@ def test_a_form_with_declared_fields_has_sections_in_their_order(
     assert re.findall("<legend>([^<]+)</legend>", signed_in.get(path).text) == headings
 
 
+@pytest.mark.exhaustive("a form at every width")
 def test_a_long_form_has_sections_in_two_columns_on_a_wide_screen(
     server: Server, nora_in_a_browser: Visitor, nora: Api, chromium: Browser
 ) -> None:

@@ -249,6 +249,7 @@ def test_drafts_are_shown_to_readers_of_the_ticket(signed_in: Visitor, visitor: 
 # -- files ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive("with and without scripts; files have tests of their own")
 def test_inline_pictures_of_messages_are_shown(
     chromium: Browser, signed_in: Visitor, nora: Api, mailed: dict[str, Any]
 ) -> None:

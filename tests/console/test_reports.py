@@ -102,6 +102,7 @@ def test_a_report_is_subscribed_to_and_ended(signed_in: Visitor) -> None:
     assert signed_in.send("/reports/nothing/email", {"weekday": "1"}, page=page).status_code == 422
 
 
+@pytest.mark.exhaustive("the tabs of every report")
 def test_all_reports_are_in_view_from_1280_pixels(page: Page) -> None:
     for report in REPORTS:
         page.goto(f"/reports{report}")

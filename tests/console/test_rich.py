@@ -12,6 +12,7 @@ from tests.console.browser import violations
 from tests.console.test_pasting import PASTE, PICTURE, TABLE
 from tests.console.visitor import Visitor
 from tests.service import Api
+from tests.telling import telling
 
 # Markdown that comes back unchanged, as the mail shows it.
 RICH = [
@@ -182,6 +183,7 @@ def test_a_message_is_written_as_rich_text(editor: Locator) -> None:
     assert violations(page) == []
 
 
+@pytest.mark.exhaustive("further ways to begin a list")
 def test_a_sign_of_markdown_begins_a_list_or_a_quotation(editor: Locator) -> None:
     page, stored = editor.page, editor.page.locator("#content")
     editor.focus()
@@ -210,6 +212,7 @@ def test_undo_and_redo_reach_typing_and_formatting(editor: Locator) -> None:
     expect(stored).to_have_value("1. one\n2. two")
 
 
+@pytest.mark.exhaustive("further keys of the editor")
 def test_the_toolbar_is_one_stop_and_escape_leaves_the_text(editor: Locator) -> None:
     page = editor.page
     page.keyboard.type("word")
@@ -232,6 +235,7 @@ def test_the_toolbar_is_one_stop_and_escape_leaves_the_text(editor: Locator) -> 
     expect(editor.locator("li")).to_have_text("a list")
 
 
+@pytest.mark.exhaustive("further ways to type")
 def test_input_methods_compose_words(editor: Locator) -> None:
     page = editor.page
     session = page.context.new_cdp_session(page)
@@ -280,7 +284,7 @@ PASTED = {
 }
 
 
-@pytest.mark.parametrize("pasted", PASTED.values(), ids=PASTED)
+@pytest.mark.parametrize("pasted", telling(PASTED, ("a document",), "every content of a clipboard"))
 def test_what_is_pasted_becomes_rich_text(editor: Locator, pasted: tuple[dict[str, str], str]) -> None:
     texts, expected = pasted
     editor.evaluate(PASTE, {"texts": texts, "files": [], "picture": ""})
@@ -289,6 +293,7 @@ def test_what_is_pasted_becomes_rich_text(editor: Locator, pasted: tuple[dict[st
     expect(editor.page.locator("#content")).to_have_value("")
 
 
+@pytest.mark.exhaustive("pictures are tested in the box of Markdown")
 def test_a_pasted_picture_stands_in_the_message_and_its_mail(editor: Locator, nora: Api) -> None:
     page = editor.page
     page.keyboard.type("See ")
@@ -311,6 +316,7 @@ def test_a_pasted_picture_stands_in_the_message_and_its_mail(editor: Locator, no
     assert nora.search("attachment", f"id:{id} on.message:(isOutgoing:yes)").ok()["total"] == 1
 
 
+@pytest.mark.exhaustive("the same editor in a note")
 def test_a_note_is_written_and_shown_as_rich_text(same_page: Page, rich: None, nora: Api) -> None:
     raw = "From: ana@kite.example\nTo: support@desk.example\nSubject: Noted\n\nIt leaks.\n"
     mask = nora.parse(raw).ok()["mask"]
@@ -347,6 +353,7 @@ def test_an_empty_note_is_not_sent(same_page: Page, rich: None, mask: str) -> No
     expect(same_page.get_by_role("textbox", name="Note for your colleagues")).to_be_focused()
 
 
+@pytest.mark.exhaustive("the same editor for several tickets")
 @pytest.mark.parametrize(
     ("path", "name", "field", "button"),
     [

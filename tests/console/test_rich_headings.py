@@ -88,6 +88,7 @@ def test_headings_come_back_unchanged_and_are_those_of_the_article(same_page: Pa
             assert not again(same_page, markdown, has_headings=False)["isRich"], markdown
 
 
+@pytest.mark.exhaustive("a long walk; each step has a test of its own")
 def test_an_article_is_written_with_headings_and_has_a_table_of_contents(editor: Locator, nora: Api) -> None:
     page, stored = editor.page, editor.page.locator("[name=content]")
     heading = page.get_by_role("button", name="Heading", exact=True)
@@ -157,6 +158,7 @@ def test_a_heading_is_undone_left_and_changed_by_keys(editor: Locator) -> None:
     expect(stored).to_have_value(re.compile(r"^> one\n>\n> two\s*$"))
 
 
+@pytest.mark.exhaustive("every way to a heading")
 def test_pasted_headings_have_two_levels_and_keep_to_the_text(editor: Locator) -> None:
     stored = editor.page.locator("[name=content]")
     html = (
@@ -168,6 +170,7 @@ def test_pasted_headings_have_two_levels_and_keep_to_the_text(editor: Locator) -
     )
 
 
+@pytest.mark.exhaustive("every form with rich text")
 def test_a_reply_has_no_headings(same_page: Page, rich: None, nora: Api) -> None:
     raw = "From: ana@kite.example\nTo: support@desk.example\nSubject: No headings\n\nIt leaks.\n"
     same_page.goto(f"/tickets/{nora.parse(raw).ok()['mask']}?answer=reply")

@@ -43,6 +43,7 @@ def test_a_ticket_is_read_and_answered_from_right_to_left(page: Page, ticket: di
     expect(preview.locator("[dir=rtl]").first).to_contain_text("שלום")
 
 
+@pytest.mark.exhaustive("every kind of text")
 def test_an_html_email_has_the_direction_of_its_text(page: Page, nora: Api) -> None:
     raw = (
         "From: ann@kite.example\nTo: support@desk.example\nSubject: HTML\nMIME-Version: 1.0\n"

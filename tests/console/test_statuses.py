@@ -72,6 +72,7 @@ def test_selected_tickets_get_a_name(
     assert [state(nora, each) for each in (ticket, other)] == [("open", ""), ("waiting", "")]
 
 
+@pytest.mark.exhaustive("acts by words are tested in test_tags.py")
 def test_a_name_is_found_by_its_words_on_a_ticket_and_on_selected_ones(
     page: Page, nora: Api, ticket: dict[str, Any], supplier: int, word: str
 ) -> None:
@@ -189,6 +190,7 @@ def test_a_reply_form_sets_a_name_and_its_draft_has_it(
     assert state(nora, ticket) == ("waiting", f"{word} for supplier")
 
 
+@pytest.mark.exhaustive("what selected tickets get is tested above")
 def test_selected_tickets_are_offered_what_all_their_groups_use(page: Page, nora: Api, word: str) -> None:
     depot = nora.create("group", name=f"{word} depot").ok()["id"]
     nora.create("ticket_status", name=f"{word} packing", status="open", group_id=depot).ok()

@@ -86,6 +86,7 @@ def test_many_windows_get_events_whichever_leads(page: Page, nora: Api, ticket: 
             expect(each.locator("h1")).to_have_text(f"Pump {number}")
 
 
+@pytest.mark.exhaustive("a shared stream is tested in test_bell.py")
 def test_windows_share_one_stream(page: Page, nora: Api, ticket: dict[str, Any]) -> None:
     asked: list[str] = []
 
@@ -106,6 +107,7 @@ def test_windows_share_one_stream(page: Page, nora: Api, ticket: dict[str, Any])
     page.context.remove_listener("request", note)
 
 
+@pytest.mark.exhaustive("browsers without locks")
 def test_without_locks_each_window_has_its_own_streams(
     chromium: Browser, nora_in_a_browser: Visitor, nora: Api, ticket: dict[str, Any]
 ) -> None:

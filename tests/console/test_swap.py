@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from console.http.visit import LOCATION, PART
@@ -51,6 +52,7 @@ def test_search_sort_and_back_change_only_the_list(page: Page, nora: Api) -> Non
     assert stays(page) and violations(page, part="#list") == []
 
 
+@pytest.mark.exhaustive("acts on rows are tested in test_hand.py")
 def test_an_action_on_a_selection_is_reported_and_undone_in_place(page: Page, nora: Api) -> None:
     id = nora.create("automation_timer", name="Swapped", next_run_at=4_000_000_000).ok()["id"]
     page.goto("/admin/jobs/timers")
@@ -77,6 +79,7 @@ def test_irreversible_actions_ask_first(page: Page, nora: Api) -> None:
     assert stays(page)
 
 
+@pytest.mark.exhaustive("every response in place of a list")
 def test_an_invalid_query_is_reported_in_place_and_the_input_stays(page: Page, nora: Api) -> None:
     opened(page, nora)
     search = page.get_by_role("combobox", name="Search", exact=True)
@@ -103,6 +106,7 @@ def test_an_unresponsive_server_loses_nothing(chromium: Browser, signed_in: Visi
         assert stays(page)
 
 
+@pytest.mark.exhaustive("every response in place of a list")
 def test_a_worker_who_was_signed_out_is_asked_to_sign_in(page: Page, nora: Api) -> None:
     opened(page, nora)
     page.context.clear_cookies()
@@ -120,6 +124,7 @@ def test_a_completed_form_moves_the_focus_and_keeps_its_message(signed_in: Visit
     nora.remove("automation_timer", id).ok()
 
 
+@pytest.mark.exhaustive("every response in place of a list")
 def test_a_question_in_place_of_the_list_is_asked_once(page: Page, nora: Api) -> None:
     opened(page, nora)
     sent: list[str] = []

@@ -124,6 +124,7 @@ def test_a_tag_is_chosen_by_keyboard_and_by_name(page: Page, nora: Api, ticket: 
     expect(page.locator("#panel .tag")).to_have_text([f"{word} billing", f"{word} vip"])
 
 
+@pytest.mark.exhaustive("tags of selected rows as well")
 def test_selected_rows_are_tagged_by_key(page: Page, nora: Api, ticket: dict[str, Any], word: str) -> None:
     nora.create("tag", name=f"{word} billing").ok()
     page.goto(f"/inbox?v=open&q=mask:{ticket['mask']}")

@@ -127,6 +127,7 @@ LOOK = """frame => { const [root, words] = ["html", "p"].map(each => frame.conte
 CLEAR, WHITE, LIGHT_WORDS = "rgba(0, 0, 0, 0)", "rgb(255, 255, 255)", "rgb(231, 235, 240)"
 
 
+@pytest.mark.exhaustive("mail in the dark")
 def test_in_the_dark_mail_has_the_colors_of_the_page_unless_it_brings_its_own(
     chromium: Browser, server: Server, nora_in_a_browser: Visitor, nora: Api, ticket: dict[str, Any]
 ) -> None:
@@ -150,6 +151,7 @@ def test_in_the_dark_mail_has_the_colors_of_the_page_unless_it_brings_its_own(
         expect(inside.get_by_role("link", name="Show in dark")).to_be_hidden()
 
 
+@pytest.mark.exhaustive("every way to unfold")
 def test_a_key_unfolds_all_and_folds_them_again(page: Page, nora: Api, ticket: dict[str, Any]) -> None:
     for number in range(6):
         said(nora, ticket, f"Number {number}.")
@@ -175,6 +177,7 @@ def test_a_link_to_a_folded_message_unfolds_it(page: Page, nora: Api, ticket: di
     expect(page.locator(f"#message{ticket['message']} .turn")).to_have_attribute("open", "")
 
 
+@pytest.mark.exhaustive("without scripts")
 def test_without_scripts_a_link_leads_to_the_newest_message(
     chromium: Browser, server: Server, nora_in_a_browser: Visitor, nora: Api, ticket: dict[str, Any]
 ) -> None:
@@ -189,6 +192,7 @@ def test_without_scripts_a_link_leads_to_the_newest_message(
         expect(page.locator(".said-text").first).to_be_visible()
 
 
+@pytest.mark.exhaustive("every way to a ticket")
 def test_going_back_returns_to_the_same_place(page: Page, nora: Api, ticket: dict[str, Any]) -> None:
     replied(nora, ticket["message"], LINES * 3)
     for number in range(3):
@@ -262,6 +266,7 @@ END:VCALENDAR
 """
 
 
+@pytest.mark.exhaustive("every kind of file")
 def test_an_appointment_is_shown_as_people_read_it(page: Page, nora: Api, ticket: dict[str, Any]) -> None:
     head = f"From: ana@kite.example\nTo: support@desk.example\nSubject: Re: [#{ticket['mask']}] Pump\n"
     part = f"--b\nContent-Type: application/ics; name=invite.ics\n\n{CALENDAR}\n--b--\n"
@@ -276,6 +281,7 @@ def test_an_appointment_is_shown_as_people_read_it(page: Page, nora: Api, ticket
     assert violations(page, part="dialog[open]") == []
 
 
+@pytest.mark.exhaustive("what may be framed is tested without a browser below")
 def test_a_file_that_only_calls_itself_pdf_is_not_framed(page: Page, nora: Api, ticket: dict[str, Any]) -> None:
     """The viewer of a browser would show an error, which takes the keys. The headless shell has no viewer."""
     parts = "".join(

@@ -217,6 +217,7 @@ def test_a_token_is_created_by_keyboard_and_leaving_it_asks_once(phone: Page, si
     assert asked == ["beforeunload"]
 
 
+@pytest.mark.exhaustive("without scripts")
 def test_the_tokens_are_downloaded_without_scripts(
     chromium: Browser, server: Server, nora: Api, signed_in: Visitor, tmp_path: Path
 ) -> None:

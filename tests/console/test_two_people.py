@@ -109,6 +109,7 @@ def test_ones_own_messages_stop_nothing(signed_in: Visitor, nora: Api, ticket: d
 # -- in a browser -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive("the same question without a browser above")
 def test_before_a_reply_the_colleagues_reply_is_shown(
     page: Page, server: Server, nora: Api, milo: Visitor, ticket: dict[str, Any]
 ) -> None:
@@ -142,6 +143,7 @@ def test_a_message_that_arrived_counts_as_seen_once_it_was_in_view(
     expect(page.locator("#toasts")).to_contain_text("Sending in")
 
 
+@pytest.mark.exhaustive("every way to a ticket")
 def test_after_back_a_reply_knows_what_its_page_shows(
     page: Page, nora: Api, milo: Visitor, ticket: dict[str, Any]
 ) -> None:
@@ -176,6 +178,7 @@ def test_the_other_writer_is_shown_as_long_as_they_write(
     expect(there).to_have_text("Milo Test is viewing")
 
 
+@pytest.mark.exhaustive("every kind of text that somebody writes")
 def test_who_has_written_a_note_does_not_write_any_more(page: Page, milo: Visitor, ticket: dict[str, Any]) -> None:
     def doing() -> list[str]:
         return [each["doing"] for each in milo.get(f"{ticket['page']}/live").json()["people"]]

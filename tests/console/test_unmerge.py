@@ -11,6 +11,7 @@ from tests.console.test_undo import press_undo
 from tests.console.visitor import Visitor, place, text_of
 from tests.records.desk import Desk
 from tests.service import Api
+from tests.telling import telling
 
 names = pytest.mark.parametrize
 COLUMNS = (
@@ -106,7 +107,14 @@ def test_messages_that_arrived_in_between_go_where_they_belong(
     assert nora.record("ticket", three[0]["id"]).ok()["status"] == "open", "somebody wrote"
 
 
-@names("kind", ["merged further", "more merged", "twice", "another ticket", "too old"])
+@names(
+    "kind",
+    telling(
+        ["merged further", "more merged", "twice", "another ticket", "too old"],
+        ("more merged", "twice"),
+        "every reason",
+    ),
+)
 def test_a_merge_that_cannot_be_undone_stays(
     signed_in: Visitor, nora: Api, desk: Desk, three: list[dict[str, Any]], kind: str
 ) -> None:

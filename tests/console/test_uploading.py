@@ -45,6 +45,7 @@ def test_a_form_with_a_large_file_shows_its_progress(page: Page) -> None:
     assert violations(page, part="main") == []
 
 
+@pytest.mark.exhaustive("every end of an upload")
 def test_a_refused_large_file_is_explained_on_the_same_page(page: Page) -> None:
     page.goto("/admin/packages")
     package = {"name": "x.json", "mimeType": "application/json", "buffer": b"{" * 300_000}

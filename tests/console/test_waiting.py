@@ -1,5 +1,6 @@
 """Slow pages show that they are loading, in a browser."""
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.console.browser import Browser, intercept, violations
@@ -22,6 +23,7 @@ def test_a_slow_page_says_so_until_it_is_loaded(chromium: Browser, server: Serve
         expect(page.locator(".waiting")).to_have_count(0)
 
 
+@pytest.mark.exhaustive("every kind of click")
 def test_with_a_modifier_key_the_current_page_shows_nothing(
     chromium: Browser, server: Server, signed_in: Visitor
 ) -> None:

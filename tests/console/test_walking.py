@@ -5,6 +5,8 @@ import pytest
 from tests.console import walking
 from tests.console.browser import Browser
 
+pytestmark = pytest.mark.exhaustive("the walk is for pages by keyboard alone")
+
 PAGE = """<!doctype html><title>Walk</title><style>
 :focus-visible {{ outline: 2px solid }} .top {{ height: 20px }} {style}
 </style><div class=top></div><main id=main tabindex=-1>{inside}</main><button>After</button>"""

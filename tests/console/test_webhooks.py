@@ -322,6 +322,7 @@ def test_secrets_of_a_request_are_in_no_row_and_a_replay_has_them(
 # -- in a browser ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive("live parts of pages are tested in test_live.py")
 def test_the_first_call_appears_by_itself(phone: Page, nora: Api, server: Server) -> None:
     id = new(nora, "Listens", "automation/a:\n  uri: svc:automation:shop.echo\n")
     phone.goto(f"{BASE}/{id}")

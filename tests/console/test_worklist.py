@@ -200,6 +200,7 @@ def test_rows_are_selected_by_keys_and_ranges(page: Page, nora: Api) -> None:
     expect(page.locator(".bulk")).to_be_hidden()
 
 
+@pytest.mark.exhaustive("a desk with hundreds of groups")
 def test_many_buckets_and_workers_are_found_by_the_server(chromium: Browser, tmp_path: Path) -> None:
     server = Server(tmp_path / "data")
     nora = server.set_up()

@@ -348,6 +348,7 @@ def test_a_widget_that_takes_long_is_asked_for_by_itself(page: Page, signed_in: 
     expect(page.locator(f"#{groups[1]}")).to_contain_text("Support")
 
 
+@pytest.mark.exhaustive("every widget on a phone")
 def test_a_page_fits_a_phone_and_has_no_problems(
     chromium: Browser, server: Server, signed_in: Visitor, everything: int, others: int
 ) -> None:
@@ -606,6 +607,7 @@ def test_a_card_is_moved_by_its_buttons_and_back_by_undo(page: Page, nora: Api, 
     assert nora.record("task", first).ok()["status"] == "open"
 
 
+@pytest.mark.exhaustive("its buttons do the same")
 def test_a_card_is_dragged_to_a_column(page: Page, nora: Api, board: tuple[int, int]) -> None:
     id, first = board
     page.goto(f"/pages/{id}")

@@ -210,6 +210,7 @@ sys.exit(main(["mail", "import", sys.argv[2], "--data", sys.argv[1]]))
 """
 
 
+@pytest.mark.exhaustive("every way to end an import")
 def test_an_import_interrupted_by_ctrl_c_resumes_where_it_ended(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

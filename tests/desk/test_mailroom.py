@@ -356,6 +356,7 @@ def test_a_ticket_has_the_score_of_its_untrained_words(desk: Desk) -> None:
     assert round(ticket["spam_score"], 4) == 0.2286 and ticket["spam_training"] == ""
 
 
+@pytest.mark.exhaustive("the largest mail; one of 20 MiB in api/test_parser.py")
 def test_by_default_no_file_is_dropped_from_the_largest_mail_of_providers(desk: Desk) -> None:
     content = bytes(range(256)) * (25 * 4096)  # 25 MiB
     received = desk.receive(

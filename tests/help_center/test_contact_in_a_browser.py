@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 
 from tests.console.browser import PHONE, WIDE, is_sideways, violations
 from tests.service import Api, Server, people
+from tests.telling import telling
 
 
 @dataclass
@@ -79,8 +80,8 @@ def trial(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trial]:
     assert server.stop() == 0
 
 
-@pytest.mark.parametrize("size", [PHONE, WIDE], ids=["phone", "desk"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", telling({"phone": PHONE, "desk": WIDE}, ("phone",), "every size"))
+@pytest.mark.parametrize("scheme", telling(("light", "dark"), ("light",), "every theme"))
 def test_axe_finds_nothing_and_nothing_is_wider_than_the_page(chromium, trial, size, scheme):
     with chromium.page(trial.url, size, color_scheme=scheme, refused="422") as page:
         for path in ("/contact", "/contact?embed=1", "/contact?sent=ticket", "/contact?sent=mail"):

@@ -6,6 +6,7 @@ import pytest
 
 from tests.console.browser import PHONE, WIDE, is_sideways, violations
 from tests.service import Server, people
+from tests.telling import telling
 
 TEXT = """# Before you begin
 
@@ -57,8 +58,8 @@ PATHS = (
 )
 
 
-@pytest.mark.parametrize("size", [PHONE, WIDE], ids=["phone", "desk"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", telling({"phone": PHONE, "desk": WIDE}, ("phone",), "every size"))
+@pytest.mark.parametrize("scheme", telling(("light", "dark"), ("dark",), "every theme"))
 def test_axe_finds_nothing_and_nothing_is_wider_than_the_page(chromium, trial, size, scheme):
     with chromium.page(trial, size, color_scheme=scheme, refused="404") as page:
         for path in PATHS:
@@ -86,6 +87,7 @@ def test_a_visitor_searches_by_keyboard_and_votes(chromium, trial):
         assert page.context.cookies() == []
 
 
+@pytest.mark.exhaustive("without scripts; test_pages.py runs none either")
 def test_without_scripts_the_same_works(chromium, trial):
     with chromium.page(trial, PHONE, java_script_enabled=False) as page:
         page.goto(f"{trial}/")

@@ -18,6 +18,7 @@ from tests.console.browser import PHONE, WIDE, Browser, is_sideways, violations
 from tests.records.desk import Desk
 from tests.service import Api, Server, people
 from tests.smtp_server import SmtpServer
+from tests.telling import telling
 
 LINK = re.compile(r"/rate/([a-z2-7-]+)/good")
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>\n**bold** {{ticket_mask}}"
@@ -197,8 +198,8 @@ def test_a_flood_is_slowed_down(customers: Customers) -> None:
     assert customers.rating(ticket)["comment"] == "Again & again"
 
 
-@pytest.mark.parametrize("size", [PHONE, WIDE], ids=["phone", "desk"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", telling({"phone": PHONE, "desk": WIDE}, ("phone",), "every size"))
+@pytest.mark.parametrize("scheme", telling(("light", "dark"), ("light",), "every theme"))
 def test_in_a_browser(customers: Customers, chromium: Browser, size: tuple[int, int], scheme: str) -> None:
     ticket, link = customers.asked()
     address = customers.server.url

@@ -41,6 +41,7 @@ def reply(page: Page) -> Any:
     return page.locator("#answer textarea[name=content]")
 
 
+@pytest.mark.exhaustive("every result of the assistant")
 def test_a_summary_stands_above_the_conversation_until_it_is_dismissed(office: Office, page: Page) -> None:
     office.model.reply = "She wants <b>a hose</b>."
     of_ticket(page, "Summarize")
@@ -73,6 +74,7 @@ def test_a_draft_is_put_into_the_form_with_its_sources_and_undone(office: Office
     assert office.nora.search("message", 'isOutgoing:yes content:"Take one of"').ok()["total"] == 0
 
 
+@pytest.mark.exhaustive("every result of the assistant")
 def test_a_selection_alone_is_rewritten(office: Office, page: Page) -> None:
     text = reply(page)
     text.fill("We sent you an hose. Bye")
@@ -100,6 +102,7 @@ def test_words_that_are_typed_meanwhile_are_not_replaced(office: Office, page: P
     expect(text).to_have_value("Friendly")
 
 
+@pytest.mark.exhaustive("every result of the assistant")
 def test_a_message_is_translated_where_it_stands(office: Office, page: Page, ticket: dict[str, Any]) -> None:
     office.model.reply = "Der Schlauch leckt."
     message = page.locator(f"#message{ticket['message']}")
@@ -108,6 +111,7 @@ def test_a_message_is_translated_where_it_stands(office: Office, page: Page, tic
     expect(message).to_contain_text("Der Schlauch leckt.")
 
 
+@pytest.mark.exhaustive("every result of the assistant")
 def test_a_click_adds_a_suggested_tag(office: Office, page: Page) -> None:
     office.nora.create("tag", name="gasket").ok()
     office.model.reply = "gasket"
@@ -117,6 +121,7 @@ def test_a_click_adds_a_suggested_tag(office: Office, page: Page) -> None:
     expect(page.locator("#panel .tags")).to_contain_text("gasket")
 
 
+@pytest.mark.exhaustive("every end of a call")
 def test_a_running_call_is_cancelled(office: Office, page: Page) -> None:
     with office.model.held():
         of_ticket(page, "Summarize")
@@ -145,6 +150,7 @@ def of_reply_error(page: Page) -> None:
     expect(page.locator("#assisted-reply").get_by_role("alert")).to_contain_text("Write a text in the reply first")
 
 
+@pytest.mark.exhaustive("every way to the assistant")
 def test_ctrl_k_finds_the_acts_by_their_words(office: Office, page: Page) -> None:
     office.model.reply = "Short."
     page.keyboard.press("Control+k")
@@ -155,6 +161,7 @@ def test_ctrl_k_finds_the_acts_by_their_words(office: Office, page: Page) -> Non
     expect(page.locator("#assisted")).to_contain_text("Short.")
 
 
+@pytest.mark.exhaustive("in rich text as well")
 def test_rich_text_gets_the_draft_too(office: Office, chromium: Browser, ticket: dict[str, Any]) -> None:
     assert (
         office.visitor.send("/account/tickets", {"destination": "next", "writing": "rich"}, page="/account").status_code
@@ -171,6 +178,7 @@ def test_rich_text_gets_the_draft_too(office: Office, chromium: Browser, ticket:
     office.visitor.send("/account/tickets", {"destination": "next", "writing": "markdown"}, page="/account")
 
 
+@pytest.mark.exhaustive("on a phone")
 def test_on_a_phone_nothing_is_wider_than_the_screen(office: Office, chromium: Browser, ticket: dict[str, Any]) -> None:
     office.model.reply = "x" * 300
     with chromium.page(office.server.url, size=PHONE, cookies=office.visitor.cookies) as page:

@@ -15,6 +15,8 @@ from tests.help_center.customers.conftest import mail
 from tests.service import Api, Server, people
 from tests.smtp_server import SmtpServer
 
+pytestmark = pytest.mark.exhaustive("a walk through pages that have tests of their own")
+
 
 @pytest.fixture(scope="module")
 def trial(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Api, SmtpServer]]:

@@ -16,6 +16,7 @@ from tests.help_center.customers.conftest import mail
 from tests.help_center.customers.test_customers_in_a_browser import link_in
 from tests.service import Server, people
 from tests.smtp_server import SmtpServer
+from tests.telling import telling
 
 MAX_BYTES = 60_000  # HTML and style sheets, uncompressed
 MAX_SENT_BYTES = 20_000  # HTML, style sheets and scripts, compressed
@@ -109,7 +110,7 @@ def trial(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trial]:
         assert server.stop() == 0
 
 
-@pytest.mark.parametrize("name", ["article", "search", "form", "request"])
+@pytest.mark.parametrize("name", telling(("article", "search", "form", "request"), ("article",), "every kind of page"))
 def test_a_page_is_light_calm_and_large_enough_on_a_phone(chromium, trial: Trial, name: str) -> None:
     with chromium.page(trial.url, PHONE, is_journey=True) as page:
         if name == "request":
