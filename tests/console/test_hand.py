@@ -65,6 +65,7 @@ def test_an_undo_brings_the_row_back_in_place(page: Page, five: list[dict[str, A
     assert page.evaluate("window.stays")
 
 
+@pytest.mark.exhaustive("every act of a row")
 def test_after_an_action_keys_continue_at_the_next_row(page: Page, nora: Api, five: list[dict[str, Any]]) -> None:
     page.goto(f"/inbox?v=open&sort=created&q=subject:{five[0]['word']}*")
     page.keyboard.press("j")

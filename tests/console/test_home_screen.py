@@ -250,6 +250,7 @@ def test_the_number_on_the_icon_follows_the_bell(phone: Page, nora: Api) -> None
     until(phone, "self.count === Number(document.querySelector('.bell').dataset.unread)")
 
 
+@pytest.mark.exhaustive("the manifest is read without a browser below")
 def test_the_manifest_is_complete(phone: Page) -> None:
     phone.goto("/inbox")
     session = phone.context.new_cdp_session(phone)

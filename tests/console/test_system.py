@@ -131,6 +131,7 @@ def test_a_stream_has_new_matching_lines_and_none_about_itself(signed_in: Visito
     assert visitor.get(latest).status_code == 403
 
 
+@pytest.mark.exhaustive("live parts of pages are tested in test_live.py")
 def test_lines_appear_while_the_log_is_open(page: Page, signed_in: Visitor) -> None:
     page.goto(f"{LOG}?q=seen-while-looking&live=1")
     expect(page.locator("[data-live-told]")).to_have_text("Live.")
