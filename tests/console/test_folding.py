@@ -175,7 +175,7 @@ SIGNED = {
 }
 
 
-@pytest.mark.parametrize("kind", telling(SIGNED, ("above a quotation",), "the signature of every program"))
+@pytest.mark.parametrize("kind", telling(list(SIGNED), ("above a quotation",), "the signature of every program"))
 def test_a_signature_is_folded_by_itself(same_page: Page, nora: Api, kind: str) -> None:
     same_page.goto(mailed(nora, SIGNED[kind]))
     frame = same_page.locator("#thread iframe.mail")

@@ -463,6 +463,7 @@ def test_two_workers_on_one_ticket_see_each_other_and_lose_nothing(
         expect(other.locator("[data-present]")).to_contain_text("writing")
         expect(page.locator("[data-kept]")).to_have_text("Draft stored.")
         other.get_by_role("button", name="Close", exact=True).first.click()
+        other.get_by_role("dialog").get_by_role("button", name="Close anyway").click()
         expect(page.locator("#ticket-head .badge")).to_contain_text("closed")
         expect(page.locator("#content")).to_have_value("My words stay.")
         expect(other.locator("#thread")).to_contain_text("My words stay.")
