@@ -61,6 +61,7 @@ function rowLink(part, place) {
 // is, with all choices on it. Returns whether the part was shown, or the form of a question.
 async function bring(part, address, form = null, isStaying = false) {
   const mine = ++asked;
+  const here = location.pathname;
   const active = document.activeElement;
   const sent = active?.value;
   const busy = setTimeout(() => part.setAttribute("aria-busy", "true"), SOON);
@@ -68,11 +69,12 @@ async function bring(part, address, form = null, isStaying = false) {
   try {
     let answer = await fetch(address, form ? { method: "POST", body: form, headers } : { headers });
     const next = answer.headers.get("X-Location");
+    if (location.pathname !== here) return false; // another ticket was opened in this place
     if (next && new URL(next, location.href).pathname !== location.pathname) return (load(next), false);
     if (next) answer = await fetch(next, { headers });
     if (answer.status >= 500) return failed(t("Something went wrong. Reload the page to see what was done."));
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    if (mine !== asked) return false;
+    if (mine !== asked || location.pathname !== here) return false;
     all("#toasts .toast", page).forEach(present);
     const problem = isStaying && !next && page.querySelector("[data-problem]");
     if (problem) return failed(problem.textContent);

@@ -5,12 +5,15 @@ import { put } from "./swap.js";
 import { t } from "./say.js";
 
 // Fetches the page as it is now and merges it. changes: from the stream. isOurs: whether our own act caused them, which
-// is no news.
+// is no news. Does nothing if another ticket was opened in its place meanwhile.
 export async function renew(changes, isOurs) {
+  const ticket = document.getElementById("ticket");
   const answer = await fetch(location.href, { headers: { "X-Live": "1" }, redirect: "manual" }).catch(() => null);
+  const text = answer?.ok && (await answer.text().catch(() => ""));
+  if (!ticket?.isConnected) return;
   if (answer?.type === "opaqueredirect") return showMerged(document.querySelector("[data-changed]"));
-  if (!answer?.ok) return;
-  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  if (!text) return;
+  const page = new DOMParser().parseFromString(text, "text/html");
   for (const id of ["ticket-head", "panel"]) {
     const [part, fresh] = [document.getElementById(id), page.getElementById(id)];
     if (part && fresh && !part.contains(document.activeElement?.closest("form, details[open]") ?? null)) put(part, fresh);

@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
-from tests.console.browser import Browser
+from tests.console.browser import Browser, intercept
 from tests.console.test_list_place import five, opened
 from tests.console.visitor import Visitor
 from tests.service import Api
@@ -13,6 +13,9 @@ from tests.service import Api
 __all__ = ["five"]
 
 STAYS = "window.stays = true"
+WATCH = """() => new MutationObserver(() => {
+  window.mixed ||= document.getElementById('thread').textContent.includes('About another.');
+}).observe(document.body, { childList: true, subtree: true })"""
 
 
 @pytest.fixture
@@ -67,6 +70,47 @@ def test_a_reply_is_stored_before_another_ticket_opens(first: Page, nora: Api, f
     first.locator("#ticket-head [rel=prev]").click()
     expect(first.locator("#content")).to_have_value("Half a sentence")
     assert first.evaluate("window.stays")
+
+
+@pytest.mark.parametrize("late", ["its page after a change", "the page after a form"])
+def test_what_arrives_late_about_a_ticket_is_not_put_into_the_next(
+    page: Page, signed_in: Visitor, nora: Api, five: list[dict[str, Any]], late: str
+) -> None:
+    word, held = five[0]["word"], list[Route]()
+
+    def hold(route: Route) -> None:
+        if held:
+            route.continue_()
+        else:
+            held.append(route)
+
+    intercept(page)
+    page.goto(opened(signed_in, f"subject:{word}* status:open", 0))
+    expect(current(page)).to_contain_text(f"{word} 0")
+    page.evaluate(STAYS)
+    if late == "the page after a form":
+        page.route("**/set**", hold)
+        page.locator("#importance").fill("77")
+        with page.expect_request("**/set**"):
+            page.keyboard.press("Enter")
+    else:
+        page.route(f"**{five[0]['page']}?**", hold)
+        with page.expect_request(f"**{five[0]['page']}?**"):
+            nora.create("comment", target__context="ticket", target_id=five[0]["id"], comment="About another.").ok()
+    page.locator(".list-beside").get_by_role("link", name=f"{word} 3").click()
+    expect(subject(page)).to_have_text(f"{word} 3")
+    page.evaluate(WATCH)
+    [route] = held
+    with page.expect_response(route.request.url):
+        route.continue_()
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.url))
+    page.locator("#importance").fill("12")
+    with page.expect_response(lambda response: response.request.method == "GET" and five[3]["page"] in response.url):
+        page.keyboard.press("Enter")
+    expect(subject(page)).to_have_text(f"{word} 3")
+    assert not page.evaluate("window.mixed") and not any(f"{five[0]['page']}?" in url for url in sent)
+    assert five[3]["page"] in page.url and page.evaluate("window.stays")
 
 
 @pytest.mark.exhaustive("live changes and presence are tested in test_desk.py")
