@@ -18,10 +18,10 @@ export function chips(input) {
   box.className = "chips";
   list.className = "chosen";
   list.setAttribute("aria-label", label);
-  const hasFocus = document.activeElement === input; // moving the element loses it
+  const caret = document.activeElement === input && [input.selectionStart, input.selectionEnd];
   input.replaceWith(box);
   box.append(list, input);
-  if (hasFocus) input.focus();
+  if (caret) (input.focus(), input.setSelectionRange(...caret)); // moving the element loses both
 
   const addresses = () => all("li", list).map((each) => each.dataset.address);
   const whole = () => [...addresses(), input.value.trim()].filter(Boolean).join(", ");
@@ -57,7 +57,7 @@ export function chips(input) {
   }
 
   list.hidden = true;
-  read(true);
+  read(!caret || input.value === input.defaultValue); // an address being typed stays text
   input.addEventListener("input", () => read(false));
   input.addEventListener("change", () => read(false));
   input.addEventListener("entered", () => (read(true), changed()));

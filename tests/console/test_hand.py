@@ -4,9 +4,9 @@ import re
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
-from tests.console.browser import Browser, violations
+from tests.console.browser import Browser, intercept, violations
 from tests.console.test_list_place import five
 from tests.console.test_tickets import answer_to, ticket
 from tests.console.visitor import Visitor
@@ -198,6 +198,21 @@ def test_recipients_are_chips(page: Page, nora: Api, ticket: dict[str, Any]) -> 
     sent = page.evaluate("new FormData(document.querySelector('form[data-writing]')).get('to')")
     assert sent == "ana@kite.example, cy@kite.exampl"
     assert violations(page, part="#answer") == []
+
+
+def test_an_address_typed_while_its_line_becomes_chips_stays_whole(page: Page, ticket: dict[str, Any]) -> None:
+    held: list[Route] = []
+    intercept(page)
+    page.route("**/chips.js", lambda route: held.append(route))
+    with page.expect_request("**/chips.js"):
+        page.goto(f"{ticket['page']}?answer=forward#answer", wait_until="commit")
+    field = page.locator("#to")
+    field.focus()
+    page.keyboard.type("bo@")
+    held[0].continue_()
+    expect(page.locator(".chips:has(#to)")).to_be_visible()
+    page.keyboard.type("kite.example")
+    expect(field).to_have_value("bo@kite.example")
 
 
 def test_an_emoji_and_an_article_are_inserted_at_the_caret(page: Page, nora: Api, ticket: dict[str, Any]) -> None:
