@@ -119,7 +119,7 @@ def test_ten_jobs_take_few_keys(counted: tuple[Counted, DeskOfMilo]) -> None:
     hands.press("n")
     expect(page.locator("#note")).to_be_focused()
     hands.say("@ol")
-    expect(page.get_by_role("option", name="@olga")).to_be_visible()
+    expect(page.get_by_role("option", name="@olga", selected=True)).to_be_visible()
     hands.press("Enter")
     hands.say("can you look?")
     hands.press("Control+Enter")
