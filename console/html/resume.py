@@ -1,7 +1,10 @@
 """Forms that came too late: the session was over, the password too long ago, or the token of an older session. They are
 shown to be sent again, with what proves who sends them; then they are done as if nothing had been in the way."""
 
+from collections.abc import Sequence
+
 from console.html import confirmation
+from console.html.confirmation import Confirmation
 from console.html.form import Form
 from console.html.rendering import render
 from console.http.page_response import INVALID, PageResponse
@@ -64,16 +67,34 @@ def ask(visit: Visit) -> PageResponse:
     """The question before what cannot be undone, as a page: the form goes on from there."""
     own_fields = (confirmation.QUESTION, confirmation.VERB, confirmation.ANSWER)
     fields = [(name, value) for name, value in _sent(visit) if isinstance(value, str) and name not in own_fields]
+    verb = visit.form.text(confirmation.VERB, "")[:60] or _("Continue")
+    question = Confirmation(visit.form.text(confirmation.QUESTION, ""), verb)
+    return question_page(visit, question, fields, target=visit.shown_path, back=visit.referring_path)
+
+
+def question_page(
+    visit: Visit,
+    question: Confirmation,
+    fields: Sequence[tuple[str, str]],
+    *,
+    target: str,
+    back: str,
+    status: int = INVALID,
+    is_undoable: bool = False,
+) -> PageResponse:
+    """The page of a question. fields: of the form that goes on; target: the path that it is sent to. back: the path of
+    *Cancel*. is_undoable: whether the act can be undone."""
     return render(
         visit,
         "sure.html",
-        INVALID,
-        question=visit.form.text(confirmation.QUESTION, ""),
+        status,
+        question=question.text,
+        verb=question.verb,
         fields=fields,
-        verb=visit.form.text(confirmation.VERB, "")[:60] or _("Continue"),
         answer=confirmation.ANSWER,
-        target=visit.shown_path,
-        back=visit.referring_path,
+        target=target,
+        back=back,
+        is_undoable=is_undoable,
     )
 
 

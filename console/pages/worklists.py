@@ -6,9 +6,8 @@ from urllib.parse import urlencode
 
 from console.html import confirmation, resume
 from console.html.confirmation import Confirmation
-from console.html.rendering import render
 from console.http.live import latest_cursor, stream
-from console.http.page_response import INVALID, PageResponse, json_response, see
+from console.http.page_response import PageResponse, json_response, see
 from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import worklist, worklist_columns
@@ -243,18 +242,7 @@ def _ask(
     value = f"value_{action.name}"
     if value in visit.form:
         fields.append((value, visit.form.text(value, "")))
-    return render(
-        visit,
-        "sure.html",
-        INVALID,
-        question=question.text,
-        verb=question.verb,
-        fields=fields,
-        answer=confirmation.ANSWER,
-        target=BULK,
-        back=back,
-        is_undoable=not action.confirm,
-    )
+    return resume.question_page(visit, question, fields, target=BULK, back=back, is_undoable=not action.confirm)
 
 
 def asked_list(visit: Visit) -> Worklist:

@@ -3,9 +3,8 @@
 from collections.abc import Collection
 from typing import Any
 
-from console.html import confirmation
+from console.html import resume
 from console.html.confirmation import Confirmation
-from console.html.rendering import render
 from console.http.page_response import PageResponse
 from console.http.visit import Visit
 from console.tickets import present
@@ -72,17 +71,8 @@ def act_of_status(visit: Visit, fields: dict[str, str]) -> str:
 
 def ask(visit: Visit, question: Confirmation, fields: list[tuple[str, str]], back: str) -> PageResponse:
     """Shows the question. fields: of the form that goes on. back: the path of the page with the form."""
-    return render(
-        visit,
-        "sure.html",
-        CONFLICT,
-        question=question.text,
-        target=visit.path,
-        fields=fields,
-        verb=question.verb,
-        answer=confirmation.ANSWER,
-        back=back,
-        is_undoable=True,
+    return resume.question_page(
+        visit, question, fields, target=visit.path, back=back, status=CONFLICT, is_undoable=True
     )
 
 

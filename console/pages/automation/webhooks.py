@@ -8,12 +8,13 @@ from console.forms.controls import Control
 from console.forms.examples import START, StartExample, options
 from console.forms.record_form import OpenForm, RecordForm
 from console.forms.record_pages import RecordPages, declare_pages
-from console.html import confirmation
+from console.html import confirmation, resume
+from console.html.confirmation import Confirmation
 from console.html.form import Form
 from console.html.rendering import render
 from console.html.ui import moment
 from console.http import live
-from console.http.page_response import INVALID, PageResponse, see
+from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import lookup
@@ -30,7 +31,7 @@ from server.automation.webhooks.responding import WebhookRequest, WebhookSimulat
 from server.errors import HelpdeskError
 from server.packages import recipes
 from server.records import records
-from server.translation import N_, N_ngettext, _
+from server.translation import N_, N_ngettext, _, shown
 from server.web import webhook_trials
 from server.web.curl_commands import curl, shell_word
 from server.web.webhook_site import received_of, replay
@@ -143,7 +144,7 @@ def try_it(visit: Visit) -> PageResponse:
         form.refuse(error, names=TRIED)
         return _webhook(visit, fields)
     pressed = visit.form.text("do", "call")
-    if pressed == "call" and visit.form.text(confirmation.ANSWER, "") != "1":
+    if pressed == "call" and not confirmation.is_given(visit):
         return _ask(visit, form)
     if pressed == "call":
         webhook_tokens.log_call(visit.ctx, each["id"])
@@ -209,17 +210,8 @@ def replay_delivery(visit: Visit) -> PageResponse:
 def _ask(visit: Visit, form: Form) -> PageResponse:
     """The question before a call for real, where no script has asked it."""
     fields = [*((name, form.get(name)) for name in TRIED.values()), ("do", "call")]
-    return render(
-        visit,
-        "sure.html",
-        INVALID,
-        question=REAL,
-        verb=_("Call for real"),
-        fields=fields,
-        answer=confirmation.ANSWER,
-        target=visit.path,
-        back=f"{BASE}/{visit.id}",
-    )
+    question = Confirmation(shown(REAL), _("Call for real"))
+    return resume.question_page(visit, question, fields, target=visit.path, back=f"{BASE}/{visit.id}")
 
 
 @page("GET", f"{BASE}/{{id}}/rotate", "proven admin")
