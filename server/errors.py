@@ -17,8 +17,8 @@ web/error_bodies.py maps these classes to HTTP statuses and bodies."""
 
 import difflib
 import re
-from collections.abc import Iterable
-from types import TracebackType
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 _LINE = re.compile(r" \(line [0-9]+\)\Z")
 
@@ -80,18 +80,13 @@ class Mistakes:
     def errors(self) -> tuple[Invalid, ...]:
         return tuple(self._errors)
 
-    def collect(self) -> "Mistakes":
-        """Returns a context manager that collects the errors raised inside, for `require_none`."""
-        return self
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> bool:
-        if not isinstance(error, Invalid):
-            return False
-        self.add_all(error)
-        return True
+    @contextmanager
+    def collect(self) -> Iterator[None]:
+        """Collects the errors raised inside, for `require_none`."""
+        try:
+            yield
+        except Invalid as error:
+            self.add_all(error)
 
     def require_none(self) -> None:
         """Raises the first mistake, with the others as `details["more"]`."""
