@@ -20,6 +20,7 @@ from server.host_names import ascii_host
 from server.late_pattern import late_pattern
 from server.mail import headers
 from server.mail.addresses import encoded, format_address, parse_list, valid
+from server.mail.part_names import OCTETS
 from server.translation import lazy_gettext
 
 MAX_RECIPIENTS = 100  # To and Cc together
@@ -279,7 +280,7 @@ def _checked(file: OutFile) -> OutFile:
     return replace(
         file,
         name=_short_name(_CONTROL.sub(" ", file.name).strip() or "file"),
-        mime_type=file.mime_type.strip().lower() if is_plain else "application/octet-stream",
+        mime_type=file.mime_type.strip().lower() if is_plain else OCTETS,
         content_id=content_id if _ID.fullmatch(content_id) else None,
     )
 

@@ -30,6 +30,7 @@ from server.mail import (
 )
 from server.mail.addresses import NamedAddress
 from server.mail.bounce import Bounce
+from server.mail.part_names import OCTETS
 
 NOTES = 50  # kept
 NOTE_CHARACTERS = 300
@@ -62,7 +63,6 @@ _DECLARED = late_pattern(
 _PASSAGE_FOR = late_pattern(r"\sfor\s+<?([^\s<>;]{3,254}@[^\s<>;]{1,253})>?")
 _TYPE = late_pattern(r"[a-z0-9!#$&^_.+-]{1,64}/[a-z0-9!#$&^_.+-]{1,100}")
 _HTML_START = late_pattern(r"\s{0,100}<(?:!doctype html|html[\s>])", re.IGNORECASE)
-_OCTETS = part_names.OCTETS
 _REST = headers.Head((("Content-Type", "multipart/mixed"),), 0)
 HTML = "text/html"
 CALENDAR = "text/calendar"
@@ -513,7 +513,7 @@ class _Content:
         """Unpacks a part in a format that only some programs open; False if the part is a file as well."""
         if self.opened >= OPENED:
             return False
-        if mime_type in smime.TYPES or (mime_type == _OCTETS and name == smime.FILE_NAME):
+        if mime_type in smime.TYPES or (mime_type == OCTETS and name == smime.FILE_NAME):
             return self._open_signed(content)
         if mime_type in tnef.TYPES or name in tnef.FILE_NAMES:
             return self._open_winmail(content)
@@ -549,7 +549,7 @@ class _Content:
             name = part_names.for_file(own_name, file.mime_type, file.content_id, file.content)
             content_id = headers.one_line(file.content_id).strip("<> ") or None
             declared = file.mime_type.lower()
-            mime_type = declared if _TYPE.fullmatch(declared) else _OCTETS
+            mime_type = declared if _TYPE.fullmatch(declared) else OCTETS
             self._add_named(name, mime_type, file.content, content_id, content_id is not None)
         is_whole = winmail.is_whole and len(files) == len(winmail.files)
         self.notes.append("winmail.dat was unpacked" if is_whole else "winmail.dat was partly unpacked, and stored")
@@ -621,7 +621,7 @@ class _Content:
         self._add_named(name, part.mime_type, content, content_id, is_inline)
 
     def _add_named(self, name: str, mime_type: str, content: bytes, content_id: str | None, is_inline: bool) -> None:
-        if mime_type == _OCTETS:
+        if mime_type == OCTETS:
             mime_type = part_names.type_of(name, content)
         size, most = len(content), self.limits.file_bytes
         dropped = f"it has {size} bytes; at most {most} are kept of a file in a mail" if size > most else ""

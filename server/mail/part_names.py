@@ -5,6 +5,7 @@ import secrets
 
 from server.file_names import safe_name
 from server.mail import headers
+from server.markup.image_headers import image_type
 
 NAME_CHARACTERS = 80  # length of a subject that is used as a file name
 MESSAGE_FIELDS, MESSAGE_HEAD_BYTES = 100, 16 * 1024  # bytes of an attached message that are searched for its subject
@@ -16,14 +17,9 @@ CALENDAR_TYPES = frozenset({"text/calendar", "application/ics"})
 _SUMMARY = re.compile(rb"^SUMMARY(?:;[^:\r\n]{0,200})?:([^\r\n]{1,200})", re.IGNORECASE | re.MULTILINE)
 SUMMARY_WITHIN = 64 * 1024  # bytes of a calendar that are searched for a title
 OCTETS = "application/octet-stream"
-# Types that pages show, and how such a file begins; many programs declare none.
-_TYPE_OF_SUFFIX = {
-    "pdf": ("application/pdf", b"%PDF-"),
-    "png": ("image/png", b"\x89PNG\r\n"),
-    "jpg": ("image/jpeg", b"\xff\xd8\xff"),
-    "jpeg": ("image/jpeg", b"\xff\xd8\xff"),
-    "gif": ("image/gif", b"GIF8"),
-}
+PDF, PDF_START = "application/pdf", b"%PDF-"
+# Types that pages show; many programs declare none.
+_TYPE_OF_SUFFIX = {"pdf": PDF, "png": "image/png", "jpg": "image/jpeg", "jpeg": "image/jpeg", "gif": "image/gif"}
 _MESSAGE_SUFFIXES = (".eml", ".msg", ".mht", ".txt")
 _SUFFIX_OF_IMAGE = {"jpeg": "jpg", "pjpeg": "jpg", "svg+xml": "svg", "x-png": "png", "tiff": "tif", "bmp": "bmp"}
 _SUFFIX_OF_TYPE = {
@@ -65,8 +61,9 @@ def type_of(name: str, content: bytes) -> str:
     >>> type_of("Offer.PDF", b"%PDF-1.7"), type_of("page.pdf", b"<script>")
     ('application/pdf', 'application/octet-stream')
     """
-    mime_type, start = _TYPE_OF_SUFFIX.get(name.rpartition(".")[2].lower(), (OCTETS, b""))
-    return mime_type if content.startswith(start) else OCTETS
+    by_name = _TYPE_OF_SUFFIX.get(name.rpartition(".")[2].lower())
+    by_content = PDF if content.startswith(PDF_START) else image_type(content)
+    return by_content if by_content == by_name else OCTETS
 
 
 def random_text() -> str:

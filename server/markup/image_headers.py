@@ -32,6 +32,11 @@ def image_header(data: bytes) -> ImageHeader | None:
     return None
 
 
+def image_type(data: bytes) -> str:
+    """Returns the media type of an image by its first bytes, also if its header is damaged; "" for anything else."""
+    return next((type for start, type, _read in _FORMATS if data.startswith(start)), "")
+
+
 def _png(data: bytes) -> tuple[int, int, int, int]:
     width, height, bits, colour = struct.unpack(">IIBB", data[16:26])
     return width, height, _PNG_CHANNELS.get(colour, 3), bits
