@@ -46,6 +46,20 @@ def check(page: Page) -> None:
         page.set_viewport_size(size)
 
 
+def add_provider(page: Page, provider: Provider) -> None:
+    """Fills in the form of a new provider, whose claim `staff` leads to Support, and submits it."""
+    page.fill("#label", "Acme")
+    page.fill("#issuer", provider.issuer)
+    page.fill("#client_id", CLIENT["client_id"])
+    page.fill("#client_secret", CLIENT["client_secret"])
+    page.fill("#domains", "desk.example")
+    page.check("#ends_at_provider")
+    page.fill("#claim0", "groups")
+    page.fill("#value0", "staff")
+    page.fill("#target0", "Member of Support")
+    page.get_by_role("button", name="Add provider").click()
+
+
 def test_an_administrator_adds_a_provider_and_workers_sign_in_and_out_with_it(
     chromium: Browser, server: Server, nora: Api, provider: Provider
 ) -> None:
@@ -57,16 +71,7 @@ def test_an_administrator_adds_a_provider_and_workers_sign_in_and_out_with_it(
         page.get_by_role("link", name="Keycloak").click()
         expect(page.locator("pre").first).to_have_text(f"{server.url}/sign-in/callback/keycloak")
         check(page)
-        page.fill("#label", "Acme")
-        page.fill("#issuer", provider.issuer)
-        page.fill("#client_id", CLIENT["client_id"])
-        page.fill("#client_secret", CLIENT["client_secret"])
-        page.fill("#domains", "desk.example")
-        page.check("#ends_at_provider")
-        page.fill("#claim0", "groups")
-        page.fill("#value0", "staff")
-        page.fill("#target0", "Member of Support")
-        page.get_by_role("button", name="Add provider").click()
+        add_provider(page, provider)
         provider.order(account="ada", claims={"name": "Ada Lovelace", "groups": ["staff"]})
         page.get_by_role("button", name="Try sign-in").click()
         trial = page.locator("#trial")

@@ -7,8 +7,9 @@ from playwright.sync_api import expect
 
 from tests.console.browser import Browser
 from tests.console.test_passkeys import Key, enter_password
+from tests.console.test_provider_sign_in import add_provider
 from tests.service import PASSWORD, Server, command
-from tests.sign_in.provider import CLIENT, Provider
+from tests.sign_in.provider import Provider
 
 NORA = "nora@desk.example"
 
@@ -26,15 +27,7 @@ def test_a_desk_moves_to_single_sign_on_and_an_administrator_who_is_locked_out_r
         page.goto("/login?next=/admin/people/sign-in")
         enter_password(page, NORA)
         page.get_by_role("link", name="Keycloak").click()
-        page.fill("#label", "Acme")
-        page.fill("#issuer", provider.issuer)
-        page.fill("#client_id", CLIENT["client_id"])
-        page.fill("#client_secret", CLIENT["client_secret"])
-        page.fill("#domains", "desk.example")
-        page.fill("#claim0", "groups")
-        page.fill("#value0", "staff")
-        page.fill("#target0", "Member of Support")
-        page.get_by_role("button", name="Add provider").click()
+        add_provider(page, provider)
         provider.order(account="ada", claims={"name": "Ada Lovelace", "groups": ["staff"]})
         page.get_by_role("button", name="Try sign-in").click()
         expect(page.locator("#trial")).to_contain_text("creates the worker Ada Lovelace")
