@@ -8,6 +8,7 @@ from typing import Any
 
 from server.automation import automation_service
 from server.automation.commands.functions import automation_name
+from server.automation.host import Script
 from server.automation.interactions import interaction_form, interaction_offers
 from server.automation.interactions.interaction_form import InteractionForm
 from server.automation.interactions.interaction_offers import TRIGGER, InteractionOffer
@@ -60,8 +61,8 @@ Stack = list[dict[str, Any]]
 
 @dataclass(frozen=True)
 class InteractionRun:
-    """A run as its page shows it. state: AWAITS, RUNNING, DONE or FAILED. step: the number of steps so far. form: what
-    it awaits, None unless it awaits. result: what it returned; message: why it failed."""
+    """A run as its page shows it. state: AWAITS, RUNNING, DONE or FAILED. step: the number of steps so far. form: None
+    unless the run awaits one. result: of a finished run. message: the error of a failed one."""
 
     token: str
     widget_id: int
@@ -149,7 +150,7 @@ def _go_on(ctx: Context, id: int, stack: Stack) -> None:
 
 def _store(tx: Transaction, id: int, values: dict[str, Any], now: int) -> None:
     row = tx.get(INTERACTION_RUN, id)
-    if row is not None:  # None if the run expired meanwhile
+    if row is not None:  # else the run has expired
         step = row[INTERACTION_RUN.position["step"]] + 1
         tx.set(INTERACTION_RUN, id, values | {"step": step, "updated_at": now})
 
@@ -159,10 +160,7 @@ def _run(ctx: Context, stack: Stack) -> tuple[str, Any]:
     Raises ScriptError if an automation fails."""
     for _number in range(MAX_STEPS):
         top = stack[-1]
-        automation = ctx.service.store.read(lambda tx, name=top["automation"]: automation_service.find(ctx, tx, name))  # type: ignore[misc]
-        if automation is None or automation.trigger != TRIGGER:
-            raise ScriptError(_("'{name}' is not an automation that workers start", name=top["automation"]))
-        result = automation_service.perform(ctx, automation, top["values"], seconds=MAX_SECONDS)
+        result = automation_service.perform(ctx, _startable(ctx, top["automation"]), top["values"], seconds=MAX_SECONDS)
         if result.state in ("error", "failure"):
             raise ScriptError(result.message)
         top["values"] = plain(result.values)
@@ -185,6 +183,14 @@ def _run(ctx: Context, stack: Stack) -> tuple[str, Any]:
             kinds = ", ".join(map(str, awaited)) or "-"
             raise ScriptError(_("the automation awaits {kinds}; on a page it can await a form", kinds=kinds[:80]))
     raise ScriptError(_("the automation started others more than {count} times", count=MAX_STEPS))
+
+
+def _startable(ctx: Context, name: str) -> Script:
+    """Returns an automation by its name. Raises ScriptError for one that workers cannot start."""
+    automation = ctx.service.store.read(lambda tx: automation_service.find(ctx, tx, name))
+    if automation is None or automation.trigger != TRIGGER:
+        raise ScriptError(_("'{name}' is not an automation that workers start", name=name))
+    return automation
 
 
 def _inner(ctx: Context, asked: object, values: Mapping[str, Any]) -> dict[str, Any]:
