@@ -171,8 +171,8 @@ def _opened(visitor: Visitor) -> SentForm | VisitorPage:
 
 
 def _checked(visitor: Visitor, file_problems: Form) -> tuple[SentForm, Submission] | VisitorPage:
-    """Returns a form without mistakes with what was read for its ticket if preparing it may take long, or else its
-    page. file_problems: mistakes in its files. Raises NotFound."""
+    """Returns the page of a form that has mistakes or is quickly prepared, else the form and its submission, for the
+    caller to prepare outside the snapshot. file_problems: mistakes in its files. Raises NotFound."""
     sent, ctx = _opened(visitor), visitor.ctx
     if isinstance(sent, VisitorPage):
         return sent

@@ -29,8 +29,8 @@ QUESTIONS: dict[str, tuple[Words, Words]] = {
 
 
 def question_on_ticket(visit: Visit, ticket_id: int, act: str, owner_id: str = "") -> Confirmation | None:
-    """Returns the question before an act, None if no colleague writes on the ticket. act: of QUESTIONS. owner_id: the
-    next owner, who may write."""
+    """Returns the question before an act, None if no colleague writes on the ticket. act: a key of QUESTIONS.
+    owner_id: the next owner, whose own writing does not count."""
     writers = _writers(visit, ticket_id, owner_id)
     return _question(act, _sentences(writers)) if writers else None
 

@@ -88,9 +88,8 @@ def read_together(ctx: Context, work: Callable[[], Result]) -> Result:
 
 @dataclass(frozen=True)
 class Submission:
-    """A checked form that is being accepted, with what was read for it. accepting: of the form. files, customs, place:
-    of its ticket. confirms: whether to mail a link first. is_quick: whether it has no files and runs no automations
-    before its ticket is created."""
+    """A checked form that is being accepted, with the facts that were read for its ticket. confirms: whether to mail a
+    link first. is_quick: whether it has no files and runs no automations before its ticket is created."""
 
     accepting: "_Accepting"
     values: CheckedForm

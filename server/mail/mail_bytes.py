@@ -26,7 +26,7 @@ from server.translation import lazy_gettext
 MAX_RECIPIENTS = 100  # To and Cc together
 MAX_REFERENCES = 20
 MAX_ID_CHARACTERS = 900  # an id cannot be folded, and a line may have 998
-LONGEST_NAME = "X-Svc-Installation"  # of a header with free text
+LONGEST_NAME = "X-Svc-Installation"  # the longest name of a header that has free text
 UNFOLDED_CHARACTERS = 76 - len(f"{LONGEST_NAME}: ")  # RFC 2822, section 2.1.1, as the package counts
 MAX_WORD_CHARACTERS = 200  # longer words of a subject are encoded, which can be folded
 MAX_FILE_NAME_CHARACTERS = 200

@@ -67,7 +67,7 @@ _REST = headers.Head((("Content-Type", "multipart/mixed"),), 0)
 HTML = "text/html"
 CALENDAR = "text/calendar"
 RIGHTS_TYPE = "application/x-microsoft-rpmsg-message"
-# Notes about the signature beside a signed part, RFC 1847; the source of the mail has it.
+# {type of a signature beside its signed part (RFC 1847): the note in its place}; the raw email contains the signature.
 SIGNED_NOTES = {openpgp.SIGNATURE_TYPE: openpgp.SIGNED_NOTE, **dict.fromkeys(smime.SIGNATURE_TYPES, smime.SIGNED_NOTE)}
 OTHER_FORMS = frozenset({"text/x-amp-html", "text/watch-html"})  # of the same text, for programs that run or shorten it
 TEXTS = frozenset({"text/plain", HTML, "text/markdown", "text/x-markdown"})

@@ -6,7 +6,7 @@ and indefinite lengths. Follows RFC 5652, sections 3 and 5, RFC 8551, section 3.
 from collections.abc import Iterator
 
 TYPES = frozenset({"application/pkcs7-mime", "application/x-pkcs7-mime"})
-SIGNATURE_TYPES = frozenset({"application/pkcs7-signature", "application/x-pkcs7-signature"})  # beside the signed part
+SIGNATURE_TYPES = frozenset({"application/pkcs7-signature", "application/x-pkcs7-signature"})  # detached
 SIGNED_NOTE = "signed with S/MIME; the signature was not checked"
 FILE_NAME = "smime.p7m"
 MAX_PIECES = 100_000  # pieces of segmented content; programs write 1,000 bytes or more into each

@@ -81,7 +81,7 @@ class Request:
 
 
 class WriteLimits(NamedTuple):
-    """Responses of a pool that may wait for their writes at once: while nobody else writes, and while others do."""
+    """How many writes of a pool may be under way at once: while no other request writes, and while others do."""
 
     alone: int
     beside_others: int

@@ -30,7 +30,7 @@ from tests.bench.scenarios import ASKING, NOTING, SCENARIOS, Desk, Scenario, web
 from tests.bench.waiting import HOST, Silent, waiting
 
 FAILED, WORSE = 1, 3  # exit codes
-ONCE_SECONDS = 300  # until all of a number of requests have a response
+ONCE_SECONDS = 300  # limit of a run that sends a fixed number of requests
 STARTS = 3  # the start-to-first-response time is their median
 BENCH_WORKER, BENCH_PASSWORD = "bench@example.com", "a password for a bench alone"
 PAGES = "pages"  # compared with the requests that pages are based on

@@ -20,7 +20,7 @@ from tests.bench.scenarios import SENDER_NAME, SUBJECT, Desk, brand_id, create_r
 
 REQUESTS, ROUNDS = 300, 7
 CLIENTS = (1, 16)
-MOST_TIMES = 1.2  # processor time of a form, in that of parsing the same email
+MOST_TIMES = 1.2  # the most processor time of a form, as a multiple of that of parsing the same email
 PATH, BOUNDARY = "/help-center/contact/bench", "bench-0b7e1f4a"
 _TOKEN = re.compile(r'name="token" value="([^"]*)"')
 _senders = count(1)  # each writes once: an address may send few forms an hour

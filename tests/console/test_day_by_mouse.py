@@ -74,8 +74,8 @@ _WATCH = """() => {
 
 
 class Mouse:
-    """A person with only a mouse, who types nothing but words. counted: the clicks since `count`; jobs: those of each
-    job that is done; jumps: clicks after which the page lay elsewhere."""
+    """A person with only a mouse, who types nothing but words. counted: clicks since `count`. jobs: the clicks of each
+    finished job. jumps: clicks after which the page moved."""
 
     def __init__(self, page: Page) -> None:
         self.page, self.counted = page, 0

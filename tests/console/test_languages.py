@@ -75,7 +75,7 @@ def texts_of(value: Any) -> Iterator[str]:
 
 BETWEEN_DATA = re.compile(r" [/·] |, ")  # names that a page puts next to each other
 UPLOADED = " First name Email Ada "  # a file that is about to be imported
-FORM = " Which order comes back? "  # of an automation, whose script is not in the search
+FORM = " Which order comes back? "  # form of an automation, whose script is not in search results
 CALLED = " larch-7b model.example She wants a parcel. "  # a call of the writing assistant, not in the API
 
 

@@ -235,7 +235,8 @@ def _page_of(visit: Visit, widget_id: int) -> str:
 
 @dataclass(frozen=True)
 class ShownResult:
-    """What an automation returned. alert: a sentence. links: addresses. texts: to copy. facts: other values."""
+    """The result of an automation. alert: a sentence. links: addresses. texts: each with a button that copies it.
+    facts: names and texts of all other values."""
 
     alert: str
     links: list[str]

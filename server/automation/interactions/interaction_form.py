@@ -178,7 +178,7 @@ def _resets(options: Mapping[str, Any]) -> bool:
 
 def entered(ctx: Context, form: InteractionForm, texts: Mapping[str, list[str]], button: str) -> dict[str, Any]:
     """Returns the values of a submitted form by name, for the dictionary of the run. texts: {name: texts}. button: the
-    place of the one that was pressed.
+    position of the pressed button.
 
     Raises Invalid with all mistakes, each with the `field` of its element."""
     mistakes = Mistakes()
@@ -271,7 +271,7 @@ def _is_url(ctx: Context, text: str) -> bool:
     return parts.scheme in ("http", "https") and bool(parts.netloc) and " " not in text
 
 
-# {type of a text: its test, what it takes}
+# {type of a text: (its test, the expected value in words)}
 TYPES: dict[str, tuple[Callable[[Context, str], bool], str]] = {
     "date": (_is_date, N_("a date")),
     "decimal": (lambda ctx, text: is_numeric(text), N_("a number")),

@@ -90,7 +90,7 @@ def values_of(ctx: Context, widget: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _entries(tree: object, menu: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yields the interactions of a toolbar by name, and those of its menus."""
+    """Yields the names and settings of the interactions of a toolbar and its menus, except hidden ones."""
     for key, settings in tree.items() if isinstance(tree, dict) else ():
         kind, _slash, name = str(key).partition("/")
         if not isinstance(settings, dict) or as_bool(settings.get("hidden", False)):

@@ -48,7 +48,7 @@ class FieldValues:
         self.tx = tx
         self._ranges: dict[Hashable, ListedRange | None] = {}
         self._rows: ValueRows | None = None
-        self._chunks: dict[int, ValueChunk] = {}  # of the field that was read last
+        self._chunks: dict[int, ValueChunk] = {}  # values of self._rows, by chunk
 
     def rows(self, counting: RangeCount, start: int, end: int) -> list[Row] | None:
         """Returns the rows of a range count; None if it has to read them itself."""
