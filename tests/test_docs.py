@@ -72,7 +72,8 @@ INTERNAL = {
         automation.bindings.MAX_KEPT automation.bindings.MAX_KEPT_CHARS
         automation.policy.MAX_KEPT automation.policy.MAX_KEPT_CHARS automation.program.MAX_KEPT
         automation.program.MAX_KEPT_CHARS record_types.shared.checks.MAX_KEPT record_types.shared.scopes.MAX_KEPT
-        tickets.passing_counts.MAX_COUNTS access.rules.MAX_CACHED records.scoped_types.MAX_CACHED web.heads.MAX_KEPT
+        tickets.passing_counts.MAX_COUNTS access.rules.MAX_CACHED records.changes.MAX_RESULTS
+        records.scoped_types.MAX_CACHED web.heads.MAX_KEPT
         web.serving.MAX_KEPT_CHARS web.serving.MAX_KEPT_LINES web.serving.MAX_AHEAD_BYTES
         search.query_parser.MAX_CACHED_CHARS search.filters.word_filters.MAX_KEPT_WORDS
         search.filters.word_filters.MAX_KEPT_CHARS
@@ -103,7 +104,6 @@ INTERNAL = {
         writing_assistant.ticket_material.MAX_CANDIDATES writing_assistant.ticket_material.MAX_QUERY_WORDS
     """,
     "how much is done at once; the rest follows": """
-        tickets.list_counts.MAX_CHANGES
         mailroom.mail_import.MAX_WAITING mailroom.mail_import.MAX_WAITING_BYTES mailroom.mailboxes.checking.MAX_MAILS
         mailroom.mailboxes.checking.MAX_IN_A_ROW mailroom.mailboxes.fetch_state.MAX_RETRY_SECONDS
         mailroom.mailboxes.fetch_state.MAX_SINGLE_READS

@@ -28,7 +28,6 @@ from server.digits import id_in
 from server.errors import AdminOnly, Invalid, NotFound, NotOffered
 from server.people import list_columns
 from server.records import changes, records
-from server.records.records import SearchRequest
 from server.tickets import following
 from server.translation import N_, N_ngettext, _, in_sentence, ngettext, shown
 from server.web.endpoint_call import News
@@ -207,7 +206,7 @@ def follow(visit: Visit) -> PageResponse:
         return json_response({"cursor": following.cursor(visit.ctx)})
 
     def news(ctx: Context, cursor: int) -> News:
-        count, upto, is_moved = following.with_presence(ctx, cursor, lambda at: following.number_since(ctx, uri, at))
+        count, upto, is_moved = following.number_since(ctx, uri, cursor)
         return News([(upto, {"count": count})] if count or (is_moved and uri == inbox.URI) else [], upto)
 
     return stream(changes.CHANNEL, (FOLLOW, uri), since, news)
@@ -216,15 +215,14 @@ def follow(visit: Visit) -> PageResponse:
 @page("GET", NEWS)
 def show_news(visit: Visit) -> PageResponse:
     """Responds with the changes of a list of tickets: {new: number of tickets that changed since it was shown, total:
-    number of all, here: {ticket id: workers who are on it}, for these ids}. Raises BadQuery."""
+    number of all if none did, here: {ticket id: workers who are on it} of these ids}. Raises BadQuery."""
     query, since = visit.query.text("q", ""), visit.query.integer("since", 0, 0, 2**40)
     new = records.count(visit.ctx, inbox.URI, f'{query} updated:"{since} to now"')
-    ids = [each for each in visit.query.text("ids", "").split(",") if id_in(each)][:MAX_SELECTED]
-    search = SearchRequest(f"id:[{','.join(ids)}]", MAX_SELECTED)
-    tickets = records.search(visit.ctx, inbox.URI, search)["results"] if ids else []
-    here = {each["id"]: present.on_row(visit, each["id"]) for each in tickets}
-    news = {"new": new, "total": records.count(visit.ctx, inbox.URI, query), "here": here}
-    return json_response(news)
+    total = None if new else records.count(visit.ctx, inbox.URI, query)
+    ids = [int(each) for each in visit.query.text("ids", "").split(",") if id_in(each)][:MAX_SELECTED]
+    here = {id: people for id in ids if (people := present.on_row(visit, id))}
+    readable = records.readable_ids(visit.ctx, inbox.URI, here)
+    return json_response({"new": new, "total": total, "here": {id: here[id] for id in sorted(readable)}})
 
 
 def _irrevocable(action: BulkAction, count: int, rest: list[str]) -> Confirmation:

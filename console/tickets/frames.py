@@ -111,9 +111,10 @@ def live(visit: Visit) -> PageResponse:
         return json_response({"people": _people(visit.ctx, id)})
 
     def news(ctx: Context, cursor: int) -> News:
-        changes, upto, is_moved = following.with_presence(ctx, cursor, lambda at: following.since(ctx, id, at))
-        data = {"changes": changes, "people": _people(ctx, id)}
-        return News([(upto, data)] if changes or is_moved else [], upto)
+        changes, upto, is_moved = following.since(ctx, id, cursor)
+        if not changes and not is_moved:
+            return News([], upto)
+        return News([(upto, {"changes": changes, "people": _people(ctx, id)})], upto)
 
     return stream(presence.CHANNEL, path_of(ticket["mask"]), since, news)
 

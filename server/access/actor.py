@@ -56,7 +56,12 @@ class Actor:
     @property
     def reading(self) -> tuple[Hashable, ...]:
         """Returns everything about the actor that decides what may be read."""
-        return self.worker_id, self.is_admin, self.reads_groups, self.reads_roles, self.own_only, self.rated_groups
+        return self.worker_id, *self.read_rights
+
+    @property
+    def read_rights(self) -> tuple[Hashable, ...]:
+        """Returns what decides the same besides who the actor is: workers of the same groups and roles share it."""
+        return self.is_admin, self.reads_groups, self.reads_roles, self.own_only, self.rated_groups
 
     def may(self, privilege: str) -> bool:
         """Returns whether a role grants this privilege; administrators have all."""

@@ -5,7 +5,7 @@ parents.py. Reading is a condition on rows, so that searches, totals, expands an
 checked for one record."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import replace
 from typing import Any
 
@@ -37,6 +37,7 @@ from server.store.transaction import Transaction
 from server.translation import lazy_gettext
 
 NOTHING = ("",)  # the context of a pair that points nowhere
+ME = object()  # the id of the worker, in conditions that workers with the same rights share
 MAX_DEPTH = 3  # files on comments on files: deeper ones are readable only by administrators
 # Cached sets of conditions; each takes up to a megabyte. That for attachments takes 2.5 milliseconds to compose.
 MAX_CACHED = 32
@@ -49,15 +50,25 @@ class Rules:
     def __init__(self, registry: Registry, actor: Actor) -> None:
         self.registry = registry
         self.actor = actor
-        self._readable = _shared_conditions(registry, actor)
+        self._shared = _shared_conditions(registry, actor)
+        self._readable: dict[RecordType, Condition] = {}
 
     # -- reading ----------------------------------------------------------------------------------------------------
 
-    def readable(self, record_type: RecordType, depth: int = 0) -> Condition:
+    def readable(self, record_type: RecordType) -> Condition:
         """Returns the condition for the records of this type that the actor may read."""
         if self.actor.is_admin:
             return ALWAYS
-        condition = self._readable.get((record_type, depth))
+        condition = self._readable.get(record_type)
+        if condition is None:
+            condition = self._readable[record_type] = _of_worker(
+                self._readable_by_me(record_type), self.actor.worker_id
+            )
+        return condition
+
+    def _readable_by_me(self, record_type: RecordType, depth: int = 0) -> Condition:
+        """Returns the same condition with ME for the worker."""
+        condition = self._shared.get((record_type, depth))
         if condition is None:
             rule = READ_RULES[record_type.access.read]
             condition = NEVER if depth >= MAX_DEPTH else rule(self, record_type, depth)
@@ -65,8 +76,13 @@ class Rules:
                 condition = all_of([condition, self._own(record_type)])
             if condition is not ALWAYS and condition is not NEVER:
                 condition = replace(condition, key=Shape(condition.key))
-            self._readable[record_type, depth] = condition
+            self._shared[record_type, depth] = condition
         return condition
+
+    def readers(self, record_type: RecordType) -> tuple[Hashable, ...]:
+        """Returns a key that the actor shares with all who may read the same records of this type."""
+        is_personal = not self.actor.is_admin and ME in self._readable_by_me(record_type).values
+        return self.actor.reading if is_personal else self.actor.read_rights
 
     def may_read(self, tx: Transaction, record_type: RecordType, id: int) -> bool:
         """Returns whether the actor may read this record."""
@@ -90,10 +106,10 @@ class Rules:
         alone."""
         if record_type.access.read in HANGING:
             return ALWAYS
-        own, column, me = own_column(record_type), record_type.column, self.actor.worker_id
+        own, column = own_column(record_type), record_type.column
         if not own:
             return NEVER
-        conditions = [equals(column(own), me)]
+        conditions = [equals(column(own), ME)]
         if "owner__context" in record_type.initial:
             conditions.append(equals(column("owner__context"), WORKER))
         return all_of(conditions)
@@ -109,7 +125,7 @@ class Rules:
         return ALWAYS if groups is None else one_of(record_type.column("group_id"), sorted(groups))
 
     def _worker(self, record_type: RecordType, depth: int) -> Condition:
-        return equals(record_type.column("worker_id"), self.actor.worker_id)
+        return equals(record_type.column("worker_id"), ME)
 
     def _owner(self, record_type: RecordType, depth: int) -> Condition:
         owner, id = record_type.column("owner__context"), record_type.column("owner_id")
@@ -137,7 +153,7 @@ class Rules:
             equals(owner, APP),
             groups,
             all_of([equals(owner, ROLE), one_of(id, sorted(actor.reads_roles))]),
-            all_of([equals(owner, WORKER), equals(id, actor.worker_id)]),
+            all_of([equals(owner, WORKER), equals(id, ME)]),
         ]
 
     def _parent(self, record_type: RecordType, depth: int) -> Condition:
@@ -163,7 +179,7 @@ class Rules:
 
     def _follows(self, parent: Parent, id: Any, depth: int) -> Condition:
         record_type = self.registry.type(parent.type)
-        condition = self.readable(record_type, depth)
+        condition = self._readable_by_me(record_type, depth)
         if condition is ALWAYS or condition is NEVER:
             return condition
         return readables.behind(id, record_type, condition)
@@ -173,20 +189,19 @@ class Rules:
         if depth and "about_id" in record_type.initial:
             return NEVER  # no record follows entries, and to follow them would double the condition at each level
         column = record_type.column
-        target = self.points_to_readable(column("target__context"), column("target_id"), depth + 1)
+        target = self._points_to_readable(column("target__context"), column("target_id"), depth + 1)
         if "is_administrative" in record_type.initial:
             target = all_of([target, self._is_no_act_of_others(column)])
         if "about_id" not in record_type.initial:
             return target
-        about = self.points_to_readable(column("about__context"), column("about_id"), depth + 1, NOTHING)
+        about = self._points_to_readable(column("about__context"), column("about_id"), depth + 1, NOTHING)
         return all_of([target, about])
 
     def _is_no_act_of_others(self, column: Callable[[str], Any]) -> Condition:
         """Administrative acts are visible to administrators, to the worker who performed them and to the worker
         affected."""
-        me = self.actor.worker_id
         sides = [
-            all_of([equals(column(f"{side}__context"), WORKER), equals(column(f"{side}_id"), me)])
+            all_of([equals(column(f"{side}__context"), WORKER), equals(column(f"{side}_id"), ME)])
             for side in ("actor", "target")
         ]
         return any_of([equals(column("is_administrative"), 0), *sides])
@@ -194,7 +209,7 @@ class Rules:
     def _attached(self, record_type: RecordType, depth: int) -> Condition:
         attached = table_named("attached").alias(f"attached{depth}")
         own = record_type.column("id")
-        inner = self.points_to_readable(
+        inner = self._points_to_readable(
             peewee.Column(attached, "context"), peewee.Column(attached, "record_id"), depth + 1
         )
 
@@ -204,11 +219,11 @@ class Rules:
             mine = (record_type.column("uploader_id") == at(len(inner.values))) & own.not_in(anywhere)
             return own.in_(somewhere) | mine
 
-        return Condition(("attached", depth, inner.key), (*inner.values, self.actor.worker_id), build)
+        return Condition(("attached", depth, inner.key), (*inner.values, ME), build)
 
-    def points_to_readable(self, context: Any, id: Any, depth: int, further: tuple[str, ...] = ()) -> Condition:
+    def _points_to_readable(self, context: Any, id: Any, depth: int, further: tuple[str, ...] = ()) -> Condition:
         """Returns the condition that a pair of context and id refers to a record that the actor may read."""
-        readable = functools.partial(self.readable, depth=depth)
+        readable = functools.partial(self._readable_by_me, depth=depth)
         return readables.points_to_readable(self.registry, readable, context, id, (APP, *further))
 
     # -- writing ----------------------------------------------------------------------------------------------------
@@ -333,11 +348,19 @@ def may_be_own(record_type: RecordType) -> bool:
     return record_type.access.read in HANGING or bool(own_column(record_type))
 
 
+def _of_worker(condition: Condition, worker_id: int) -> Condition:
+    """Returns a shared condition with the id of a worker in place of ME."""
+    if ME not in condition.values:
+        return condition
+    values = tuple(worker_id if each is ME else each for each in condition.values)
+    return replace(condition, values=values, parts=tuple(_of_worker(each, worker_id) for each in condition.parts))
+
+
 def _shared_conditions(registry: Registry, actor: Actor) -> Conditions:
     """Returns the conditions that all actors with the same rights share, cached as long as the types stay the same. The
     type itself is part of the key: a custom type whose transaction failed leaves its name to another one."""
     cache: dict[Any, Conditions] = registry.cache.setdefault(Rules, {})
-    rights = actor.reading
+    rights = actor.read_rights
     conditions = cache.get(rights)
     if conditions is None:
         if len(cache) >= MAX_CACHED:

@@ -40,6 +40,7 @@ class Presence:
 
     def __init__(self) -> None:
         self.version = 0
+        self._changed_at: OrderedDict[int, int] = OrderedDict()  # {ticket: the version of its last change}
         self._lock = threading.Lock()
         self._on: OrderedDict[int, dict[int, Present]] = OrderedDict()
 
@@ -55,15 +56,28 @@ class Presence:
             while len(self._on) > MAX_TICKETS:
                 self._on.popitem(last=False)
             is_new = before is None or before.until <= now or before.doing != who.doing
-            self.version += is_new
+            if is_new:
+                self._change(ticket_id)
             return is_new
 
     def leave(self, ticket_id: int, worker_id: int) -> bool:
         """Removes a worker from a ticket. Returns whether they were on it."""
         with self._lock:
             was_there = self._on.get(ticket_id, {}).pop(worker_id, None) is not None
-            self.version += was_there
+            if was_there:
+                self._change(ticket_id)
             return was_there
+
+    def _change(self, ticket_id: int) -> None:
+        self.version += 1
+        self._changed_at[ticket_id] = self.version
+        self._changed_at.move_to_end(ticket_id)
+        while len(self._changed_at) > MAX_TICKETS:
+            self._changed_at.popitem(last=False)
+
+    def changed_at(self, ticket_id: int) -> int:
+        """Returns the version of the last change on a ticket, 0 if it is not known."""
+        return self._changed_at.get(ticket_id, 0)
 
     def must_be_announced(self, ticket_id: int, worker_id: int, now: int) -> bool:
         """Whether to announce a worker to other processes; a call counts as an announcement."""

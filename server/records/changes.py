@@ -6,8 +6,8 @@ not logged.
 Ids rise with each row, so an id serves as the cursor of a reader."""
 
 import json
-from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Collection, Hashable, Iterable
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 import peewee
 
@@ -21,6 +21,7 @@ from server.record_types.shared.relation_tables import CHANGE
 from server.records.dictionary import Dictionaries
 from server.search.conditions import NEVER
 from server.store.statements import in_list, slot
+from server.store.store_local import VersionedLocal
 from server.store.tables import Table
 from server.store.transaction import Row, Transaction, equal_to, with_equal
 from server.translation import N_
@@ -36,7 +37,10 @@ SCANNED_ROWS = 10_000  # rows that one page scans for changes of its types; the 
 SKEW_SECONDS = 60  # a change may be this much older than one with a smaller id
 SKIPPED = 1_000_000_000  # ids skipped after a restore: more than the changes since the backup
 BATCH = 1000  # rows removed in one transaction
+MAX_RESULTS = 2000  # cached results of `until_next`
+Value = TypeVar("Value")
 _LOG: Any = CHANGE.sql
+_UNTIL_NEXT: VersionedLocal[dict[Hashable, Any]] = VersionedLocal()
 
 
 def is_logged(record_type: RecordType) -> bool:
@@ -151,6 +155,19 @@ def now(tx: Transaction) -> int:
         if last is not None:
             return int(last)
     return tx.next_ids(CHANGE, 1).start - 1
+
+
+def until_next(tx: Transaction, key: Hashable, read: Callable[[], Value]) -> Value:
+    """Returns what read() returns, cached until another change is logged. Many pages follow the log at the same cursor,
+    so one of them reads for the others. key: everything besides the changes that the result depends on."""
+    at = now(tx)
+    known = _UNTIL_NEXT.get(tx.store, at)
+    if known is None or len(known) >= MAX_RESULTS:
+        known = {}
+        _UNTIL_NEXT.set(tx.store, at, known)
+    if key not in known:
+        known[key] = read()
+    return cast("Value", known[key])
 
 
 def require_retained(tx: Transaction, cursor: int) -> int:

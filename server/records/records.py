@@ -214,7 +214,12 @@ def search(ctx: Context, uri: str, request: SearchRequest) -> dict[str, Any]:
 
 def count(ctx: Context, uri: str, q: str) -> int:
     """Counts the records that a search finds for the caller. Raises BadQuery, NotOffered."""
-    return int(search(ctx, uri, SearchRequest(q, limit=1))["total"])
+    return int(search(ctx, uri, SearchRequest(q, show_results=False))["total"])
+
+
+def readable_ids(ctx: Context, uri: str, ids: Iterable[int]) -> set[int]:
+    """Returns those of these ids whose records the caller may read."""
+    return ctx.service.store.read(lambda tx: Dictionaries(ctx, tx).readable_ids(uri, ids))
 
 
 def search_names(ctx: Context, uri: str, text: str, limit: int, q: str = "", parent: str = "") -> dict[str, Any]:

@@ -1,71 +1,101 @@
-"""Changes of a ticket and its messages, notes and drafts, for pages that update live."""
+"""Changes of a ticket and its messages, notes and drafts, for pages that update live.
 
-from collections.abc import Callable
-from typing import TypeVar
+Cursors of this module count changes in their upper part, and changes of the presence of workers in the lower part."""
 
+import json
+
+from server.access.rules import Rules
 from server.context import Context
+from server.contexts import TICKET
 from server.people import presence
 from server.records import changes
 from server.records.changes import LoggedChange
 from server.records.reading import RecordReader
+from server.store.statements import in_list, slot
+from server.store.tables import table_named
 from server.store.transaction import Transaction
 
-VERSIONS = 1 << 20  # versions of presence, in the lower part of a cursor of both; changes are in the upper part
+VERSIONS = 1 << 20  # versions of presence in a cursor
 URIS = ("ticket", "message", "comment", "draft")
-Result = TypeVar("Result")
 LIMIT = 200  # changes read in one round
 
 
 def cursor(ctx: Context) -> int:
-    """Returns the cursor after the latest change."""
+    """Returns the cursor of changes after the latest one."""
     return ctx.service.store.read(changes.now)
 
 
-def with_presence(ctx: Context, cursor: int, read: Callable[[int], tuple[Result, int]]) -> tuple[Result, int, bool]:
-    """Reads changes after a cursor that counts the presence of workers as well. read: called with the cursor of
-    changes, returns changes and the next cursor. Returns the changes, the next cursor of both, and whether presence has
-    changed."""
-    result, upto = read(cursor // VERSIONS)
-    version = presence.instance(ctx.service).version % VERSIONS
-    return result, upto * VERSIONS + version, version != cursor % VERSIONS
+def since(ctx: Context, ticket_id: int, cursor: int) -> tuple[list[str], int, bool]:
+    """Returns the changes of a ticket after a cursor, each as `type event`, the next cursor, and whether the people on
+    the ticket changed. A cursor that is no longer valid counts as a change of the ticket.
+
+    Raises NotFound, Forbidden if there are changes and the caller may not read the ticket any more."""
+    events, upto = ctx.service.store.read(lambda tx: _events(ctx, tx, ticket_id, cursor // VERSIONS))
+    present, seen = presence.instance(ctx.service), cursor % VERSIONS
+    version = present.version % VERSIONS
+    is_moved = not present.changed_at(ticket_id) <= seen <= version
+    if events or is_moved:
+        ctx.service.store.read(lambda tx: RecordReader(ctx, tx).require("read", "ticket", ticket_id))
+    return events, upto * VERSIONS + version, is_moved
 
 
-def since(ctx: Context, ticket_id: int, cursor: int) -> tuple[list[str], int]:
-    """Returns the changes of a ticket after a cursor, each as `type event`, and the next cursor.
+def number_since(ctx: Context, uri: str, cursor: int) -> tuple[int, int, bool]:
+    """Returns how many records of a type that the caller may read changed after a cursor, the next cursor, and whether
+    the people on any ticket changed."""
 
-    A cursor that is no longer valid counts as a change of the ticket. Raises NotFound, Forbidden."""
+    first, record_type = cursor // VERSIONS, ctx.service.registry.type(uri)
 
-    def read(tx: Transaction) -> tuple[list[str], int]:
-        if cursor > changes.now(tx) or cursor < 0:
-            return ["ticket updated"], changes.now(tx)
-        reader = RecordReader(ctx, tx)
-        reader.require("read", "ticket", ticket_id)
-        page = changes.page(ctx, tx, cursor, LIMIT, URIS)
-        events = [f"{each.type} {each.event}" for each in page.changes if _is_on(reader, each, ticket_id)]
-        return list(dict.fromkeys(events)), page.cursor
-
-    return ctx.service.store.read(read)
-
-
-def number_since(ctx: Context, uri: str, cursor: int) -> tuple[int, int]:
-    """Returns how many records of a type that the caller may read changed after a cursor, and the next cursor."""
-
-    def read(tx: Transaction) -> tuple[int, int]:
-        if not 0 <= cursor <= changes.now(tx):
+    def count(tx: Transaction) -> tuple[int, int]:
+        if not 0 <= first <= changes.now(tx):
             return 1, changes.now(tx)
-        page = changes.page(ctx, tx, cursor, LIMIT, (uri,))
+        page = changes.page(ctx, tx, first, LIMIT, (uri,))
         return len({each.id for each in page.changes}), page.cursor
 
-    return ctx.service.store.read(read)
+    def read(tx: Transaction) -> tuple[int, int]:
+        key = (number_since, uri, first, Rules(ctx.service.registry, ctx.actor).readers(record_type))
+        return changes.until_next(tx, key, lambda: count(tx))
+
+    number, upto = ctx.service.store.read(read)
+    version = presence.instance(ctx.service).version % VERSIONS
+    return number, upto * VERSIONS + version, version != cursor % VERSIONS
 
 
-def _is_on(reader: RecordReader, change: LoggedChange, ticket_id: int) -> bool:
-    if change.type == "ticket":
-        return change.id == ticket_id
-    record = reader.record(change.type, change.id)
-    if record is None:
-        return False
-    if change.type == "comment":
-        target = reader.registry.find(record["target__context"])
-        return target is not None and target.uri == "ticket" and record["target_id"] == ticket_id
-    return bool(record["ticket_id"] == ticket_id)
+def _events(ctx: Context, tx: Transaction, ticket_id: int, first: int) -> tuple[list[str], int]:
+    """Returns the changes of a ticket after a cursor of changes, and the next one."""
+
+    def read() -> tuple[dict[int, list[str]], int]:
+        page = changes.page_for_service(ctx.service, tx, first, LIMIT, URIS)
+        return _by_ticket(tx, page.changes), page.cursor
+
+    last = changes.now(tx)
+    if not 0 <= first <= last:
+        return ["ticket updated"], last
+    by_ticket, upto = changes.until_next(tx, (_by_ticket, first), read)
+    return by_ticket.get(ticket_id, []), upto
+
+
+def _by_ticket(tx: Transaction, logged: list[LoggedChange]) -> dict[int, list[str]]:
+    """Returns {ticket: its changes}. Messages, notes and drafts that are gone belong to no ticket."""
+    ticket_of = {(uri, id): ticket_id for uri in URIS for id, ticket_id in _tickets(tx, uri, logged)}
+    found: dict[int, dict[str, None]] = {}
+    for each in logged:
+        ticket_id = ticket_of.get((each.type, each.id), 0)
+        if ticket_id:
+            found.setdefault(ticket_id, {})[f"{each.type} {each.event}"] = None
+    return {ticket_id: list(events) for ticket_id, events in found.items()}
+
+
+def _tickets(tx: Transaction, uri: str, logged: list[LoggedChange]) -> list[tuple[int, int]]:
+    """Returns (id of the record, id of its ticket) of the changed records of one type."""
+    ids = sorted({each.id for each in logged if each.type == uri})
+    if uri == "ticket" or not ids:
+        return [(id, id) for id in ids]
+    table, values = table_named(uri), (json.dumps(ids), TICKET)
+    if uri == "comment":
+        return tx.rows(
+            lambda: table.select(table.c.id, table.c.target_id).where(
+                in_list(table.c.id, slot(0)), table.c.target__context == slot(1)
+            ),
+            values,
+        )
+    return tx.rows(lambda: table.select(table.c.id, table.c.ticket_id).where(in_list(table.c.id, slot(0))), values[:1])

@@ -15,7 +15,6 @@ from server.records.reading import RecordReader
 from server.search.conditions import Condition, slots_from
 from server.store.peewee_parts import stand_in
 from server.store.statements import slot
-from server.store.store_local import VersionedLocal
 from server.store.transaction import Row, Transaction
 from server.tickets import due_times
 from server.tickets.types.ticket_parts.status import OPEN, WAITING
@@ -44,10 +43,6 @@ class ListCounts:
     has_articles: bool
 
 
-# Saves 0.3 milliseconds of a page while nothing changes: counting, the names of groups, drafts.
-_COUNTS: VersionedLocal[dict[Any, ListCounts]] = VersionedLocal()
-
-
 def read(ctx: Context) -> ListCounts:
     """Returns the numbers of the caller's lists."""
     return ctx.service.store.read(lambda tx: _read(ctx, tx))
@@ -64,34 +59,27 @@ def changed_since(service: Service, cursor: int) -> tuple[bool, int]:
             return True, changes.now(tx)
         return bool(page.changes), page.cursor
 
-    return service.store.read(read)
+    return service.store.read(lambda tx: changes.until_next(tx, (changed_since, cursor), lambda: read(tx)))
 
 
 def _read(ctx: Context, tx: Transaction) -> ListCounts:
-    at = changes.now(tx)
-    known = _COUNTS.get(tx.store, at)
-    if known is None:
-        known = {}
-        _COUNTS.set(tx.store, at, known)
-    key = (ctx.actor.reading, _own_groups(ctx), tx.version(due_times.VERSION))
-    counts = known.get(key)
-    if counts is None:
-        counts = known[key] = _counted(ctx, tx, at)
-    return counts
+    # Saves 0.3 milliseconds of a page while nothing changes: counting, the names of groups, drafts.
+    key = (_counted, ctx.actor.reading, _own_groups(ctx), tx.version(due_times.VERSION))
+    return changes.until_next(tx, key, lambda: _counted(ctx, tx))
 
 
 def _own_groups(ctx: Context) -> frozenset[int]:
     return ctx.actor.member_of | ctx.actor.manages
 
 
-def _counted(ctx: Context, tx: Transaction, at: int) -> ListCounts:
+def _counted(ctx: Context, tx: Transaction) -> ListCounts:
     rows = _count_tickets(ctx, tx)
     open_rows = [row for row in rows if row[1] == OPEN]
     waiting_rows = [row for row in rows if row[1] == WAITING]
     draft, article = (ctx.service.registry.type(uri).table.sql for uri in ("draft", "kb_article"))
     mine = (ctx.actor.worker_id,)
     return ListCounts(
-        at=at,
+        at=changes.now(tx),
         own_open=sum(row[3] for row in open_rows),
         own_waiting=sum(row[3] for row in waiting_rows),
         unassigned=sum(row[4] for row in open_rows),

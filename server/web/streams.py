@@ -39,7 +39,7 @@ RETRY_SECONDS, STOPPING_SECONDS = 10, 1  # Retry-After of a refused stream, and 
 HEARTBEAT = b":\n\n"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Follower:
     """The caller of a stream. key: distinguishes callers with different rights. worker_id: owner of the share of
     streams. context: returns the context for reading news, with the current rights of the caller; raises HelpdeskError
@@ -258,7 +258,7 @@ class Streams:
         began = self._loop.time()
         groups = self._due()
         firsts = [streams[0] for streams in groups.values()]
-        news = await self._loop.run_in_executor(self._threads, lambda: [_group_news(each) for each in firsts])
+        news = await self._loop.run_in_executor(self._threads, _news_of_groups, firsts)
         written = 0
         for streams, told in zip(groups.values(), news, strict=True):
             for stream in streams:
@@ -322,11 +322,17 @@ def stopping() -> Unavailable:
     return Unavailable("the service is stopping; try again", retry_after=STOPPING_SECONDS)
 
 
-def _group_news(stream: Stream) -> GroupNews:
-    """Reads the news of a group; on a thread, and never raises."""
+def _news_of_groups(firsts: Sequence[Stream]) -> list[GroupNews]:
+    """Reads the news of each group, whose first stream is given; on a thread, and never raises."""
+    contexts: dict[Follower, Context] = {}  # a page follows several feeds, and its caller is checked once in a round
+    return [_group_news(each, contexts) for each in firsts]
+
+
+def _group_news(stream: Stream, contexts: dict[Follower, Context]) -> GroupNews:
     nothing = News([], stream.cursor)
     try:
-        news = stream.feed.news(stream.follower.context(), stream.cursor)
+        ctx = contexts.get(stream.follower) or contexts.setdefault(stream.follower, stream.follower.context())
+        news = stream.feed.news(ctx, stream.cursor)
     except HelpdeskError as error:
         return GroupNews(nothing, error=error)
     except Exception:

@@ -31,11 +31,13 @@ STREAMS, INBOXES, CLIENTS = 1000, 200, 16
 PASSWORD = "a password of an inbox alone"
 ROUNDS = 5
 MOST_LOST_PERCENT = 10.0  # largest loss of requests per second without events
+SETTLING = 3.0  # seconds in which the rounds after the opening of many streams end
 REST = 8.0  # seconds between two requests of a page for its numbers; see counts.js and worklist.js
 PAUSE = 0.05  # seconds until the next look at what is due
 WITHOUT_REQUESTS = -1
 OPEN, OK = "open", b"HTTP/1.1 200"
 RECEIVE_BYTES = 1 << 18
+EVENT = b"data:"
 HOST = "127.0.0.1"
 
 
@@ -136,6 +138,7 @@ def following(desk: Desk, followers: Sequence[Follower]) -> Iterator[None]:
         holding.stdin.flush()
         if holding.stdout.readline().strip() != OPEN:
             raise SystemExit("not all streams came to be open; see the log of the server")
+        time.sleep(SETTLING)
         yield
         holding.stdin.close()
     if holding.returncode:
@@ -167,9 +170,10 @@ def hold(port: int, followers: list[Follower]) -> None:
             for key, _ in ready.select(PAUSE if waiting else None):
                 if key.data is None:
                     return
-                if not key.fileobj.recv(RECEIVE_BYTES):  # type: ignore[union-attr]
+                received = key.fileobj.recv(RECEIVE_BYTES)  # type: ignore[union-attr]
+                if not received:
                     raise SystemExit("a stream ended")
-                if key.data >= 0 and key.fileobj is not requesting.get(key.data):
+                if EVENT in received and key.data >= 0 and key.fileobj is not requesting.get(key.data):
                     waiting.setdefault(
                         key.data, max(time.monotonic() + random.uniform(0.5, 1), rested[key.data] + REST)
                     )

@@ -330,8 +330,11 @@ def test_of_too_many_the_first_are_changed(signed_in: Visitor, nora: Api, many: 
     assert nora.search("ticket", f"{many} status:open").ok()["total"] == 1
 
 
-def test_all_means_all_that_the_worker_may_change(milo: Visitor, nora: Api, hidden: dict[str, Any]) -> None:
+def test_all_means_all_that_the_worker_may_change(
+    milo: Visitor, signed_in: Visitor, nora: Api, hidden: dict[str, Any]
+) -> None:
     mask = nora.record("ticket", hidden["id"], "").ok()["mask"]
+    signed_in.send(f"/tickets/{mask}/presence", {"doing": "viewing"}, page="/inbox")
     form = {"list": "/inbox", "do": "close", "every": "1", "query": f"mask:{mask}"}
     milo.send("/-/bulk", form, page="/inbox")
     assert nora.record("ticket", hidden["id"], "").ok()["status"] == "open"
