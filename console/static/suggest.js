@@ -2,6 +2,8 @@
 import { t } from "./say.js";
 
 const MOST = 50; // suggestions
+const PATIENCE = 2000; // milliseconds that keys wait for a lookup
+const TAKEN = ["ArrowDown", "ArrowUp", "Enter", "Tab"]; // keys that the list handles
 const COPIED = ["font", "letterSpacing", "tabSize", "padding", "border", "boxSizing", "whiteSpace", "overflowWrap", "wordBreak", "direction"];
 
 // Returns {left, top} of the bottom of the line at an offset, measured in a hidden copy of the text before it.
@@ -40,11 +42,11 @@ export function suggest(box, text, label, find, put) {
   let length = 0; // characters already typed
   let asked = 0; // lookups; only the newest counts
   let answered = 0;
-  let held = []; // keys pressed during a lookup; they apply to its list
+  let held = []; // a key for the list that was pressed during a lookup, and the keys after it: they apply to its result
+  let patience = 0;
 
   function close() {
     popup.hidden = true;
-    held = [];
     count.textContent = "";
     text.removeAttribute("aria-activedescendant");
     text.removeAttribute("aria-controls");
@@ -57,6 +59,7 @@ export function suggest(box, text, label, find, put) {
   }
   function insert(words) {
     if (text.insert) return text.insert(words);
+    if (text !== document.activeElement) return text.setRangeText(words, text.selectionStart, text.selectionEnd, "end");
     document.execCommand(words ? "insertText" : "delete", false, words); // so that undo covers it
   }
   async function take() {
@@ -79,12 +82,28 @@ export function suggest(box, text, label, find, put) {
     const now = await find(isAsked);
     if (mine !== asked) return;
     answered = mine;
-    const keys = held;
-    if (text !== document.activeElement || text.selectionStart !== text.selectionEnd) return close();
-    show(now);
-    for (const key of keys) {
-      if (!popup.hidden) press(key);
+    if (text !== document.activeElement || text.selectionStart !== text.selectionEnd) close();
+    else show(now);
+    release();
+  }
+  function hold(key) {
+    held.push(key);
+    patience ||= setTimeout(giveUp, PATIENCE);
+  }
+  // Types the held keys without the list.
+  function giveUp() {
+    if (!held.length) return;
+    answered = ++asked;
+    close();
+    release();
+  }
+  async function release() {
+    clearTimeout(patience);
+    patience = 0;
+    for (const key of held.splice(0)) {
+      if (!popup.hidden && TAKEN.includes(key)) await press(key);
       else if (key === "Enter") insert("\n");
+      else if (key.length === 1) insert(key);
     }
   }
   function show(now) {
@@ -116,7 +135,6 @@ export function suggest(box, text, label, find, put) {
     count.textContent = shown.length === 1 ? t("1 word matches") : t("{count} words match", { count: shown.length });
     place();
     choose(0);
-    held = [];
   }
 
   popup.addEventListener("mousedown", (event) => {
@@ -127,26 +145,34 @@ export function suggest(box, text, label, find, put) {
     take();
   });
   text.addEventListener("input", (event) => event.inputType?.startsWith("insert") || !popup.hidden ? open(false) : close());
-  text.addEventListener("blur", close);
+  text.addEventListener("blur", () => (giveUp(), close()));
+  text.addEventListener("pointerdown", giveUp);
   text.addEventListener("click", close);
   text.addEventListener("scroll", () => popup.hidden || place());
 
   function press(key) {
-    if (key === "ArrowDown" || key === "ArrowUp") choose(chosen + (key === "ArrowDown" ? 1 : -1));
-    else take();
+    if (!key.startsWith("Arrow")) return take();
+    return choose(chosen + (key === "ArrowDown" ? 1 : -1));
   }
 
   function takes(event) {
     if (event.key === " " && event.ctrlKey) {
       open(true);
-    } else if (popup.hidden || event.isComposing || event.ctrlKey || event.metaKey || event.altKey) {
+    } else if (popup.hidden || event.isComposing || event.key === "Shift") {
       return false;
-    } else if (["ArrowDown", "ArrowUp", "Enter"].includes(event.key) || (event.key === "Tab" && !event.shiftKey)) {
+    } else if (event.ctrlKey || event.metaKey || event.altKey) {
+      giveUp();
+      return false;
+    } else if (TAKEN.includes(event.key) && !(event.key === "Tab" && event.shiftKey)) {
       if (answered === asked) press(event.key);
-      else held.push(event.key);
+      else hold(event.key);
+    } else if (held.length && event.key.length === 1) {
+      hold(event.key);
     } else if (event.key === "Escape") {
+      giveUp();
       close();
     } else {
+      giveUp();
       if (["ArrowLeft", "ArrowRight", "Home", "End", "PageUp", "PageDown"].includes(event.key)) close();
       return false;
     }

@@ -6,10 +6,12 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.console.browser import intercept
 from tests.service import Api
+
+HOUR = 3600  # on the clock of a page
 
 
 @pytest.fixture(autouse=True)
@@ -101,3 +103,37 @@ def test_a_mention_replaces_everything_that_was_typed(page: Page, nora: Api) -> 
     with late(page, "**/-/mentions?**", lambda: page.keyboard.type("il"), "Enter"):
         expect(text).to_have_value("@mil")
     expect(text).to_have_value("@milo ")
+
+
+@pytest.fixture
+def mentioning(page: Page, nora: Api) -> Locator:
+    """A text with suggestions for @m, on a page whose timers stand still."""
+    task = nora.create("task", title="mentions of a fast typist").ok()["id"]
+    page.clock.install(time=0)
+    page.goto(f"/records/task/{task}")
+    text = page.locator("textarea[data-typing]").first
+    text.focus()
+    page.keyboard.type("@m")
+    expect(page.get_by_role("option", name="@milo")).to_be_visible()
+    page.clock.pause_at(HOUR)
+    return text
+
+
+def test_words_typed_after_a_late_mention_follow_it(page: Page, mentioning: Locator) -> None:
+    with late(page, "**/-/mentions?**", lambda: page.keyboard.type("il"), "Enter", *"can you look", "Shift+?"):
+        expect(mentioning).to_have_value("@mil")
+    expect(mentioning).to_have_value("@milo can you look?")
+
+
+@pytest.mark.parametrize(
+    "wait",
+    [lambda page: page.clock.run_for(2000), lambda page: page.keyboard.press("Shift+Tab")],
+    ids=["wait", "leave"],
+)
+def test_no_word_is_lost_when_suggestions_never_come(
+    page: Page, mentioning: Locator, wait: Callable[[Page], object]
+) -> None:
+    with late(page, "**/-/mentions?**", lambda: page.keyboard.type("il"), "Enter", *"Thanks"):
+        wait(page)
+        expect(mentioning).to_have_value("@mil\nThanks")
+    expect(mentioning).to_have_value("@mil\nThanks")
