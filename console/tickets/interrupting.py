@@ -69,6 +69,11 @@ def act_of_status(visit: Visit, fields: dict[str, str]) -> str:
     return "close" if name is not None and name.status_id == CLOSED else ""
 
 
+def writers_on_ticket(visit: Visit, ticket_id: int) -> str:
+    """Returns which colleagues are writing on a ticket, "" for none."""
+    return _sentences(_writers(visit, ticket_id, ""))
+
+
 def ask(visit: Visit, question: Confirmation, fields: list[tuple[str, str]], back: str) -> PageResponse:
     """Shows the question. fields: of the form that goes on. back: the path of the page with the form."""
     return resume.question_page(

@@ -1,18 +1,22 @@
 """Replies and new tickets: saved during typing, previewed, sent, taken back. The operations check permissions."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
+from console.html import confirmation
 from console.html.rendering import render
 from console.html.templates import fragment
 from console.http.page_response import PageResponse, json_response, see
 from console.http.routes import page
 from console.http.visit import Visit
-from console.tickets import came_from, inbox, reply_choices, reply_draft, reply_form, reply_samples
+from console.tickets import came_from, inbox, interrupting, reply_choices, reply_draft, reply_form, reply_samples
 from console.tickets.frames import document_of, framed
 from console.tickets.reply_form import ReplyForm
 from console.tickets.send_buttons import send_buttons
 from console.tickets.show import (
     TICKET,
+    Ticket,
     of_mask,
     render_reply_form,
     render_ticket,
@@ -31,6 +35,7 @@ from server.records import records, stored_files
 from server.tickets import preview, reply_drafts, snippets, ticket_statuses, unseen
 from server.tickets.reply_drafts import ReplyDraft
 from server.tickets.sending_changes import changed_by_sending, put_back
+from server.tickets.types.ticket_parts.status import CLOSED
 from server.translation import _
 
 FORM_BYTES = 48 * 1024 * 1024  # bytes of a form with files, each of which has its own limit
@@ -59,9 +64,13 @@ def _send(visit: Visit) -> PageResponse:
         return _again(visit, written)
     try:
         mark = unseen.parse(written.seen) if written.kind == "reply" else None
+        values = reply_draft.values_of(visit, written)
+        writers = interrupting.writers_on_ticket(visit, ticket["id"]) if _sends_and_closes(values, ticket) else ""
+        if writers and not confirmation.is_given(visit):
+            return _again(visit, replace(written, writers=writers))
         mail = tickets.reply(
             visit.ctx,
-            reply_draft.values_of(visit, written),
+            values,
             check=lambda writing: unseen.require_seen(writing, ticket["id"], mark),
         ).delivery
     except HelpdeskError as error:
@@ -79,6 +88,11 @@ def _send(visit: Visit) -> PageResponse:
     ids = (("message", mail.message_id), ("draft", mail.draft_id))
     place = next((f"{kind}{id}" for kind, id in ids if id), "thread")
     return see(f"{path}#{place}" if path.partition("?")[0] == here else path)
+
+
+def _sends_and_closes(values: Mapping[str, Any], ticket: Ticket) -> bool:
+    is_sent = values.get("dont_send") != "1"
+    return is_sent and values["status"] == str(CLOSED) and bool(ticket["status"] != "closed")
 
 
 def _again(visit: Visit, written: ReplyForm) -> PageResponse:

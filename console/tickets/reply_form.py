@@ -71,7 +71,8 @@ class ReplyForm:
     for none. files: the attached files. drafted: the kinds of which the worker has a draft.
 
     seen: the mark of what others had written when the page was shown; see server/tickets/unseen.py. unseen: entries
-    that were added after it. is_stopped: whether they stopped the reply, which they do once."""
+    that were added after it. is_stopped: whether they stopped the reply, which they do once. writers: says which
+    colleagues are writing, if that stopped a reply that closes the ticket."""
 
     kind: str
     form: Form
@@ -83,6 +84,7 @@ class ReplyForm:
     seen: str = ""
     is_stopped: bool = False
     unseen: tuple["Entry", ...] = ()
+    writers: str = ""
 
     @property
     def file_ids(self) -> list[str]:

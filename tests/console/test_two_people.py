@@ -239,6 +239,35 @@ def test_a_ticket_ends_only_on_purpose_while_a_colleague_writes(
     assert "/restore" in signed_in.get(page).text  # the undo
 
 
+@names("doing", ["writing", "noting"])
+def test_a_reply_that_closes_asks_once_while_a_colleague_writes(
+    signed_in: Visitor, nora: Api, milo: Visitor, ticket: dict[str, Any], doing: str
+) -> None:
+    page = ticket["page"]
+    form = opened(signed_in, ticket) | {"do": "close"}
+    sign = {"doing": doing, "_xsrf": milo.token(page)}
+    assert milo.post(f"{page}/presence", sign).status_code == 200
+    asked = signed_in.send(f"{page}/answer", form, page=page)
+    word = {"writing": "reply", "noting": "note"}[doing]
+    assert asked.status_code == 409 and f"Milo Test is writing a {word}. Close the ticket anyway?" in text_of(
+        asked.text
+    )
+    assert "It is on its way." in asked.text and "Send anyway" in asked.text
+    assert replies(nora, ticket) == 0 and nora.record("ticket", ticket["id"])["status"] == "open"
+    assert signed_in.send(f"{page}/answer", form | {"_sure": "1"}, page=page).status_code == 303
+    assert replies(nora, ticket) == 1
+
+
+@names("button", ["send", "wait", "save"])
+def test_a_reply_that_leaves_the_ticket_open_asks_nothing(
+    signed_in: Visitor, nora: Api, milo: Visitor, ticket: dict[str, Any], button: str
+) -> None:
+    page = ticket["page"]
+    form = opened(signed_in, ticket) | {"do": button, "status": "2" if button == "save" else "0"}
+    assert milo.post(f"{page}/presence", {"doing": "writing", "_xsrf": milo.token(page)}).status_code == 200
+    assert signed_in.send(f"{page}/answer", form, page=page).status_code == 303
+
+
 def test_a_named_status_that_closes_asks_too(
     signed_in: Visitor, nora: Api, milo: Visitor, ticket: dict[str, Any]
 ) -> None:
