@@ -304,7 +304,7 @@ def _created(visit: Visit, fields: OpenForm, worker: dict[str, Any]) -> PageResp
     if chosen:
         groups.join(visit.ctx, worker["id"], chosen)
     else:
-        sentence += " " + _("They are not in any group yet, so they cannot answer tickets.")
+        sentence += " " + _("They are not in any group yet, so they cannot reply to tickets.")
     if provider_sign_in.providers_of_page(visit.service)[1]:  # passwords are off
         note = _("They sign in with a provider.")
         visit.flash(f"{sentence} {note}")

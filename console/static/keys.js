@@ -79,7 +79,7 @@ function list() {
 const DEAF = 3000; // milliseconds after the last such key
 let deafUntil = 0;
 const missing = (key) => document.querySelector("[data-ticket]") && {
-  r: t("You cannot answer this ticket."), f: t("You cannot forward from this ticket."), n: t("You cannot write on this ticket."),
+  r: t("You cannot reply to this ticket."), f: t("You cannot forward from this ticket."), n: t("You cannot write on this ticket."),
   R: t("No macro is available for this ticket."),
 }[key];
 function refuse(text) {

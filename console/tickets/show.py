@@ -141,9 +141,9 @@ def _status_names(visit: Visit, ticket: Ticket) -> dict[str, Any]:
 def _why_unanswerable(visit: Visit, ticket: Sheet) -> str:
     """Returns the reason why the caller cannot reply to a ticket that they may read, and who can change that."""
     if ticket.keys["group_id"] in visit.actor.member_of:
-        return _("Your role does not allow you to answer tickets. An administrator can change that.")
+        return _("Your role does not allow you to reply to tickets. An administrator can change that.")
     return _(
-        "You can read this ticket but not answer it: you are not a member of the group {group}. One "
+        "You can read this ticket but not reply to it: you are not a member of the group {group}. One "
         "of its managers or an administrator can add you.",
         group=ticket.keys.get("group__label") or "",
     )
@@ -169,7 +169,7 @@ def render_reply_form(visit: Visit, ticket: Sheet) -> PageResponse:
     """Renders the reply form alone. Raises Forbidden if the caller may not reply."""
     written = reply_form.of_ticket(visit, ticket, answered.newest(visit.ctx, ticket.id))
     if written is None:
-        raise Forbidden(_("You cannot answer this ticket."))
+        raise Forbidden(_("You cannot reply to this ticket."))
     written = replace(with_choices(visit, written, ticket.keys), seen=str(unseen.mark(visit.ctx, ticket.id)))
     return render(
         visit,

@@ -101,7 +101,7 @@ def test_a_key_without_meaning_says_so(
     with chromium.page(visitor.url, cookies=visitor.cookies) as other:
         other.goto(ticket["page"])
         other.keyboard.type("rgo")
-        expect(other.locator("#toasts")).to_contain_text("You cannot answer this ticket.")
+        expect(other.locator("#toasts")).to_contain_text("You cannot reply to this ticket.")
         other.keyboard.press("Escape")
         other.keyboard.press("R")
         expect(other.locator("#toasts")).to_contain_text("No macro is available for this ticket.")
