@@ -79,7 +79,6 @@ def question_page(
     *,
     target: str,
     back: str,
-    status: int = INVALID,
     is_undoable: bool = False,
 ) -> PageResponse:
     """The page of a question. fields: of the form that goes on; target: the path that it is sent to. back: the path of
@@ -87,7 +86,7 @@ def question_page(
     return render(
         visit,
         "sure.html",
-        status,
+        INVALID,
         question=question.text,
         verb=question.verb,
         fields=fields,

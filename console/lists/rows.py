@@ -27,7 +27,7 @@ class RowFilter:
 
 @dataclass(frozen=True)
 class RowQuery:
-    """The rows that are asked for. filters: {name: value}, "" for all; of a filter with a type the id. sort: the sort
+    """A request for rows. filters: {name: value}, "" for all; of a filter with a type the id. sort: the sort
     key of a column, with "-" before it for the other direction. limit: rows of a page. page: from 1."""
 
     filters: Mapping[str, str]

@@ -16,7 +16,6 @@ from server.tickets import ticket_statuses
 from server.tickets.types.ticket_parts.status import CLOSED
 from server.translation import N_, Words, _, ngettext, shown
 
-CONFLICT = 409
 MAX_NAMED = 3  # tickets that a question names
 ENDS = {"closed": "close", "deleted": "delete"}  # {status: the act that sets it}
 # {act: the question, and the label of the button that goes on}.
@@ -76,9 +75,7 @@ def writers_on_ticket(visit: Visit, ticket_id: int) -> str:
 
 def ask(visit: Visit, question: Confirmation, fields: list[tuple[str, str]], back: str) -> PageResponse:
     """Shows the question. fields: of the form that goes on. back: the path of the page with the form."""
-    return resume.question_page(
-        visit, question, fields, target=visit.path, back=back, status=CONFLICT, is_undoable=True
-    )
+    return resume.question_page(visit, question, fields, target=visit.path, back=back, is_undoable=True)
 
 
 def _writers(visit: Visit, ticket_id: int, owner_id: str) -> list[Present]:

@@ -173,7 +173,7 @@ def _holds_numbers(rows: Sequence[CsvRow], place: int) -> bool:
 
 
 def folded(header: str) -> str:
-    """A header without differences in spelling.
+    """Returns a header in the form in which spellings are compared.
 
     >>> folded("E-Mail"), folded("first_name"), folded("First name")
     ('email', 'firstname', 'firstname')"""

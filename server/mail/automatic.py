@@ -64,7 +64,7 @@ _GIVEN_UP = late_pattern(
 
 
 def from_machine(address: str | None) -> bool:
-    """True for postmaster@ and mailer-daemon@ any domain."""
+    """Whether an address is postmaster@ or mailer-daemon@ of any domain."""
     return address is not None and address.partition("@")[0].lower() in _MACHINES
 
 

@@ -126,7 +126,7 @@ def show_log(visit: Visit) -> PageResponse:
 
 @page("GET", f"{LOG}/latest", "admin")
 def show_latest(visit: Visit) -> PageResponse:
-    """For the list that stays live: when the newest line was logged. Raises Invalid."""
+    """Returns when the newest line was logged, or a stream of these times. Raises Invalid."""
     level, q = _asked_of_log(visit)
 
     def newest(ctx: Context) -> int:
