@@ -281,6 +281,8 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("record_types.shared.mentions.MAX_MENTIONS", "", "workers notified of a mention in one text, the first ones"),
         ("record_types.workspaces.contents.MAX_TABS", "", "tabs on a workspace page"),
         ("record_types.workspaces.contents.MAX_ON_TAB", "", "widgets on a tab, and the same number of worklists"),
+        ("automation.widget_runs.MAX_SECONDS", "seconds", "automation of a widget"),
+        ("automation.widget_runs.MAX_HTML_CHARS", "characters", "HTML that an automation returns for a widget"),
         ("record_types.boards.board_columns.MAX_COLUMNS", "", "columns of a project board"),
         ("record_types.boards.column_cards.MAX_CARDS", "", "cards of a column"),
         ("record_types.project_board.MAX_CARDS_GONE", "", "cards of a board that is deleted with all of its columns"),
