@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 from tests.console.browser import NARROW, PHONE, Browser, is_sideways, violations
 from tests.console.visitor import Visitor
 from tests.service import Api, Server
+from tests.telling import telling
 
 HOSTILE = "<img src=x onerror=alert(1)>\"'{{ 7*7 }}"
 
@@ -226,6 +227,7 @@ def test_a_card_is_dragged_before_another_and_to_a_column(page: Page, board: Boa
     assert (board.stored("Next"), board.stored("Done")) == (["Gamma", "Beta"], ["Alpha"])
 
 
+@pytest.mark.exhaustive("the form of links suggests records in the same way")
 def test_a_card_is_found_while_typing(page: Page, nora: Api, board: Board) -> None:
     nora.create("task", title="Order a banner").ok()
     page.goto(board.path)
@@ -239,7 +241,7 @@ def test_a_card_is_found_while_typing(page: Page, nora: Api, board: Board) -> No
     expect(column.locator(".card")).to_contain_text("Order a banner")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", telling(["light", "dark"], ["light"], "both themes"))
 def test_a_board_is_accessible(
     chromium: Browser, server: Server, signed_in: Visitor, board: Board, scheme: Any
 ) -> None:
@@ -249,7 +251,7 @@ def test_a_board_is_accessible(
             assert violations(opened) == []
 
 
-@pytest.mark.parametrize("size", [PHONE, NARROW], ids=["phone", "narrow"])
+@pytest.mark.parametrize("size", telling({"phone": PHONE, "narrow": NARROW}, ["phone"], "both sizes"))
 def test_a_board_fits_a_phone(chromium: Browser, server: Server, signed_in: Visitor, board: Board, size: Any) -> None:
     with chromium.page(server.url, size, cookies=signed_in.cookies) as opened:
         for path in (board.path, board.edit):
