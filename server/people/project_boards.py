@@ -27,6 +27,7 @@ from server.translation import lazy_gettext
 SHOWN, BASE = "/pages/boards", "/boards"  # paths of boards as they are shown, and as they are built
 MAX_OFFERED = 20  # in the rail
 MAX_SHOWN = 100  # cards of a column
+MANY = 50  # cards of a board, with which its page is rendered on a thread
 # Further keys of cards, by the context of their record; all have their label and their owner.
 EXPANDS = {TICKET: "requesters"}
 
@@ -91,7 +92,10 @@ def columns_of(ctx: Context, board: Mapping[str, Any]) -> list[BoardColumn]:
         ids = board_columns.column_ids(tx, board["id"], str(board["columns"]))
         columns = {column["id"]: column for column in view.records(COLUMN, ids)}
         cards = column_cards.readable_cards(view, list(columns.values()))
-        rows = _rows(view, [card for each in cards.values() for card in each[:MAX_SHOWN]])
+        shown = [card for each in cards.values() for card in each[:MAX_SHOWN]]
+        if len(shown) > MANY:
+            tx.store.require_thread()  # their pages take time to render
+        rows = _rows(view, shown)
         return [
             BoardColumn(
                 id,
@@ -173,9 +177,9 @@ def _changeable(writing: RecordWriter, id: int) -> Record:
 
 def _columns_with(writing: RecordWriter, board_id: int, card: Card) -> list[int]:
     """Returns the ids of the columns of a board that have a card."""
-    link = {"from_context": CONTEXT, "to_context": card.context, "to_id": card.id}
-    ids = board_columns.column_ids(writing.tx, board_id, "")
-    return [id for id in ids if writing.tx.first(LINK, from_id=id, **link) is not None]
+    rows = writing.tx.find(LINK, from_context=card.context, from_id=card.id, to_context=CONTEXT)
+    linked = {row[3] for row in rows}
+    return [id for id in board_columns.column_ids(writing.tx, board_id, "") if id in linked]
 
 
 def _gone(writing: RecordWriter, column: Record, held: Sequence[int]) -> Any:

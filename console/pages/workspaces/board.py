@@ -85,7 +85,7 @@ def board(
                 label,
                 paths.ticket(row["mask"]) if is_tickets else paths.record(record_type.uri, row["id"]),
                 [owner] if owner else [],
-                [("ids[]", str(row["id"])), ("field", field.name)],
+                [("ids[]", str(row["id"])), ("field", field.name), ("back", visit.shown_path)],
                 [
                     CardMove(to, sign, _("Move {name} to {column}", name=label, column=column))
                     for sign, to, column in beside

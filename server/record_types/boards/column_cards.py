@@ -92,27 +92,42 @@ def place_card(writing: Writing, column_id: int, card: Card, before: Card | None
     the board. Raises Conflict if the column is full."""
     column = writing.record(COLUMN, column_id)
     assert column is not None
-    cards = [each for each in cards_in(writing.tx, column) if each != card]
-    if len(cards) >= MAX_CARDS:
+    order = _without(json.loads(column[ORDER]), card)
+    if len(order) >= MAX_CARDS or before is not None:  # it may name records that were deleted, or lack new ones
+        order = _without([each.reference for each in cards_in(writing.tx, column)], card)
+    if len(order) >= MAX_CARDS:
         problem = lazy_gettext("the column {name} is full: it has {count} cards", name=column["name"], count=MAX_CARDS)
         raise Conflict(problem, field="cards")
-    cards.insert(cards.index(before) if before in cards else len(cards), card)
-    store_order(writing, column_id, cards)
-    for id in column_ids(writing.tx, column["board_id"], ""):
-        if id != column_id and store_link(writing, CONTEXT, id, card.context, card.id, False):
-            drop_place(writing, id, card)
-            writing.touch(COLUMN, id=id)
+    is_there = before is not None and before.reference in order
+    order.insert(order.index(before.reference) if before is not None and is_there else len(order), card.reference)
+    _store_order(writing, column_id, order)
+    _remove_elsewhere(writing, column, card)
+
+
+def _remove_elsewhere(writing: Writing, column: Record, card: Card) -> None:
+    """Removes a card from the other columns of the board."""
+    rows = writing.tx.find(LINK, from_context=card.context, from_id=card.id, to_context=CONTEXT)
+    others = {row[3] for row in rows} - {column["id"]}
+    if not others:
+        return
+    for id in others & set(column_ids(writing.tx, column["board_id"], "")):
+        store_link(writing, CONTEXT, id, card.context, card.id, False)
+        drop_place(writing, id, card)
 
 
 def drop_place(writing: Writing, column_id: int, card: Card) -> None:
     """Removes a card from the order of a column that has lost it."""
     column = writing.record(COLUMN, column_id)
     if column is not None:
-        store_order(writing, column_id, [each for each in cards_in(writing.tx, column) if each != card])
+        _store_order(writing, column_id, _without(json.loads(column[ORDER]), card))
 
 
-def store_order(writing: Writing, column_id: int, cards: Iterable[Card]) -> None:
-    writing.set(COLUMN, column_id, {ORDER: json.dumps([card.reference for card in cards])})
+def _without(order: list[str], card: Card) -> list[str]:
+    return [each for each in order if each != card.reference]
+
+
+def _store_order(writing: Writing, column_id: int, order: list[str]) -> None:
+    writing.set(COLUMN, column_id, {ORDER: json.dumps(order)})
 
 
 def require_few(writing: Writing, column_ids: Sequence[int], most: int) -> None:
