@@ -128,7 +128,7 @@ def _rows(view: Dictionaries, cards: Sequence[Card]) -> dict[Card, Mapping[str, 
 
 def move_card(ctx: Context, card: Card, source_id: int, target_id: int, before: Card | None = None) -> Card | None:
     """Moves a card to a column of the same board: before another card, or to the end. source_id 0: adds it to the
-    board; target_id 0: removes it. Returns the card that followed it in its former column.
+    board; target_id 0: removes it. Returns the card that the caller saw behind it in its former column.
 
     Raises Conflict if the card is not where the caller saw it, NotFound, Forbidden, Invalid."""
 
@@ -149,8 +149,8 @@ def move_card(ctx: Context, card: Card, source_id: int, target_id: int, before: 
             if source_id not in held:
                 raise Conflict(_gone(writing, columns[source_id], held), field="from")
             own = column_cards.cards_in(tx, columns[source_id])
-            place = own.index(card) + 1
-            follower = own[place] if place < len(own) else None
+            following = own[own.index(card) + 1 :]
+            follower = next((each for each in following if writing.may_read(each.context, each.id)), None)
         _write_move(writing, card, source_id, target_id, before)
         if source_id and target_id and source_id != target_id:
             variables = {

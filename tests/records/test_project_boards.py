@@ -184,6 +184,8 @@ def test_readers_see_the_cards_whose_records_they_may_read(desk, ids, everyone, 
     assert cards(desk, columns[0]) == [secret, *tasks], "what one may not read is not removed either"
     with pytest.raises(Invalid, match="there is no"):
         desk.update("project_board_column", columns[1], by=ids["olga"], cards=[secret])
+    desk.update("project_board_column", columns[0], cards=[tasks[0], secret, tasks[1]])
+    assert move(desk, tasks[0], columns[0], columns[1], by=ids["olga"]) == card(tasks[1]), "the undo names no secret"
 
 
 def test_a_column_has_a_limited_number_of_cards(desk, columns, tasks, monkeypatch):
