@@ -28,7 +28,8 @@ OLD = sorted(DATA.glob("*.db.xz"))
 PATIENCE = 20_000  # scans until the index has the words of all records
 SOON_SECONDS = 600  # a code of a second factor is accepted once
 YEAR_SECONDS = 365 * 86400
-ADDED_TYPES = {"brand", "contact_form", "tag", "ticket_status"}  # since the newest of these databases was left
+# Since the newest of these databases was left.
+ADDED_TYPES = {"brand", "contact_form", "project_board", "project_board_column", "tag", "ticket_status"}
 OWN_TYPES = "custom_record_"  # the prefix of tables of custom types
 Shape = dict[str, set[str]]
 
@@ -198,7 +199,7 @@ def _has_all_types(api: Api) -> None:
             (found,) = reply.ok()["results"]
             assert api.record(uri, found["id"]).ok()["id"] == found["id"], uri
             shown += 1
-    assert shown > len(MINIMAL) * 0.9
+    assert shown > len(MINIMAL.keys() - ADDED_TYPES) * 0.9
 
 
 def _lets_in_by_second_factor(data: Path, server: Server, off: int) -> None:

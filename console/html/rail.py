@@ -9,7 +9,7 @@ from console.http.ticket_lists import TicketList, TicketLists
 from console.http.visit import Visit
 from server.dataclass import dataclass
 from server.errors import HelpdeskError
-from server.people import workspace_pages
+from server.people import project_boards, workspace_pages
 from server.search.query_texts import sorted_query
 from server.translation import N_, Words, shown
 
@@ -124,19 +124,22 @@ def _read_lists(visit: Visit) -> TicketLists:
 
 
 def _pages(visit: Visit) -> list[RailEntry]:
-    """The workspace pages for the worker; none on the page of an error that prevents reading them."""
+    """The workspace pages for the worker, and boards; none on the page of an error that prevents reading them."""
     try:
-        pages = workspace_pages.of_worker(visit.ctx)
+        pages, boards = workspace_pages.of_worker(visit.ctx), project_boards.offered(visit.ctx)
     except HelpdeskError:
         return []
     return [
         RailEntry(
-            each.path,
-            each.label,
-            "chart",
-            "page" if visit.path == each.path else "true" if visit.path.startswith(f"{each.path}/") else "",
+            path,
+            label,
+            icon,
+            "page" if visit.path == path else "true" if visit.path.startswith(f"{path}/") else "",
         )
-        for each in pages
+        for path, label, icon in (
+            *((each.path, each.label, "chart") for each in pages),
+            *((each.path, each.label, "columns") for each in boards),
+        )
     ]
 
 

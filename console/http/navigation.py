@@ -148,6 +148,10 @@ PLACES = (
             "/workspaces", N_("Pages"), N_("dashboards workspaces widgets boards"), icon="chart",
             about=N_("Numbers, charts and lists on pages of your own, of groups and of everyone"),
         ),
+        NavigationItem(
+            "/boards", N_("Boards"), N_("kanban columns cards project"), icon="columns",
+            about=N_("Tickets, tasks and other records as cards in columns"), new=("/boards/new", N_("New board")),
+        ),
     ),
     *_group(
         PRODUCTIVITY,

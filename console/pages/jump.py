@@ -16,7 +16,7 @@ from console.lists import lookup
 from server.automation import macros
 from server.dataclass import dataclass
 from server.help import articles, synonyms
-from server.people import saved_searches, workspace_pages
+from server.people import project_boards, saved_searches, workspace_pages
 from server.people.buckets import usable_buckets
 from server.record_types.shared import paths, record_owners
 from server.records import records
@@ -173,8 +173,11 @@ def _saved(visit: Visit, q: str) -> list[JumpTarget]:
 
 
 def _workspaces(visit: Visit, q: str) -> list[JumpTarget]:
-    found = workspace_pages.named(visit.ctx, q, MAX_OF_KIND)
-    return [JumpTarget(each.label, _("Page"), each.path) for each in found]
+    """Returns the pages and boards whose names match."""
+    pages = workspace_pages.named(visit.ctx, q, MAX_OF_KIND)
+    boards = project_boards.named(visit.ctx, q, MAX_OF_KIND)
+    hits = [JumpTarget(each.label, _("Page"), each.path) for each in pages]
+    return hits + [JumpTarget(each.label, _("Board"), each.path) for each in boards]
 
 
 def _records(visit: Visit, q: str) -> list[JumpTarget]:

@@ -1,5 +1,5 @@
-// Loads the widgets that a page came without, one after another; gives texts their full height, runs clocks, and lets
-// cards of boards be dragged.
+// Loads the widgets that a page came without, one after another; gives texts their full height, and runs clocks.
+import "./boards.js";
 import { all, fitFrames } from "./page.js";
 import { put } from "./swap.js";
 import { t } from "./say.js";
@@ -13,39 +13,6 @@ async function ask(widget) {
   widget.removeAttribute("data-ask");
   for (const back of all("input[name=back]", widget)) back.value = location.pathname + location.search;
   ready(widget);
-}
-
-// Lets cards be dragged to a column; their buttons move them to the columns beside theirs.
-function movable(board) {
-  let dragged = null;
-  const leave = () => all(".over", board).forEach((each) => each.classList.remove("over"));
-  for (const card of all(".card", board)) {
-    card.draggable = true;
-    card.addEventListener("dragstart", (event) => {
-      dragged = card;
-      event.dataTransfer.effectAllowed = "move";
-    });
-    card.addEventListener("dragend", () => {
-      dragged = null;
-      leave();
-    });
-  }
-  for (const column of all("section", board)) {
-    column.addEventListener("dragover", (event) => {
-      if (!dragged) return;
-      event.preventDefault();
-      leave();
-      column.classList.add("over");
-    });
-    column.addEventListener("drop", (event) => {
-      event.preventDefault();
-      const form = dragged?.querySelector("form");
-      if (!form || column.contains(dragged)) return;
-      const { name } = form.querySelector("button");
-      form.append(Object.assign(document.createElement("input"), { type: "hidden", name, value: column.dataset.value }));
-      form.requestSubmit();
-    });
-  }
 }
 
 // Runs a clock from the server's time, in case the clock of the computer is wrong.
@@ -85,7 +52,6 @@ function started(time) {
 function ready(root) {
   all("[data-clock]", root).forEach(started);
   fitFrames(root);
-  all("[data-board]", root).forEach(movable);
 }
 
 ready(document);

@@ -99,12 +99,17 @@ class TicketRows:
     @cached_property
     def status_colors(self) -> dict[int, str]:
         """The color of each named status by id."""
-        return {each.id: each.color for each in ticket_statuses.all_of(self._visit.ctx)}
+        return named_status_colors(self._visit)
 
     @cached_property
     def drafts(self) -> set[int]:
         """The ids of the tickets on which the worker has an unsent draft."""
         return reply_drafts.tickets_with_own(self._visit.ctx, [row["id"] for row in self._rows])
+
+
+def named_status_colors(visit: Visit) -> dict[int, str]:
+    """Returns the color of each named status by id."""
+    return {each.id: each.color for each in ticket_statuses.all_of(visit.ctx)}
 
 
 def _ticket(visit: Visit, row: Mapping[str, Any], more: TicketRows) -> str:
@@ -185,8 +190,13 @@ def _mark(text: str) -> Markup:
 
 
 def _status(visit: Visit, row: Mapping[str, Any], more: TicketRows) -> str:
+    return status_badge(row, more.status_colors if row["status_name"] else {})
+
+
+def status_badge(row: Mapping[str, Any], colors: Mapping[int, str]) -> str:
+    """Returns the status of a ticket. colors: of named statuses by id."""
     if row["status_name"]:
-        return ui.tag(row["status_name"], more.status_colors[row["status_name_id"]])
+        return ui.tag(row["status_name"], colors[row["status_name_id"]])
     return ui.badge(*STATUS_BADGES[row["status"]])
 
 

@@ -27,12 +27,13 @@ MAX_DEPTH = 8  # length of a chain of runs, each triggered by a change of the on
 class ServiceHost:
     """Implements automation.host.Host for one context. Automations act as the service itself, whoever triggered them;
     their changes count as theirs, even those without another cause. is_caller: they act with exactly the rights of
-    the caller, as macros do.
+    the caller, as macros do. reads_only: they change nothing, and their runs are neither logged nor counted.
 
     Runs triggered by a dry run are dry as well."""
 
-    def __init__(self, ctx: Context, *, dry: bool = False, is_caller: bool = False) -> None:
-        self.dry = dry or ctx.is_dry
+    def __init__(self, ctx: Context, *, dry: bool = False, is_caller: bool = False, reads_only: bool = False) -> None:
+        self.dry = dry or reads_only or ctx.is_dry
+        self.reads_only = reads_only
         self.is_caller = is_caller
         actor = ctx.actor if is_caller else system(ctx.actor.timezone or "UTC")
         self.ctx: Context = replace(ctx, actor=actor, steps=None, is_dry=self.dry, depth=max(ctx.depth, 1))

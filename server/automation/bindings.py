@@ -88,24 +88,37 @@ def problems(text: str) -> list[tuple[int, str]]:
 
 
 def handlers(
-    text: str, trigger: str, values: dict[str, Any], host: Host, only: Collection[str] | None = None
+    text: str,
+    trigger: str,
+    values: dict[str, Any],
+    host: Host,
+    only: Collection[str] | None = None,
+    *,
+    has_functions: bool = True,
 ) -> Iterator[Handler]:
     """Returns the enabled automations of a binding in order, without missing ones and those with another trigger.
 
-    only: the names of the entries to consider; None for all. Raises KataSyntax for a binding that cannot be parsed or
-    evaluated."""
-    for each in binding_candidates(text, trigger, values, host, only):
+    only: the names of the entries to consider; None for all. has_functions: whether its templates may call the
+    functions of the host. Raises KataSyntax for a binding that cannot be parsed or evaluated."""
+    for each in binding_candidates(text, trigger, values, host, only, has_functions=has_functions):
         if each.handler is not None:
             yield each.handler
 
 
 def binding_candidates(
-    text: str, trigger: str, values: dict[str, Any], host: Host, only: Collection[str] | None = None
+    text: str,
+    trigger: str,
+    values: dict[str, Any],
+    host: Host,
+    only: Collection[str] | None = None,
+    *,
+    has_functions: bool = True,
 ) -> Iterator[BindingCandidate]:
-    """Returns every entry of a binding, or `only` those of these names, in order, and whether it runs. Raises
-    KataSyntax."""
+    """Returns every entry of a binding, or `only` those of these names, in order, and whether it runs. has_functions:
+    as for handlers(). Raises KataSyntax."""
     dictionary = values if isinstance(values, Dictionary) else Dictionary(values, host.load)
-    around, budget = Surroundings(zone=host.zone, host=host.functions()), Budget()
+    around = Surroundings(zone=host.zone, host=host.functions()) if has_functions else Surroundings(zone=host.zone)
+    budget = Budget()
 
     def render(source: str) -> str:
         if "{" not in source:

@@ -20,7 +20,7 @@ POLICY_PARTS = ("commands", "callers", "settings")
 POLICY_SETTINGS = ("time_limit_ms",)
 NO_CALLER = (
     "a warning: this caller has no effect, since nothing uses it; `callers` says who may start automations with the "
-    f"triggers {' and '.join(AS_CALLER)}"
+    f"triggers {', '.join(AS_CALLER)}"
 )
 NO_WAIT = "a webhook cannot wait: its caller needs the response now; write `return`, and use a timer for longer work"
 NOT_SAVED = ("log.alert",)  # commands of stored scripts that still run but cannot be saved again

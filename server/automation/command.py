@@ -50,7 +50,8 @@ class CommandFailed(ScriptError):
 @dataclass(frozen=True)
 class Command:
     """A command. governed: whether the policy must allow it. needs_output: whether `output` is required. effects:
-    whether it reaches beyond the program's own data, so that a simulated run must not execute it."""
+    whether it reaches beyond the program's own data, so that a simulated run must not execute it. reads: whether it
+    changes nothing, so that a run that only reads may execute it."""
 
     name: str
     call: Callable[[CommandCall], Any]
@@ -59,6 +60,7 @@ class Command:
     governed: bool = True
     needs_output: bool = False
     effects: bool = False
+    reads: bool = False
     own_keys: tuple[str, ...] = ()  # keys outside `inputs` that are inputs too, such as the uri of a function
     policy_values: Callable[[dict[str, Any]], dict[str, Any]] | None = None  # adds values for policies to the inputs
 
@@ -73,13 +75,25 @@ def command(
     governed: bool = True,
     needs_output: bool = False,
     effects: bool = False,
+    reads: bool = False,
     own_keys: tuple[str, ...] = (),
     policy_values: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
 ) -> Callable[[Callable[[CommandCall], Any]], Callable[[CommandCall], Any]]:
     """Registers the decorated function as a command."""
 
     def declare(call: Callable[[CommandCall], Any]) -> Callable[[CommandCall], Any]:
-        COMMANDS[name] = Command(name, call, inputs, note, governed, needs_output, effects, own_keys, policy_values)
+        COMMANDS[name] = Command(
+            name,
+            call,
+            inputs,
+            note,
+            governed=governed,
+            needs_output=needs_output,
+            effects=effects,
+            reads=reads,
+            own_keys=own_keys,
+            policy_values=policy_values,
+        )
         return call
 
     return declare

@@ -278,6 +278,8 @@ class Run:
         checked = check_inputs(command, values)
         if command.governed:
             self.ask_policy(node, command, checked, output)
+        if self.host.reads_only and command.governed and not command.reads:
+            raise CommandFailed(f"{command.name} is not run here: an automation of a widget only reads")
         if command.effects and self.host.dry:
             raise CommandFailed(f"{command.name} is not run in a simulation; write its result in on_simulate")
         return command.call(CommandCall(self, node, checked, frozenset(values), output))

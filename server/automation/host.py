@@ -39,9 +39,11 @@ class LogEntry:
 
 
 class Host(Protocol):
-    """The surroundings of a run. dry: nothing may be written or sent. depth: length of the chain of runs before it."""
+    """The surroundings of a run. dry: nothing may be written or sent. reads_only: whether only commands that read are
+    run. depth: length of the chain of runs before it."""
 
     dry: bool
+    reads_only: bool
     depth: int
     zone: str
 
@@ -65,6 +67,7 @@ class StandaloneHost:
 
     automations: Mapping[str, Script] = field(default_factory=dict)
     dry: bool = False
+    reads_only: bool = False
     depth: int = 0
     zone: str = "UTC"
     ctx: "Context | None" = None

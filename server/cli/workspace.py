@@ -148,6 +148,7 @@ class OfflineHost:
     Opens the store only when a script needs it."""
 
     depth = 0
+    reads_only = False
     zone = "UTC"
 
     def __init__(self, store: Workspace, automations: Mapping[str, Script] | None = None, *, dry: bool = False) -> None:

@@ -6,9 +6,9 @@ EXPORTED = frozenset((
     "calendar_event", "calendar_event_recurring", "call", "connected_account", "connected_service",
     "contact_form", "currency", "custom_field", "custom_fieldset", "custom_record", "email_signature", "group",
     "html_template", "kb_article", "kb_category", "mail_transport", "mailbox", "metric", "oauth_app",
-    "opportunity", "org", "outgoing_webhook", "queue", "role", "saved_search", "service_target", "snippet", "tag",
-    "task", "ticket_status", "timetracking_activity", "toolbar", "webhook_listener", "workspace_list",
-    "workspace_page", "workspace_tab", "workspace_widget",
+    "opportunity", "org", "outgoing_webhook", "project_board", "project_board_column", "queue", "role",
+    "saved_search", "service_target", "snippet", "tag", "task", "ticket_status", "timetracking_activity", "toolbar",
+    "webhook_listener", "workspace_list", "workspace_page", "workspace_tab", "workspace_widget",
 ))  # fmt: skip
 # Fields that belong to one service: counts, states, generated addresses, and defaults that only one record can be.
 LEFT_OUT = frozenset((
@@ -17,7 +17,7 @@ LEFT_OUT = frozenset((
     ("contact_form", "consent_version"), ("contact_form", "is_on"),
     ("currency", "is_default"), ("group", "is_default"),
     ("mailbox", "checked_at"), ("mailbox", "num_fails"), ("oauth_app", "client_id"), ("oauth_app", "overlap_until"),
-    ("outgoing_webhook", "overlap_until"), ("outgoing_webhook", "secret"),
+    ("outgoing_webhook", "overlap_until"), ("outgoing_webhook", "secret"), ("project_board", "columns"),
     ("snippet", "total_uses"), ("webhook_listener", "guid"),
 ))  # fmt: skip
 # {type: [(type of its parts, the column that refers to the owner)]}
@@ -25,6 +25,7 @@ ON: dict[str, tuple[tuple[str, str], ...]] = {
     "bot": (("behavior", "bot_id"),),
     "calendar": (("calendar_event", "calendar_id"), ("calendar_event_recurring", "calendar_id")),
     "custom_fieldset": (("custom_field", "custom_fieldset_id"),),
+    "project_board": (("project_board_column", "board_id"),),
     "workspace_page": (("workspace_tab", "page_id"),),
     "workspace_tab": (("workspace_widget", "tab_id"), ("workspace_list", "tab_id")),
 }

@@ -22,6 +22,7 @@ LISTED = (
     "workspaces",
     "saved_searches",
     "calendars",
+    "project_boards",
     "events",
     "toolbars",
 )
@@ -29,7 +30,6 @@ MAPPED = ("settings", "worker_preferences")
 ABSENT = {
     "portals": "community portals",
     "classifiers": "classifiers",
-    "project_boards": "project boards",
 }
 RESERVED = ("uid", "default")  # placeholders that every package has
 Tree = dict[str, Any]

@@ -1,7 +1,7 @@
 """Exports records as a package, for import into another service.
 
-Their parts (tabs, widgets, events, fields, behaviors) are included. References to other records become prompts, and so
-do secrets. Comments, links, files and custom values are left out."""
+Their parts (tabs, widgets, events, fields, behaviors) are included, and so are the cards of boards. References to other
+records become prompts, and so do secrets. Comments, links, files and custom values are left out."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,8 +11,10 @@ import peewee
 from server.context import Context
 from server.errors import Invalid, Required, TooLarge
 from server.packages.exported_types import EXPORTED, ON
-from server.packages.record_exporter import Exported, RecordExporter
+from server.packages.record_exporter import Cards, Exported, RecordExporter
 from server.packages.requirements import SVC_VERSION
+from server.record_types.boards import column_cards
+from server.record_types.boards.board_columns import BOARD, COLUMN
 from server.record_types.record_type import CORE, RecordType
 from server.record_types.registry import Registry
 from server.record_types.shared.custom_types import CustomType
@@ -25,7 +27,7 @@ from server.store.transaction import Transaction
 MAX_EXPORTED = 1000  # in one package, including parts
 # {section: (type whose text it extends, the key that names the record in an entry)}
 ADDITIONS = {"events": ("automation_event", "event"), "toolbars": ("toolbar", "toolbar")}
-SECTIONED = ("bot", "behavior", "automation_event", "toolbar")  # types with a section other than `records`
+SECTIONED = ("bot", "behavior", "automation_event", "toolbar", BOARD)  # types with a section other than `records`
 Tree = dict[str, Any]
 
 
@@ -41,7 +43,7 @@ def export_package(ctx: Context, texts: Sequence[str], name: str = "") -> Tree:
     registry = ctx.service.registry
     refs = [references.read(registry, text, "records") for text in texts]
     for each in refs:
-        if each.type.uri not in EXPORTED and not isinstance(each.type, CustomType):
+        if not _is_exported(each.type):
             names = each.type.label_names[1].lower()
             raise Invalid(f"records: {names} cannot be exported; known: {', '.join(sorted(EXPORTED))}", field="records")
     document = ctx.service.store.read(lambda tx: _document(Dictionaries(ctx, tx), refs, name))
@@ -53,8 +55,15 @@ def _document(dictionaries: Dictionaries, refs: list[references.Reference], name
     loaded = references.load(dictionaries, refs, "records")
     exported: Exported = {(each.type.uri, each.id): record for each, record in zip(refs, loaded, strict=True)}
     _add_parts(dictionaries, exported)
+    cards = _add_cards(dictionaries, exported)
     exporter = RecordExporter(dictionaries, exported)
-    records = [exporter.entry(uri, record) for (uri, _), record in exported.items() if uri not in SECTIONED]
+    boards = [exporter.board(record, cards) for (uri, _), record in exported.items() if uri == BOARD]
+    on_boards = {(COLUMN, column) for column in cards} | {card for each in cards.values() for card in each}
+    records = [
+        exporter.entry(uri, record)
+        for (uri, id), record in exported.items()
+        if uri not in SECTIONED and (uri, id) not in on_boards
+    ]
     bots = [exporter.bot(record) for (uri, _), record in exported.items() if uri == "bot"]
     additions = {
         section: [exporter.addition(uri, key, record) for (each, _), record in exported.items() if each == uri]
@@ -70,7 +79,8 @@ def _document(dictionaries: Dictionaries, refs: list[references.Reference], name
         },
         "records": records,
     }
-    return document | ({"bots": bots} if bots else {}) | {name: each for name, each in additions.items() if each}
+    sections = {"bots": bots, "project_boards": boards} | additions
+    return document | {name: entries for name, entries in sections.items() if entries}
 
 
 def _add_parts(dictionaries: Dictionaries, exported: Exported) -> None:
@@ -89,6 +99,28 @@ def _add_parts(dictionaries: Dictionaries, exported: Exported) -> None:
                         exported[uri, record["id"]] = record
                         below.append((uri, record["id"]))
         level = below
+
+
+def _add_cards(dictionaries: Dictionaries, exported: Exported) -> Cards:
+    """Adds the cards of boards, with their parts. Returns the exported cards of each column of a board, by its id."""
+    boards = {id for uri, id in exported if uri == BOARD}
+    columns = [record for (uri, _), record in exported.items() if uri == COLUMN and record["board_id"] in boards]
+    cards: Cards = {}
+    for column in columns:
+        cards[column["id"]] = own = []
+        for card in column_cards.cards_in(dictionaries.tx, column):
+            record_type = dictionaries.find_type(card.context)
+            if record_type is None or record_type.uri in (*SECTIONED, COLUMN) or not _is_exported(record_type):
+                continue
+            if (record_type.uri, card.id) not in exported:
+                [exported[record_type.uri, card.id]] = dictionaries.records(card.context, [card.id])
+            own.append((record_type.uri, card.id))
+    _add_parts(dictionaries, exported)
+    return cards
+
+
+def _is_exported(record_type: RecordType) -> bool:
+    return record_type.uri in EXPORTED or isinstance(record_type, CustomType)
 
 
 def _rows_on(tx: Transaction, record_type: RecordType, column: str, ids: list[int]) -> list[tuple[Any, ...]]:
@@ -111,7 +143,7 @@ def _require_few(number: int) -> None:
 
 def types(registry: Registry) -> list[RecordType]:
     """Returns the record types that can be exported."""
-    return [each for each in registry if each.uri in EXPORTED or isinstance(each, CustomType)]
+    return [each for each in registry if _is_exported(each)]
 
 
 def chosen(ctx: Context, texts: list[str]) -> list[tuple[str, str, str]]:

@@ -16,7 +16,7 @@ from server.packages.baselines import Baseline, Past, digests
 from server.packages.changing import Changes, RecordUpdate
 from server.packages.package_document import Tree, at, bad
 from server.packages.preparing import ImportPlan, ids_of
-from server.packages.sections import CUSTOM_TYPE, PackageRecord
+from server.packages.sections import CUSTOM_TYPE, LINKS, PackageRecord
 from server.record_types.custom_record import MAX_CUSTOM_TYPES
 from server.record_types.record_type import RecordType
 from server.record_types.shared import custom_types
@@ -215,7 +215,11 @@ class _Importer:
             if self._is_said_twice(record_type, name, fields[name]):
                 del fields[name]
         if part.parent is not None:
-            fields[part.parent_field] = self.ids[part.parent]
+            id = self.ids[part.parent]
+            if part.parent_field == LINKS:
+                fields[LINKS] = [*(fields.get(LINKS) or []), f"{self.types[part.parent].uri}:{id}"]
+            else:
+                fields[part.parent_field] = id
         is_new = part not in self.prepared.matched
         if is_new and record_type.uri == "custom_field" and "uri" not in fields:
             fields["uri"] = custom_fields.free_uri(self.tx, record_type.table, part.uid or str(fields.get("name", "")))

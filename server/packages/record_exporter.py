@@ -11,12 +11,14 @@ from server.fields.link import APP
 from server.packages import grants, secret_texts, text_references
 from server.packages.exported_types import LEFT_OUT, PARAM_TARGETS, RENEWED
 from server.packages.substitution import Expression, escaped, spliced
+from server.record_types.boards.board_columns import BOARD, COLUMN, ids_in
 from server.record_types.record_type import Record, RecordType
 from server.record_types.shared.behavior_events import exported
 from server.records.dictionary import Dictionaries
 
 Tree = dict[str, Any]
 Exported = dict[tuple[str, int], Record]  # {(uri, id): record}, in the order of the package
+Cards = dict[int, list[tuple[str, int]]]  # {id of a column: (uri, id) of each of its cards, in order}
 SCRIPTS = frozenset(("script", "policy_kata", "callback_url", "url"))  # besides fields whose name ends in _kata
 _NO_KEY = re.compile(r"[^A-Za-z0-9]+")
 
@@ -54,6 +56,34 @@ class RecordExporter:
                 ],
             }
         )
+
+    def board(self, record: Record, cards: Cards) -> Tree:
+        """Returns an entry of the section `project_boards`. cards: of the columns of all exported boards."""
+        own = self._fields(self._shown.type(BOARD), record)
+        owner = {"context": own.pop("owner__context", APP), "id": own.pop("owner_id", 0)}
+        order = {id: place for place, id in enumerate(ids_in(record["columns"]))}
+        columns = [
+            each for (uri, id), each in self._records.items() if uri == COLUMN and each["board_id"] == record["id"]
+        ]
+        columns.sort(key=lambda each: order.get(each["id"], len(order)))
+        return (
+            {"uid": _uid(BOARD, record["id"]), "owner": owner}
+            | own
+            | {"columns": [self._column(each, cards) for each in columns]}
+        )
+
+    def _column(self, record: Record, cards: Cards) -> Tree:
+        """Returns a column of a board. A card that several boards have is an entry of the first of them, with links to
+        the columns of the others."""
+        own = self._fields(self._shown.type(COLUMN), record)
+        del own["board_id"]
+        entries = []
+        for card in cards.get(record["id"], ()):
+            first, *others = [id for id, each in cards.items() if card in each]
+            if first == record["id"]:
+                links = [spliced([f"{COLUMN}:", self._reference_to(COLUMN, id)]) for id in others]
+                entries.append(self.entry(card[0], self._records[card]) | ({"links": links} if links else {}))
+        return {"uid": _uid(COLUMN, record["id"])} | own | {"cards": entries}
 
     def addition(self, uri: str, key: str, record: Record) -> Tree:
         """Returns an entry of the sections `events` and `toolbars`: the text of a record that every service has."""

@@ -11,8 +11,8 @@ from server.record_types.record_type import CORE
 # releases (settings.VERSION).
 SVC_VERSION = "10.4.10"
 BUILT_IN = frozenset((
-    CORE, "svc.assets", "svc.bots.portal.widget", "svc.calls", "svc.crm", "svc.kb", "svc.restapi", "svc.timetracking",
-    "svc.webhooks",
+    CORE, "svc.assets", "svc.bots.portal.widget", "svc.calls", "svc.crm", "svc.kb", "svc.project_boards", "svc.restapi",
+    "svc.timetracking", "svc.webhooks",
 ))  # fmt: skip
 END = (4, -1)  # end of a version: sorts before a further number, and between candidates and patches
 _ORDER = {"dev": 0, "alpha": 1, "a": 1, "beta": 2, "b": 2, "rc": 3, "pl": 5, "p": 5}

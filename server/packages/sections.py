@@ -13,14 +13,15 @@ from server.packages.substitution import Substitution
 from server.record_types.shared.behavior_events import EVENTS, refused
 
 CUSTOM_TYPE = "custom_record"
+LINKS = "links"  # the field that a card has its column in
 OWNED_BY_APP = {"owner__context": "app", "owner_id": 0}
 
 
 @dataclass(eq=False)
 class PackageRecord:
     """One record of a package. where: its place, for errors. type: a name of its record type. fields: as sent, with
-    templates. stored: columns that the records API does not accept. parent: its owner, in the field `parent_field`.
-    is_shown: whether the result names it."""
+    templates. stored: columns that the records API does not accept. parent: its owner, in the field `parent_field`,
+    which may be LINKS. is_shown: whether the result names it."""
 
     where: str
     uid: str
@@ -222,6 +223,25 @@ def _calendars(reader: _SectionReader, entries: Any) -> Iterator[PackageRecord]:
             yield _child(part, here, each, kind, "calendar_id")
 
 
+def _boards(reader: _SectionReader, entries: Any) -> Iterator[PackageRecord]:
+    for where, entry in reader.entries(entries, "project_boards", ("uid", "name", "columns")):
+        columns = entry.pop("columns")
+        board = PackageRecord(where, entry.pop("uid"), "project_board", _owned(entry, where))
+        yield board
+        for here, column in reader.entries(columns, f"{where}: columns", ("uid", "name", "cards")):
+            cards = column.pop("cards")
+            on_board = _child(board, here, column, "project_board_column", "board_id")
+            yield on_board
+            for below, each in reader.entries(cards, f"{here}: cards", ("uid", "_context")):
+                each.pop("_label", None)
+                context = each.pop("_context")
+                if not isinstance(context, str):
+                    raise bad(f"{below}: _context must be the name of a record type")
+                if not isinstance(each.get(LINKS) or [], list):
+                    raise bad(f"{below}: links takes a list")
+                yield _child(on_board, below, each, context, LINKS)
+
+
 RECURRING = ("tz", "event_start", "event_end", "recur_start", "recur_end", "patterns")
 SECTIONS: dict[str, Callable[[_SectionReader, Any], Iterator[PackageRecord]]] = {
     "records": _records,
@@ -231,6 +251,7 @@ SECTIONS: dict[str, Callable[[_SectionReader, Any], Iterator[PackageRecord]]] = 
     "workspaces": _workspaces,
     "saved_searches": _searches,
     "calendars": _calendars,
+    "project_boards": _boards,
 }
 # (section, the key that names the changed record, required keys of an entry)
 ADDITIONS: tuple[tuple[str, str, tuple[str, ...]], ...] = (

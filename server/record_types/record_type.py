@@ -230,6 +230,9 @@ class RecordType:
     def after_write(self, change: Change, writing: Writing) -> None:
         """Runs in the same transaction, after row, custom values and links are written: counters, activity entries."""
 
+    def linked(self, id: int, context: str, other_id: int, adds: bool, writing: Writing) -> None:
+        """Runs in the same transaction, after a link of the record was added or removed; may raise."""
+
     def wakes(self, change: Change) -> bool:
         """Whether the change may give the scheduler work that is due earlier than known."""
         return any(change.changes(name) and bool(change.value(name)) for name in self._due_columns)

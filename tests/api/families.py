@@ -54,7 +54,8 @@ class Row:
 
 
 PLAIN = {
-    "everybody's": "call contact kb_article kb_category opportunity org task timetracking_activity matrix_open",
+    "everybody's": "call contact kb_article kb_category opportunity org project_board project_board_column task "
+    "timetracking_activity matrix_open",
     "deleted by administrators": "address",
     "made by many": "currency queue resource",
     "made by administrators": "activity_log automation automation_timer brand contact_form custom_field group metric "

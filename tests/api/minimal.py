@@ -112,6 +112,8 @@ MINIMAL: dict[str, Callable[[Api], Fields]] = {
     "oauth_app": lambda api: {"name": "Stock", "callback_url": "http://localhost/"},
     "opportunity": lambda api: {"title": "Forty pumps"},
     "org": lambda api: {"name": "Larch Foods"},
+    "project_board": lambda api: {"name": "Website"},
+    "project_board_column": lambda api: {"name": "Doing", "board_id": made(api, "project_board")},
     "queue": lambda api: {"name": f"stock.{number()}"},
     "reminder": lambda api: {"name": "Call Ana", "remind_at": "+1 day", "worker_id": api.ids["nora"]},
     "resource": lambda api: {"name": f"logo.{number()}", "extension_id": "svc.resource.image"},

@@ -51,6 +51,12 @@ VALUES: dict[str, Value] = {
     "notification.params": lambda api: '{"message": "x"}',
     "org.email_id": lambda api: made(api, "address"),
     "org.website": lambda api: "https://kite.example/",
+    "project_board.cards_kata": lambda api: "a: 1",
+    "project_board.params": lambda api: "{}",
+    "project_board_column.cards_kata": lambda api: "a: 1",
+    "project_board_column.functions_kata": lambda api: "a: 1",
+    "project_board_column.params": lambda api: "{}",
+    "project_board_column.toolbar_kata": lambda api: "a: 1",
     "task.owner_id": lambda api: api.ids["nora"],
 }
 
@@ -164,6 +170,8 @@ def _with(row: Row, api: Api) -> dict[str, Any]:
     """Returns the other half of a pair of fields."""
     if row.field in ("target_id", "target__context"):
         return {"target__context": "org", "target_id": made(api, "org")}
+    if row.field in ("owner_id", "owner__context") and row.type == "project_board":
+        return owner_fields("nora")(api)
     return {}
 
 

@@ -64,6 +64,9 @@ def has(api: Api, uri: str, id: int, field: str, item: str) -> bool:
     if field == "links":
         type, _, other = item.partition(":")
         return other in str(record["links"].get(TYPES.type(type).context, {}) if record["links"] else "")
+    if field == "cards":
+        type, _, other = item.partition(":")
+        return {"_context": TYPES.type(type).context, "id": int(other)} in record["cards"]
     return item in str(record.get(shown.get(field, field)) or record.get(field) or "")
 
 

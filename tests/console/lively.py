@@ -315,6 +315,11 @@ class Lively:
         text = {"extension_id": "core.workspace.widget.markdown", "params": {"content": "Be *kind*."}}
         self._make("workspace_widget", "workspace_widget", label="Rules", **text, **on_tab)
         self._make("workspace_list", "workspace_list", name="Tasks", context="task", **on_tab)
+        self._make("board", "project_board", name="Move to the new hall, with all that belongs to it")
+        board = {"board_id": self.ids["board"]}
+        self._make("board_column", "project_board_column", name="Waiting for the painters", **board)
+        cards = [f"ticket:{self.nora.found('ticket', 'sort:id')[0]}", f"org:{self.ids['org']}"]
+        self.nora.create("project_board_column", name="Done", cards=cards, **board).ok()
         self._make("snippet", "snippet", title="Thanks", content="Thanks for {{subject}}.", context="ticket", **owner)
         steps = {"steps": "2", "steps-0-kind": "take", "steps-1-kind": "answer", "steps-1-text": "About {{mask}}"}
         macro = {"name": "Take and reply", "owner": "svc.contexts.app:0", "do": "save", **steps}

@@ -33,6 +33,7 @@ IDS = {
     "/pages": "workspace_page", "/pages/widgets": "workspace_widget", "/pages/lists": "workspace_list",
     "/pages/forms": "form_widget", "/pages/texts": "workspace_widget", "/workspaces": "workspace_page",
     "/workspaces/tabs": "workspace_tab",
+    "/pages/boards": "board", "/boards": "board", "/boards/columns": "board_column",
     "/workspaces/widgets": "workspace_widget", "/workspaces/lists": "workspace_list",
     "/automations/outgoing": "outgoing", "/automations/outgoing/sent": "sent",
     "/automations/outgoing/chats": "chat",

@@ -130,7 +130,7 @@ LISTS = {
     "/admin/people/rosters": NOTHING, "/admin/jobs/timers": NOTHING, "/automations": NOTHING,
     "/automations/log": f"message:*{NOTHING}*", "/automations/webhooks": NOTHING, "/search/worker": NOTHING,
     "/automations/outgoing": NOTHING, "/drafts": NOTHING, "/snippets": NOTHING, "/articles": NOTHING,
-    "/reports": NOTHING, "/reports/workers": NOTHING, "/workspaces": NOTHING,
+    "/reports": NOTHING, "/reports/workers": NOTHING, "/workspaces": NOTHING, "/boards": NOTHING,
 }  # fmt: skip
 
 

@@ -32,7 +32,14 @@ ROSTERS = "/admin/people/rosters"
 # One template for all types: the source is checked for all, a browser opens some of them.
 OF_EVERY_TYPE = re.compile(r"/search/|/records/\w+/(new|import$|\d+/(edit|delete|activity|raw))")
 SAMPLED = {"worker", "ticket", "task", "org", "address", "snippet"}
-OWN = ("/records/", "/macros/new", "/snippets/new", "/workspaces/new", "/articles/")  # forms of records of their own
+OWN = (
+    "/records/",
+    "/macros/new",
+    "/snippets/new",
+    "/workspaces/new",
+    "/articles/",
+    "/boards/",
+)  # forms of records of their own
 READ_BY_ALL = "/search/reminder"  # reminders are readable by any worker, through the API as well
 # They end their session or begin an absence, of members of their group as well.
 LEAVING = {("POST", path) for path in ("/sign-out", "/account/absence/begin", "/admin/people/absences/1/begin")}

@@ -554,6 +554,61 @@ def test_a_data_query_and_a_search_are_added_from_where_they_are_tried(signed_in
     assert 'value="status:open"' in form and '<option value="task" selected>' in form
 
 
+# -- automations -----------------------------------------------------------------------------------------------------
+
+RENDERS = """start:
+  record.search/mine:
+    output: mine
+    inputs:
+      record_type: ticket
+      record_query: subject:"Seen by a widget"
+  return:
+    html@text:
+      <h3>{{mine|length}} for {{worker_first_name}}</h3><script>alert(1)</script><img src="https://kite.example/a.png">
+"""
+
+
+def test_an_automation_is_shown_with_the_rights_of_the_reader(signed_in: Visitor, nora: Api) -> None:
+    few = nora.create("group", name="Few readers", is_private=1).ok()["id"]
+    nora.create("ticket", subject="Seen by a widget", group_id=few).ok()
+    kind, policy = "svc.trigger.ui.widget", "commands:\n  record.search:\n    allow: yes\n"
+    nora.create("automation", name="page.seen", extension_id=kind, script=RENDERS, policy_kata=policy).ok()
+    kata = "automation/seen:\n  uri: svc:automation:page.seen\n"
+    [id] = bring(
+        nora,
+        dashboards.page(
+            "Rendered",
+            widget("Seen", "automation", automations_kata=kata),
+            widget("Missing", "automation", automations_kata="automation/seen:\n  uri: nothing\n"),
+            widget("Empty", "automation"),
+            widget("Wrong", "automation", automations_kata="automation/seen: x\n"),
+        ),
+    )
+    page = signed_in.get(f"/pages/{id}").text
+    first, second = re.findall(r'<iframe[^>]*src="(/pages/texts/[0-9]+)"', page)
+    shown = signed_in.get(first)
+    assert "<h3>1 for Nora</h3>" in shown.text
+    assert "alert(1)" not in shown.text and "kite.example" not in shown.text
+    assert "sandbox" in shown.headers["Content-Security-Policy"]
+    assert "None of its automations can run" in signed_in.get(second).text
+    assert "There is no automation yet." in section(page, "Empty")
+    assert "takes `uri:` below it" in section(page, "Wrong")
+    olga = Visitor(nora.url)
+    olga.sign_in("olga@desk.example")
+    assert "<h3>0 for Olga</h3>" in olga.get(first).text
+
+
+def test_a_team_adds_an_automation_to_a_page(signed_in: Visitor, nora: Api) -> None:
+    page_id, tab_id = tab_of(signed_in, "Automated")
+    add = f"/workspaces/add?tab={tab_id}&kind=automation"
+    fields = {"tab": tab_id, "kind": "automation", "label": "Seen", "kata": "automation/seen: x\n"}
+    wrong = signed_in.send("/workspaces/add", fields, page=add)
+    assert wrong.status_code == 422 and 'id="kata-error"' in wrong.text
+    right = fields | {"kata": "automation/seen:\n  uri: svc:automation:page.seen\n"}
+    assert signed_in.send("/workspaces/add", right, page=add).status_code == 303
+    assert "/pages/texts/" in section(signed_in.get(f"/pages/{page_id}").text, "Seen")
+
+
 # -- boards ----------------------------------------------------------------------------------------------------------
 
 

@@ -5,7 +5,8 @@ from typing import Any
 from console.forms import record_parts
 from console.http.visit import Visit
 from console.pages.jump import place_of
-from server.people import merging, workspace_pages
+from server.people import merging, project_boards, workspace_pages
+from server.record_types.boards.board_columns import BOARD, COLUMN
 from server.record_types.shared import paths
 from server.records import records, sheet
 from server.records.sheet import Sheet
@@ -47,6 +48,8 @@ def _ways(visit: Visit, sheet: Sheet) -> dict[str, str]:
     }
     if uri == workspace_pages.URI:
         paths_by_name["show"] = workspace_pages.path_of(id)
+    if uri in (BOARD, COLUMN):
+        paths_by_name["show"] = project_boards.path_of(id if uri == BOARD else sheet.keys["board_id"])
     is_merged = uri in merging.OFFERED and all(paths_by_name.values())
     return paths_by_name | ({"merge": f"/records/{uri}/{id}/merge"} if is_merged else {})
 

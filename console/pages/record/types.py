@@ -55,6 +55,8 @@ TYPES: dict[Words, dict[str, Words]] = {
         "automation_event": N_("Automations that run when something happens"),
         "automation_timer": N_("Automations that run at certain times"),
         "toolbar": N_("Buttons that run automations"),
+        "project_board": N_("Columns side by side with records as cards"),
+        "project_board_column": N_("Columns of boards, with their cards"),
         "workspace_page": N_("Pages of tabs for workers"),
         "workspace_tab": N_("Tabs of workspace pages"),
         "workspace_list": N_("Lists on a tab"),

@@ -6,7 +6,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from console.html import ui
+from console.html import boards, ui
+from console.html.boards import CardMove, ShownCard, ShownColumn
 from console.html.templates import fragment
 from console.http.visit import Visit
 from console.lists.lookup import LABEL, found_at
@@ -33,18 +34,6 @@ class BoardField:
 
     name: str
     options: Sequence[tuple[str, str]]
-
-
-@dataclass(frozen=True)
-class BoardCard:
-    """A card. before, after: the values and labels of the columns beside it, None at the ends."""
-
-    id: int
-    label: str
-    path: str
-    owner: str
-    before: tuple[str, str] | None
-    after: tuple[str, str] | None
 
 
 def field_named(visit: Visit, record_type: RecordType, name: str) -> BoardField:
@@ -81,33 +70,40 @@ def board(
     owners = "owner_" if any(each.prefix == "owner" for each in record_type.nested) else ""
     expand = ",".join(filter(None, (LABEL, owners, "custom_" if field.name.startswith("custom_") else "")))
     found = records.search(visit.ctx, record_type.uri, SearchRequest(query, MAX_CARDS, 1, expand, seconds=seconds))
-    columns: dict[str, list[BoardCard]] = {value: [] for value, _label in field.options}
+    columns: dict[str, list[ShownCard]] = {value: [] for value, _label in field.options}
     values = list(field.options)
     for row in found["results"][:MAX_CARDS]:
         value = str(row.get(field.name) if row.get(field.name) is not None else "")
         if value not in columns:
             continue
         place = next(number for number, each in enumerate(values) if each[0] == value)
+        beside = [*(("←", *each) for each in values[:place][-1:]), *(("→", *each) for each in values[place + 1 :][:1])]
+        label = str(row["subject"] if is_tickets else row[LABEL])
+        owner = str(row.get("owner__label") or "") if row.get("owner_id") else ""
         columns[value].append(
-            BoardCard(
-                row["id"],
-                str(row["subject"] if is_tickets else row[LABEL]),
+            ShownCard(
+                label,
                 paths.ticket(row["mask"]) if is_tickets else paths.record(record_type.uri, row["id"]),
-                str(row.get("owner__label") or "") if row.get("owner_id") else "",
-                values[place - 1] if place else None,
-                values[place + 1] if place + 1 < len(values) else None,
+                [owner] if owner else [],
+                [("ids[]", str(row["id"])), ("field", field.name), ("back", visit.shown_path)],
+                [
+                    CardMove(to, sign, _("Move {name} to {column}", name=label, column=column))
+                    for sign, to, column in beside
+                ],
             )
         )
+    drawn = boards.board(
+        visit,
+        f"board{widget['id']}",
+        str(widget["label"]),
+        [ShownColumn(value, label, len(columns[value]), columns[value]) for value, label in field.options],
+        action=PATH.format(type=record_type.uri) if records.may(visit.ctx, record_type.uri, "update") else "",
+        field=field.name,
+    )
     return Markup(
         fragment(
-            "parts/board.html",
-            visit=visit,
-            id=widget["id"],
-            label=str(widget["label"]),
-            field=field.name,
-            columns=[(value, label, columns[value]) for value, label in field.options],
-            action=PATH.format(type=record_type.uri),
-            may_move=records.may(visit.ctx, record_type.uri, "update"),
+            "parts/board_widget.html",
+            drawn=drawn,
             most=MAX_CARDS,
             total=found["total"],
             path=found_at(record_type.uri, query),

@@ -191,30 +191,6 @@ def _named(row: Mapping[str, Any], params: Mapping[str, Any], name: str, usual: 
 # -- what is not drawn -------------------------------------------------------------------------------------------------
 
 
-def automations(visit: Visit, kind: WidgetKind, widget: Widget, drawing: Drawing) -> tuple[Markup, bool]:
-    """The names of the automations whose result a widget would show, which are not run here. Raises KataSyntax."""
-    tree = Generic(Environment()).value(parse(str(params_of(widget).get(kind.kata) or "")).tree)
-    is_admin = visit.actor.is_admin
-    offered = [
-        (label, name, found_at("automation", f'name:"{name}"') if is_admin and '"' not in name else "")
-        for label, name in _offered(tree)[:MAX_FIELDS]
-    ]
-    return Markup(fragment("parts/widget_missing.html", missing=shown(kind.missing), offered=offered)), False
-
-
-def _offered(tree: object) -> list[tuple[str, str]]:
-    """The labels and names of automations."""
-    entries: list[tuple[str, str]] = []
-    for key, each in tree.items() if isinstance(tree, dict) else ():
-        if not isinstance(each, dict):
-            continue
-        kind, _slash, name = key.partition("/")
-        if kind == "automation":
-            uri = str(each.get("uri") or "").rpartition(":")[2]
-            entries.append((str(each.get("label") or name or uri), uri))
-    return entries
-
-
 def missing(visit: Visit, kind: WidgetKind, widget: Widget, drawing: Drawing) -> tuple[Markup, bool]:
     """The reason why a widget is not drawn."""
-    return Markup(fragment("parts/widget_missing.html", missing=shown(kind.missing), offered=[])), False
+    return Markup(fragment("parts/widget_missing.html", missing=shown(kind.missing))), False

@@ -15,10 +15,7 @@ _OVER_TIME = (
 )
 _SHARES = ((DONUT, N_("Ring")), (PIE, N_("Pie")), (BARS, N_("Bars, the longest first")))
 _WITH_QUERY = ("number", "lines", "columns", "shares", "points", "table", "map", "sheet", "blocks", "old")
-_NO_AUTOMATIONS = N_(
-    "What an automation or a bot renders is not shown on pages: it would run with the rights of the worker who looks "
-    "at the page."
-)
+_NO_BOTS = N_("What a bot renders is not shown on pages: it would run with the rights of whoever reads the page.")
 
 
 @dataclass(frozen=True)
@@ -138,8 +135,14 @@ KINDS = {
             N_("Automations that whoever reads the page can start, and that may ask for values"),
             kata="interactions_kata",
         ),
-        WidgetKind("automation", "automations", N_("Automation"), kata="automations_kata", missing=_NO_AUTOMATIONS),
-        WidgetKind("bot", "missing", N_("Bot"), missing=_NO_AUTOMATIONS),
+        WidgetKind(
+            "automation",
+            "automations",
+            N_("Automation"),
+            N_("HTML that an automation returns, with the rights of whoever reads the page"),
+            kata="automations_kata",
+        ),
+        WidgetKind("bot", "missing", N_("Bot"), missing=_NO_BOTS),
         WidgetKind(
             "behavior.tree",
             "missing",

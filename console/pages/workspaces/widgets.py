@@ -6,6 +6,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from console.html.form import sentence
 from console.html.templates import fragment
 from console.http.visit import Visit
 from console.pages.workspaces import (
@@ -27,8 +28,9 @@ from console.pages.workspaces.drawing import (
     wrong,
 )
 from console.pages.workspaces.widget_kinds import WidgetKind, kind_of
+from server.automation import bindings, widget_runs
 from server.dataclass import dataclass
-from server.errors import HelpdeskError, NotFound, TimedOut
+from server.errors import HelpdeskError, NotFound, TimedOut, Unavailable
 from server.markup import clean_html, markdown_to_html
 from server.people.workspace_pages import BASE, SHOWN
 from server.translation import _
@@ -103,12 +105,24 @@ def text_of(visit: Visit, widget: Mapping[str, Any], values: Mapping[str, Any]) 
     """The text of a widget as clean HTML, for a frame. values: of the filters of its tab. Raises NotFound for a widget
     without one."""
     kind = kind_of(str(widget["extension_id"]))
+    if kind is not None and kind.draws == "automations":
+        return _automation_html(visit, widget)
     if kind is None or kind.draws not in ("text", "html"):
         raise NotFound(_("The widget has no text."))
     source = source_of(widget)
     is_html = kind.draws == "html"
     text = filled(visit, source, values, is_html=is_html)
     return clean_html(text) if is_html else markdown_to_html(text)
+
+
+def _automation_html(visit: Visit, widget: Mapping[str, Any]) -> str:
+    """The HTML that the automation of a widget returns, cleaned, or the error in its place."""
+    try:
+        return clean_html(widget_runs.widget_html(visit.ctx, widget))
+    except Unavailable:
+        raise
+    except HelpdeskError as error:
+        return str(Markup("<p>{}</p>").format(sentence(error.message)))
 
 
 # -- kinds -------------------------------------------------------------------------------------------------------------
@@ -124,8 +138,19 @@ def _board(visit: Visit, kind: WidgetKind, widget: Mapping[str, Any], drawing: D
 def _framed(visit: Visit, kind: WidgetKind, widget: Mapping[str, Any], drawing: Drawing) -> tuple[Markup, bool]:
     if not source_of(widget).strip():
         return muted(_("There is no text yet.")), False
+    return _frame(visit, widget), False
+
+
+def _automations(visit: Visit, kind: WidgetKind, widget: Mapping[str, Any], drawing: Drawing) -> tuple[Markup, bool]:
+    """A frame, whose request runs the automation: it takes no time of the page. Raises KataSyntax."""
+    if not bindings.entries(str(params_of(widget).get(kind.kata) or "")):
+        return muted(_("There is no automation yet.")), False
+    return _frame(visit, widget), False
+
+
+def _frame(visit: Visit, widget: Mapping[str, Any]) -> Markup:
     source = visit.with_query(f"{SHOWN}/texts/{widget['id']}")
-    return Markup(fragment("parts/widget_text.html", label=str(widget["label"]), source=source)), False
+    return Markup(fragment("parts/widget_text.html", label=str(widget["label"]), source=source))
 
 
 _DRAWERS: dict[str, Drawer] = {
@@ -142,7 +167,7 @@ _DRAWERS: dict[str, Drawer] = {
     "sheet": record_widgets.sheet,
     "record": record_widgets.fields,
     "interactions": interaction_pages.offered,
-    "automations": record_widgets.automations,
+    "automations": _automations,
     "missing": record_widgets.missing,
     "clock": time_widgets.clock,
     "countdown": time_widgets.countdown,

@@ -14,6 +14,7 @@ MAX_CALLS_DEEP = 16  # length of a chain of calls
     "Run another automation, and use what it returns.",
     Input("uri", "text", "The automation: svc:automation:<name>, or its name.", required=True, max=MAX_URI_CHARS),
     Input("inputs", "map", "Its inputs.", default={}),
+    reads=True,
     own_keys=("uri", "inputs"),
     policy_values=lambda inputs: {"uri": inputs["uri"], "inputs": inputs["inputs"]},
 )

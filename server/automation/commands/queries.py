@@ -3,9 +3,10 @@
 from typing import Any
 
 from server.automation.acting import parameters, service_of
-from server.automation.command import CommandCall, Input, command
+from server.automation.command import CommandCall, CommandFailed, Input, command
 from server.queries import query_run
 
+INVOKE = "automation.invoke"  # the type that runs an automation
 MAX_QUERY_CHARS = 65_536  # length of the input; the query language has a lower limit
 
 
@@ -20,8 +21,12 @@ def _policy_values(inputs: dict[str, Any]) -> dict[str, Any]:
     Input("query", "text", "The query; ${name} is replaced by a value.", required=True, max=MAX_QUERY_CHARS),
     Input("query_params", "map", "The values for ${name}.", default={}),
     needs_output=True,
+    reads=True,
     policy_values=_policy_values,
 )
 def data_query(call: CommandCall) -> Any:
     """Returns {data, _}, the same as the data query endpoint."""
-    return query_run.evaluate(service_of(call), call.inputs["query"], parameters(call.inputs["query_params"]))
+    query, values = call.inputs["query"], parameters(call.inputs["query_params"])
+    if call.run.host.reads_only and query_run.type_named(query, values) == INVOKE:
+        raise CommandFailed(f"{INVOKE} is not run here: an automation of a widget only reads")
+    return query_run.evaluate(service_of(call), query, values)

@@ -127,6 +127,7 @@ def _ask_for(call: CommandCall, name: str, more: dict[str, Any]) -> None:
     ID,
     Input("record_expand", "text or list", "Keys to load right away.", max=MAX_EXPAND_CHARS),
     needs_output=True,
+    reads=True,
 )
 def get(call: CommandCall) -> Any:
     """Returns the dictionary of the record; an unknown id is an error."""
@@ -166,6 +167,7 @@ def delete(call: CommandCall) -> Any:
         max=MAX_QUERY_CHARS,
     ),
     needs_output=True,
+    reads=True,
 )
 def search(call: CommandCall) -> Any:
     """Returns {id: dictionary} in search order, DEFAULT_RESULTS at most unless the query has `limit:`; with `limit:1` a

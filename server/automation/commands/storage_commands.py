@@ -44,6 +44,7 @@ def set_(call: CommandCall) -> Any:
     KEY,
     Input("default", "any", "Used if there is no value; without a default, a missing value is an error."),
     needs_output=True,
+    reads=True,
 )
 def get(call: CommandCall) -> Any:
     """Returns the value."""

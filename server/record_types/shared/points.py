@@ -295,6 +295,10 @@ WORK = _points(
     ("opp.status.closed_won", "Opportunity won", "{{actor}} marked opportunity {{target}} as won"),
     ("opp.status.open", "Opportunity opened", "{{actor}} opened opportunity {{target}}"),
     (
+        "project_board.card.moved", "Card moved",
+        "{{actor}} moved {{card}} from {{before}} to {{column}} on the board {{target}}",
+    ),
+    (
         "record.deleted", "Record deleted",
         "{{actor}} deleted {{record_type}} {{record_label}} (number {{record_id}})",
     ),

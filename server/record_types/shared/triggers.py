@@ -11,7 +11,8 @@ from server.translation import N_, shown
 
 PREFIX = "svc.trigger."
 MACRO = f"{PREFIX}ticket.macro"
-AS_CALLER = (MACRO, f"{PREFIX}interaction.worker")  # triggers whose automations have the rights of whoever starts them
+# Triggers whose automations have the rights of whoever starts them.
+AS_CALLER = (MACRO, f"{PREFIX}interaction.worker", f"{PREFIX}ui.widget")
 RULE = f"{PREFIX}ticket.event"
 WEBHOOK = f"{PREFIX}webhook.respond"
 EVERY, UNTIL, FIRST = "all", "in order, until one returns", "the first"
@@ -254,7 +255,12 @@ OTHERS: dict[str, Trigger] = {
     ),
     "ui.chart.data": Trigger(N_("When a chart is shown"), "A chart is shown.", is_screen=True),
     "ui.sheet.data": Trigger(N_("When a table is shown"), "A table is shown.", is_screen=True),
-    "ui.widget": Trigger(N_("When a widget is shown"), "A widget is shown.", is_screen=True),
+    "ui.widget": Trigger(
+        N_("When a widget is shown"),
+        "A widget of a workspace page is shown. It acts with the rights of whoever reads the page, and only reads.",
+        ("widget_", "worker_", "inputs"),
+        {"html": "HTML that the widget shows, without scripts, forms and remote images"},
+    ),
     "webhook.respond": Trigger(
         N_("When a webhook receives a request"),
         "A webhook received a request.",

@@ -1,5 +1,6 @@
 """Links between records, and watchers, which are links to workers. A link has two rows, one from each side."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from server.errors import Invalid
@@ -73,7 +74,7 @@ class Links(Trait):
         tx.delete(LINK, from_context=context, from_id=id)
 
     def export(self, tx: Transaction, record_type: "RecordType", records: list[Record]) -> Exported:
-        rows = _links_of(tx, record_type, records)
+        rows = links_of(tx, record_type, records)
         return together("links", [(id, f"{context}:{other}") for id, context, other in rows])
 
 
@@ -105,21 +106,32 @@ def link(writing: Writing, context: str, id: int, other_context: str, other_id: 
     """Adds or removes one link and logs it on both records; returns whether it changed anything.
 
     Linking twice and removing a missing link have no effect."""
+    if not store_link(writing, context, id, other_context, other_id, adds):
+        return False
+    for own, own_id, other, id_of_other in (
+        (context, id, other_context, other_id),
+        (other_context, other_id, context, id),
+    ):
+        record_type = writing.registry.find(own)
+        if record_type is not None:
+            record_type.linked(own_id, other, id_of_other, adds, writing)
+    _log(writing, context, id, other_context, other_id, adds)
+    return True
+
+
+def store_link(writing: Writing, context: str, id: int, other_context: str, other_id: int, adds: bool) -> bool:
+    """Adds or removes the rows of a link, without log entries and hooks; returns whether it changed anything."""
     if (context, id) == (other_context, other_id):
         return False
     tx = writing.tx
     forth = {"from_context": context, "from_id": id, "to_context": other_context, "to_id": other_id}
     back = {"from_context": other_context, "from_id": other_id, "to_context": context, "to_id": id}
-    if adds:
-        if not tx.add(LINK, forth):
-            return False
-        tx.add(LINK, back)
-        mark_linked(tx, (context, id), (other_context, other_id))
-    else:
-        if not tx.delete(LINK, **forth):
-            return False
-        tx.delete(LINK, **back)
-    _log(writing, context, id, other_context, other_id, adds)
+    if not adds:
+        return bool(tx.delete(LINK, **forth) and tx.delete(LINK, **back))
+    if not tx.add(LINK, forth):
+        return False
+    tx.add(LINK, back)
+    mark_linked(tx, (context, id), (other_context, other_id))
     return True
 
 
@@ -158,8 +170,8 @@ def _log_link(writing: Writing, own: tuple["RecordType", int], other: tuple["Rec
         writing.log(point, one.context, one_id, variables, about=(another.context, another_id))
 
 
-def _links_of(tx: Transaction, record_type: "RecordType", records: list[Record]) -> list[Row]:
-    """(own id, context, id), in this order."""
+def links_of(tx: Transaction, record_type: "RecordType", records: Sequence[Record]) -> list[Row]:
+    """The links of records: (own id, context, id), in this order."""
     table = LINK.sql
     return tx.rows(
         lambda: (
@@ -176,7 +188,7 @@ def _linked(record_type: "RecordType") -> Loader:
 
     def load(view: DictionaryContext, records: list[Record], text: str) -> dict[int, dict[str, Any]]:
         form = read_form(text)
-        rows = _links_of(view.tx, record_type, records)
+        rows = links_of(view.tx, record_type, records)
         pairs = readable_pairs(view, records, rows, form, form.many)
         if form.plain:
             return {own: {"links": by_context(pairs)} for own, pairs in pairs.items()}

@@ -3,8 +3,8 @@
 from tests.records.desk import NOW, Desk
 
 TYPES = (
-    "calendar", "calendar_event", "calendar_event_recurring", "metric", "mailbox", "workspace_page", "workspace_tab",
-    "workspace_list", "workspace_widget",
+    "calendar", "calendar_event", "calendar_event_recurring", "metric", "mailbox", "project_board",
+    "project_board_column", "workspace_page", "workspace_tab", "workspace_list", "workspace_widget",
 )  # fmt: skip
 
 
@@ -33,5 +33,9 @@ def populate(desk: Desk) -> dict[str, int]:
     made["workspace_list"] = desk.create("workspace_list", name="Pump tickets", context="ticket", **tab)["id"]
     made["workspace_widget"] = desk.create(
         "workspace_widget", label="Pumps", extension_id="counter", zone="content", **tab
+    )["id"]
+    made["project_board"] = desk.create("project_board", name="Pump board", **watched)["id"]
+    made["project_board_column"] = desk.create(
+        "project_board_column", name="Pump column", board_id=made["project_board"], **watched
     )["id"]
     return made

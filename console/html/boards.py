@@ -1,0 +1,78 @@
+"""Boards as they are drawn: columns side by side with cards, which buttons, dragging and forms without scripts move to
+another place."""
+
+from collections.abc import Sequence
+
+from markupsafe import Markup
+
+from console.html.templates import fragment
+from console.http.visit import Visit
+from server.dataclass import dataclass
+
+
+@dataclass(frozen=True)
+class CardMove:
+    """A button that moves a card. value: of the parameter that names the new place. label: for screen readers. name:
+    that of the same button in the new place of the card, which gets the focus."""
+
+    value: str
+    sign: str
+    label: str
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class ShownCard:
+    """A card. details: texts or HTML below its label. fields: of the form that moves it. ref: what names it as the
+    place of another card, "" on a board without an order."""
+
+    label: str
+    path: str
+    details: Sequence[str]
+    fields: Sequence[tuple[str, str]]
+    moves: Sequence[CardMove]
+    ref: str = ""
+
+    @property
+    def anchor(self) -> str:
+        """The id of its element, "" if it has no ref."""
+        return anchor_of(self.ref) if self.ref else ""
+
+
+@dataclass(frozen=True)
+class ShownColumn:
+    """A column. value: of the parameter that moves a card here. foot: HTML below its cards."""
+
+    value: str
+    name: str
+    total: int
+    cards: Sequence[ShownCard]
+    foot: str = ""
+
+
+def anchor_of(ref: str) -> str:
+    """Returns the id of the element of a card.
+
+    >>> anchor_of("ticket:5")
+    'card-ticket-5'
+    """
+    return f"card-{ref.replace(':', '-')}"
+
+
+def board(
+    visit: Visit, id: str, label: str, columns: Sequence[ShownColumn], *, action: str, field: str, level: int = 4
+) -> Markup:
+    """Renders a board. id: a prefix for ids of elements. action: the path that moves cards, "" for a reader who may not
+    move them. field: the parameter with the new place. level: of the headings of columns."""
+    return Markup(
+        fragment(
+            "parts/board.html",
+            visit=visit,
+            id=id,
+            label=label,
+            columns=columns,
+            action=action,
+            field=field,
+            level=level,
+        )
+    )

@@ -1,0 +1,1 @@
+"""What project boards and their columns share: the order of columns, and cards."""
