@@ -3,14 +3,15 @@
 from typing import Any
 from urllib.parse import urlsplit
 
-from console.html import ui
+from console.html import confirmation, ui
+from console.html.confirmation import Confirmation
 from console.html.form import Form
 from console.html.rendering import render
 from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit, own_path
 from console.lists.selection import UNDO, flash_undoable, refusals
-from console.tickets import came_from, inbox
+from console.tickets import came_from, inbox, interrupting
 from console.tickets.acts import back_to
 from console.tickets.bulk_form import Tickets, bulk_form, path_of_list
 from console.tickets.reply_draft import flash_sent, leaves_at
@@ -51,11 +52,24 @@ def run(visit: Visit) -> PageResponse:
         if macro.inputs and "asked" not in visit.form:
             return see(ui.address(visit.path, macro=macro.id, back=form.get("back")))
         values = _given(visit, form, macro)
+        question = _question_while_writing(visit, ticket, macro)
+        if question is not None:
+            sent = [("macro", str(macro.id)), ("asked", "1"), ("back", form.get("back"))]
+            inputs_sent = [(INPUT + name, text) for name, text in values.items()]
+            return interrupting.ask(visit, question, [*sent, *inputs_sent], paths.ticket(ticket["mask"]))
         outcome = macros.run(visit.ctx, ticket["id"], str(macro.id), values, send_at=leaves_at(visit))
     except HelpdeskError as error:
         form.refuse(error, names={name.removeprefix(INPUT): name for name in form.values})
         return _page(visit, ticket, form, macros.usable(visit.ctx, ticket["id"]), macro)
     return _done(visit, ticket, outcome)
+
+
+def _question_while_writing(visit: Visit, ticket: Ticket, macro: Macro) -> Confirmation | None:
+    """Returns the question before a macro that closes or deletes the ticket while a colleague writes on it."""
+    act = interrupting.act_of_status(visit, macros.form_changes(macro))
+    if not act or interrupting.ENDS.get(ticket["status"]) == act or confirmation.is_given(visit):
+        return None
+    return interrupting.question_on_ticket(visit, ticket["id"], act)
 
 
 def _given(visit: Visit, form: Form, macro: Macro) -> dict[str, str]:

@@ -112,6 +112,27 @@ def test_a_macro_notifies_colleagues_who_may_read_the_ticket_and_not_its_worker(
     assert "step 1 names a worker that no longer exists" in text_of(run(signed_in, ticket, macro).text)
 
 
+@pytest.mark.parametrize(
+    ("steps", "asks"), [(CLOSE, True), (({"kind": "close"}, {"kind": "status", "status": "open"}), False)], ids=str
+)
+def test_a_macro_that_closes_asks_while_a_colleague_writes(
+    signed_in: Visitor, visitor: Visitor, nora: Api, ticket: dict[str, Any], word: str, steps: Any, asks: bool
+) -> None:
+    id = made(create(signed_in, word, own(nora), *steps))
+    assert visitor.sign_in("milo@desk.example").status_code == 303
+    sign = {"doing": "writing", "_xsrf": visitor.token(ticket["page"])}
+    assert visitor.post(f"{ticket['page']}/presence", sign).status_code == 200
+    response = run(signed_in, ticket, id)
+    assert response.status_code == (422 if asks else 303)
+    if asks:
+        assert "Milo Test is writing a reply. Close anyway?" in text_of(response.text)
+        assert nora.record("ticket", ticket["id"]).ok()["status"] == "open"
+        [form] = re.findall(r"<form[^>]*data-asks=.*?</form>", response.text, re.DOTALL)
+        sure = dict(re.findall(r'type="hidden" name="([^"]+)" value="([^"]*)"', form))
+        assert signed_in.post(f"{ticket['page']}/macros", sure).status_code == 303
+        assert nora.record("ticket", ticket["id"]).ok()["status"] == "closed"
+
+
 def test_a_ticket_is_assigned_by_turns(signed_in: Visitor, nora: Api, ticket: dict[str, Any], word: str) -> None:
     id = made(create(signed_in, word, own(nora), {"kind": "turn"}))
     run(signed_in, ticket, id)

@@ -5,8 +5,20 @@ result. running.py: runs a macro and applies its result. review.py: stores its t
 on several tickets."""
 
 from server.automation.macros.bulk_runs import MacroRuns, run_each
+from server.automation.macros.forms import form_changes
 from server.automation.macros.listing import Macro, are_there, find, usable
 from server.automation.macros.review import store_texts
 from server.automation.macros.running import MacroOutcome, run
 
-__all__ = ["Macro", "MacroOutcome", "MacroRuns", "are_there", "find", "run", "run_each", "store_texts", "usable"]
+__all__ = [
+    "Macro",
+    "MacroOutcome",
+    "MacroRuns",
+    "are_there",
+    "find",
+    "form_changes",
+    "run",
+    "run_each",
+    "store_texts",
+    "usable",
+]

@@ -169,6 +169,16 @@ def script_of(steps: Sequence[Step], sends: bool) -> str:
     return rule_steps.kata({"start": {**tree, "return": returned}})
 
 
+def form_changes(macro: Macro) -> Tree:
+    """Returns the fields of the ticket that a macro sets by its form; {} for one that is a script, which decides when
+    it runs."""
+    changes: Tree = {}
+    for step in _stored_steps(macro.form, macro.automation.script):
+        if step["kind"] in _CHANGES:
+            _add(changes, _CHANGES[step["kind"]](step))
+    return changes
+
+
 def policy_of(steps: Sequence[Step]) -> str:
     """Returns the policy: the commands of the steps. What the macro returns needs none."""
     rules = rule_steps.policy_commands(filter(_is_command, steps))
