@@ -249,7 +249,7 @@ def test_a_reply_that_closes_asks_once_while_a_colleague_writes(
     assert milo.post(f"{page}/presence", sign).status_code == 200
     asked = signed_in.send(f"{page}/answer", form, page=page)
     word = {"writing": "reply", "noting": "note"}[doing]
-    assert asked.status_code == 409 and f"Milo Test is writing a {word}. Close the ticket anyway?" in text_of(
+    assert asked.status_code == 409 and f"Milo Test is writing a {word}. Send and close anyway?" in text_of(
         asked.text
     )
     assert "It is on its way." in asked.text and "Send anyway" in asked.text
