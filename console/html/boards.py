@@ -12,8 +12,8 @@ from server.dataclass import dataclass
 
 @dataclass(frozen=True)
 class CardMove:
-    """A button that moves a card. value: of the parameter that names the new place. label: for screen readers. name:
-    that of the same button in the new place of the card, which gets the focus."""
+    """A button that moves a card. value: the new place, as the form sends it. label: read by screen readers. name: of
+    the button that gets the focus once the card has moved."""
 
     value: str
     sign: str
@@ -23,8 +23,8 @@ class CardMove:
 
 @dataclass(frozen=True)
 class ShownCard:
-    """A card. details: texts or HTML below its label. fields: of the form that moves it. ref: what names it as the
-    place of another card, "" on a board without an order."""
+    """A card. details: texts or HTML below its label. fields: of the form that moves it. ref: the
+    name by which another card is placed before it, "" on a board without an order."""
 
     label: str
     path: str

@@ -109,7 +109,8 @@ def _card(
     beside: tuple[BoardColumn | None, BoardColumn | None],
     colors: Mapping[int, str],
 ) -> ShownCard:
-    """A card. references: of all cards of its column. place: among them. beside: the columns before and after."""
+    """Returns a card with its buttons. references: those of all cards in its column. place: its index among them.
+    beside: the columns before and after."""
     ref = references[place]
     uri = ref.partition(":")[0]
     is_ticket = uri == inbox.URI

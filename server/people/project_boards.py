@@ -128,7 +128,8 @@ def _rows(view: Dictionaries, cards: Sequence[Card]) -> dict[Card, Mapping[str, 
 
 def move_card(ctx: Context, card: Card, source_id: int, target_id: int, before: Card | None = None) -> Card | None:
     """Moves a card to a column of the same board: before another card, or to the end. source_id 0: adds it to the
-    board; target_id 0: removes it. Returns the card that the caller saw behind it in its former column.
+    board; target_id 0: removes it. Returns the card that followed it in its former column, as the caller saw
+    it.
 
     Raises Conflict if the card is not where the caller saw it, NotFound, Forbidden, Invalid."""
 

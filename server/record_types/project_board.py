@@ -8,7 +8,7 @@ from server.record_types.record_type import Access, Change, Event, Record, Recor
 from server.record_types.shared import record_owners
 from server.record_types.traits import Comments, CustomFields, Links, Search, Watchers
 
-VERSION = "project_boards"  # of all boards; see Transaction.version
+VERSION = "project_boards"  # the version of the boards; see Transaction.version
 MAX_CARDS_GONE = 2000  # cards that are removed with a board; more would block the writer too long
 PLUGIN = "svc.project_boards"
 

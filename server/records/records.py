@@ -218,7 +218,7 @@ def count(ctx: Context, uri: str, q: str) -> int:
 
 
 def readable_ids(ctx: Context, uri: str, ids: Iterable[int]) -> set[int]:
-    """Returns those of these ids whose records the caller may read."""
+    """Returns the ids whose records the caller may read."""
     return ctx.service.store.read(lambda tx: Dictionaries(ctx, tx).readable_ids(uri, ids))
 
 

@@ -249,9 +249,7 @@ def test_a_reply_that_closes_asks_once_while_a_colleague_writes(
     assert milo.post(f"{page}/presence", sign).status_code == 200
     asked = signed_in.send(f"{page}/answer", form, page=page)
     word = {"writing": "reply", "noting": "note"}[doing]
-    assert asked.status_code == 409 and f"Milo Test is writing a {word}. Send and close anyway?" in text_of(
-        asked.text
-    )
+    assert asked.status_code == 409 and f"Milo Test is writing a {word}. Send and close anyway?" in text_of(asked.text)
     assert "It is on its way." in asked.text and "Send anyway" in asked.text
     assert replies(nora, ticket) == 0 and nora.record("ticket", ticket["id"])["status"] == "open"
     assert signed_in.send(f"{page}/answer", form | {"_sure": "1"}, page=page).status_code == 303

@@ -1,4 +1,4 @@
-"""What the page of a ticket hears of the acts of others while it is open."""
+"""The live page of a ticket: which changes of others it receives."""
 
 import pytest
 
@@ -15,35 +15,35 @@ def cursor(desk: Post) -> int:
     return following.cursor(desk.context()) * following.VERSIONS
 
 
-def heard(desk: Post, ticket_id: int, since: int, by: int = 0) -> list[str]:
+def changes_for(desk: Post, ticket_id: int, since: int, by: int = 0) -> list[str]:
     return following.since(desk.context(by or desk.milo), ticket_id, since)[0]
 
 
-def test_a_ticket_hears_of_its_own_records_alone(desk: Post) -> None:
+def test_a_ticket_receives_the_changes_of_its_own_records(desk: Post) -> None:
     ours, other = desk.ticket_id(), desk.ticket_id()
     start = cursor(desk)
     desk.create("comment", target__context=TICKET, target_id=ours, comment="On Monday.")
     desk.received(ours)
     desk.update("ticket", other, subject="Pump")
     desk.create("comment", target__context=GROUP, target_id=ours, comment="The number of another record.")
-    assert set(heard(desk, ours, start)) >= {"comment created", "message created"}
-    assert heard(desk, other, start) == ["ticket updated"]
+    assert set(changes_for(desk, ours, start)) >= {"comment created", "message created"}
+    assert changes_for(desk, other, start) == ["ticket updated"]
 
 
-def test_a_page_goes_on_from_what_it_heard(desk: Post) -> None:
+def test_a_page_goes_on_from_what_it_received(desk: Post) -> None:
     ticket_id = desk.ticket_id()
     start = cursor(desk)
     desk.update("ticket", ticket_id, subject="Pump")
     _, end, _ = following.since(desk.context(desk.milo), ticket_id, start)
-    assert heard(desk, ticket_id, end) == []
-    assert heard(desk, ticket_id, start) == ["ticket updated"]  # a page that was opened earlier
+    assert changes_for(desk, ticket_id, end) == []
+    assert changes_for(desk, ticket_id, start) == ["ticket updated"]  # a page that was opened earlier
     desk.received(ticket_id)
-    assert "message created" in heard(desk, ticket_id, end)
+    assert "message created" in changes_for(desk, ticket_id, end)
 
 
 @pytest.mark.parametrize("cursor", [-1, 10**12])
 def test_an_unknown_cursor_counts_as_a_change(desk: Post, cursor: int) -> None:
-    assert heard(desk, desk.ticket_id(), cursor * following.VERSIONS) == ["ticket updated"]
+    assert changes_for(desk, desk.ticket_id(), cursor * following.VERSIONS) == ["ticket updated"]
 
 
 def test_people_on_other_tickets_are_no_news(desk: Post) -> None:
@@ -58,21 +58,21 @@ def test_people_on_other_tickets_are_no_news(desk: Post) -> None:
     assert not following.since(ctx, ours, seen)[2]
 
 
-def test_who_may_not_read_the_ticket_any_more_hears_nothing(desk: Post) -> None:
+def test_a_worker_who_lost_access_receives_nothing(desk: Post) -> None:
     private = desk.create("group", name="Board", is_private=1)
     ticket_id = desk.ticket_id()
     start = cursor(desk)
     desk.update("ticket", ticket_id, group_id=private, bucket_id=desk.all("bucket", group_id=private)[0]["id"])
     for other in (desk.milo, desk.olga):
         with pytest.raises(HelpdeskError):
-            heard(desk, ticket_id, start, by=other)
+            changes_for(desk, ticket_id, start, by=other)
     presence.note(desk.context(desk.nora), ticket_id, "viewing")
     with pytest.raises(HelpdeskError):
         following.since(desk.context(desk.milo), ticket_id, cursor(desk))
 
 
 def test_workers_of_the_same_rights_read_their_own_records(desk: Post) -> None:
-    """They share the conditions of what they may read, in which only the worker differs."""
+    """Workers with the same rights share the conditions of what they may read; only the id of the worker differs."""
     pair = [desk.worker(name, "Test") for name in ("Pia", "Ugo")]
     for id in pair:
         desk.create("calendar", name=f"Of {id}", owner__context=WORKER, owner_id=id)

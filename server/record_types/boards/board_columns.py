@@ -14,7 +14,7 @@ from server.store.transaction import Transaction
 from server.translation import N_, about_field, lazy_gettext
 
 BOARD, COLUMN = "project_board", "project_board_column"
-MAX_COLUMNS = 30  # of a board
+MAX_COLUMNS = 30  # on a board
 CONTEXT = PROJECT_BOARD_COLUMN
 
 

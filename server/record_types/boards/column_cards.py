@@ -1,5 +1,5 @@
-"""The cards of a column: the records that are linked to it, in an order that the column stores. Workers are no cards:
-their links are those of watchers."""
+"""The cards of a column: the records that are linked to it, in an order that the column stores. A link to a
+worker is no card: the worker watches the column."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -16,7 +16,7 @@ from server.record_types.traits.links import link, links_of, store_link
 from server.store.transaction import Transaction
 from server.translation import about_field, in_sentence, lazy_gettext
 
-MAX_CARDS = 500  # of a column
+MAX_CARDS = 500  # in a column
 ORDER = "card_order"  # the column of the table with the order, as JSON
 
 
