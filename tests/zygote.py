@@ -20,8 +20,10 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -90,7 +92,7 @@ def _prepare() -> None:
     from console.html import templates
     from console.html.environment import TEMPLATES
     from console.http import routes
-    from server import app
+    from server import app, warming
     from server.cli import commands
     from server.record_types import registry
     from server.times.zones import zone
@@ -103,23 +105,45 @@ def _prepare() -> None:
         importlib.import_module(name)
     for template in TEMPLATES.rglob("*.html"):
         templates.template(template.relative_to(TEMPLATES).as_posix())
-    registry.load = _ready(registry.load)
-    commands.parser = _ready(commands.parser, "serve")  # type: ignore[assignment]
+    registry.load = _first(registry.load(), registry.load)
+    _compose()
+    warming.warm(lambda: False)
+    commands.parser = _first(commands.parser("serve"), commands.parser, "serve")  # type: ignore[assignment]
     zone("UTC")  # scans the system for all time zones
     gc.collect()
     gc.freeze()  # otherwise each process would collect all of it, and copy its pages
     gc.get_freeze_count = int  # type: ignore[assignment]  # a service counts and unfreezes those of one before it
 
 
-def _ready(create: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
-    """The same function, whose first call with these arguments returns a result that was created here: each process
-    has a copy of its own."""
-    results = [create(*arguments)]
+def _first(result: Any, create: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
+    """The same function, whose first call with these arguments returns this result: each process has a copy of its
+    own."""
+    results = [result]
 
     def created(*given: Any) -> Any:
         return results.pop() if results and given == arguments else create(*given)
 
     return created
+
+
+def _compose() -> None:
+    """Composes the statements of a first start and of the scans, for the store of an SQLite file in each process."""
+    from server import app, clock
+    from server.jobs.scheduler import Scheduler
+    from server.record_types import registry
+    from server.settings import load
+    from server.store import sqlite
+
+    mask = os.umask(0)
+    with TemporaryDirectory() as folder, ThreadPoolExecutor(1) as pool:
+        service = app.open_service(load({}, {}, data_folder=Path(folder)))
+        Scheduler(service, pool).run_due(clock.now())
+        service.store.close()
+    os.umask(mask)  # which a service narrows for its files
+    registry.load = _first(service.registry, registry.load)
+    sqlite.StatementCache = _first(  # type: ignore[misc]
+        service.store.statements, sqlite.StatementCache, sqlite.SQLITE_COMPOSER.statement
+    )
 
 
 def _serve(line: socket.socket) -> dict[str, Any] | None:
