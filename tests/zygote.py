@@ -20,10 +20,8 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -95,7 +93,9 @@ def _prepare() -> None:
     from server import app, warming
     from server.cli import commands
     from server.record_types import registry
+    from server.store import sqlite
     from server.times.zones import zone
+    from tests.rehearsal import rehearse
 
     commands.parser()
     routes.load()
@@ -105,8 +105,10 @@ def _prepare() -> None:
         importlib.import_module(name)
     for template in TEMPLATES.rglob("*.html"):
         templates.template(template.relative_to(TEMPLATES).as_posix())
-    registry.load = _first(registry.load(), registry.load)
-    _compose()
+    service = rehearse()
+    statements, compose = service.store.statements, sqlite.SQLITE_COMPOSER.statement
+    registry.load = _first(service.registry, registry.load)
+    sqlite.StatementCache = _first(statements, sqlite.StatementCache, compose)  # type: ignore[misc]
     warming.warm(lambda: False)
     commands.parser = _first(commands.parser("serve"), commands.parser, "serve")  # type: ignore[assignment]
     zone("UTC")  # scans the system for all time zones
@@ -124,26 +126,6 @@ def _first(result: Any, create: Callable[..., Any], *arguments: Any) -> Callable
         return results.pop() if results and given == arguments else create(*given)
 
     return created
-
-
-def _compose() -> None:
-    """Composes the statements of a first start and of the scans, for the store of an SQLite file in each process."""
-    from server import app, clock
-    from server.jobs.scheduler import Scheduler
-    from server.record_types import registry
-    from server.settings import load
-    from server.store import sqlite
-
-    mask = os.umask(0)
-    with TemporaryDirectory() as folder, ThreadPoolExecutor(1) as pool:
-        service = app.open_service(load({}, {}, data_folder=Path(folder)))
-        Scheduler(service, pool).run_due(clock.now())
-        service.store.close()
-    os.umask(mask)  # which a service narrows for its files
-    registry.load = _first(service.registry, registry.load)
-    sqlite.StatementCache = _first(  # type: ignore[misc]
-        service.store.statements, sqlite.StatementCache, sqlite.SQLITE_COMPOSER.statement
-    )
 
 
 def _serve(line: socket.socket) -> dict[str, Any] | None:
