@@ -31,8 +31,6 @@ PROGRAM = os.environ.pop("HELPDESK_TEST_BROWSER", "") or next(filter(os.path.exi
 FLAGS = """--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking
     --disable-component-update --disable-sync --disable-software-rasterizer --in-process-gpu
     --renderer-process-limit=1 --disable-site-isolation-trials""".split()
-# The frames of a page are drawn by the thread that runs its scripts; two threads take 1.4 times the processor time.
-FLAGS.append("--disable-threaded-compositing")
 # No other host is found: a request to one fails, and its console error fails the test.
 FLAGS.append("--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost")
 AXE = Path(__file__).resolve().parents[2] / ".work" / "samples" / "axe_playwright_python" / "axe.min.js"
