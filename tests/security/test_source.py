@@ -64,8 +64,12 @@ CHECKED = (ast.Import, ast.ImportFrom, ast.Call, ast.Attribute, ast.keyword)
 @cache
 def nodes() -> dict[str, list[ast.AST]]:
     """The syntax nodes of each file that a check reads."""
-    trees = {str(path.relative_to(ROOT)): ast.parse(path.read_text("utf-8")) for path in FILES}
-    return {file: [node for node in ast.walk(tree) if isinstance(node, CHECKED)] for file, tree in trees.items()}
+    return {
+        str(path.relative_to(ROOT)): [
+            node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, CHECKED)
+        ]
+        for path in FILES
+    }
 
 
 def imported(node: ast.AST) -> list[str]:
