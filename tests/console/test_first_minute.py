@@ -97,6 +97,7 @@ def test_each_hint_is_shown_once(chromium: Browser, api: Api) -> None:
         page.keyboard.press("j")
         page.keyboard.press("Enter")
         expect(hint).to_have_text(re.compile("Press r to reply, e to close, ] for the next ticket."))
+        assert violations(page, part=".hint") == []
         page.keyboard.press("e")
         expect(page.locator("#toasts").get_by_role("note")).to_have_text("z undoes it")
         expect(page.get_by_role("note")).to_have_count(1)
