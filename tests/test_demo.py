@@ -388,17 +388,6 @@ def test_the_removal_ends_the_first_minute_as_well(sunday: Sunday) -> None:
     assert _rows(desk) == before | _settings_left(before)
 
 
-def test_a_calendar_that_others_use_stays(own: Filled) -> None:
-    desk, nora = own.desk, own.nora
-    (calendar,) = desk.read(demo.record_ids)["calendar"]
-    target = {"name": "Ours", "response_minutes": "60", "calendar_id": str(calendar)}
-    own_target = desk.create("service_target", by=nora, **target)["id"]
-    demo.remove(desk.context(nora))
-    assert (
-        desk.found("service_target", "") == [own_target] and desk.row("calendar", calendar)["name"] == "Support hours"
-    )
-
-
 def test_a_reply_goes_only_to_the_sender(filled: Filled) -> None:
     desk = filled.desk
     for id in desk.found("message", "isOutgoing:no ticket:(status:open)"):
@@ -565,19 +554,51 @@ def test_its_removal_leaves_nothing(own: Filled) -> None:
     assert demo.fill(desk.context(nora)).tickets == TICKETS
 
 
-def test_what_people_wrote_on_its_tickets_goes_too(own: Filled) -> None:
-    desk, nora, before = own.desk, own.nora, own.before
-    (ticket,) = desk.found("ticket", "owner.id:me status:open limit:1", by=nora)[:1]
-    desk.create("comment", by=nora, target__context="ticket", target_id=str(ticket), comment="Mine.")
-    message = desk.row("ticket", ticket)["latest_message_id"]
-    reply(desk.context(nora), {"message_id": str(message), "content": "Mine.", "dont_send": "1"})
-    desk.update("ticket", ticket, by=nora, subject="Mine")
-    demo.remove(desk.context(nora))
-    after = _rows(desk)
+class Removed(NamedTuple):
+    """A desk whose demo was removed after people had worked with it. Ids: of a service target of their own that uses
+    the calendar of the demo, of that calendar, and of a worker of the demo for whom a token was made."""
+
+    desk: Desk
+    before: dict[str, int]
+    target: int
+    calendar: int
+    worker: int
+
+
+@pytest.fixture(scope="module")
+def removed(filled: Filled, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Removed]:
+    with _copy(filled.desk, tmp_path_factory.mktemp("removed")) as desk:
+        nora, ids = filled.nora, desk.read(demo.record_ids)
+        (calendar,), worker = ids["calendar"], ids["worker"][0]
+        own = {"name": "Ours", "response_minutes": "60", "calendar_id": str(calendar)}
+        target = desk.create("service_target", by=nora, **own)["id"]
+        app_tokens.create(desk.context(nora), worker, 0, "api", "1 hour", "test", is_renewable=False)
+        assert desk.read(lambda tx: tx.find(TOKEN, worker_id=worker)) != []
+        (ticket,) = desk.found("ticket", "owner.id:me status:open limit:1", by=nora)[:1]
+        desk.create("comment", by=nora, target__context="ticket", target_id=str(ticket), comment="Mine.")
+        message = desk.row("ticket", ticket)["latest_message_id"]
+        reply(desk.context(nora), {"message_id": str(message), "content": "Mine.", "dont_send": "1"})
+        desk.update("ticket", ticket, by=nora, subject="Mine")
+        demo.remove(desk.context(nora))
+        yield Removed(desk, filled.before, target, calendar, worker)
+
+
+def test_what_people_wrote_on_its_tickets_goes_too(removed: Removed) -> None:
+    before, after = removed.before, _rows(removed.desk)
     assert [after[name] for name in ("ticket", "message", "comment")] == [
         before[name] for name in ("ticket", "message", "comment")
     ]
-    assert desk.log(target__context="svc.contexts.ticket") == []
+    assert removed.desk.log(target__context="svc.contexts.ticket") == []
+
+
+def test_a_calendar_that_others_use_stays(removed: Removed) -> None:
+    desk = removed.desk
+    assert desk.found("service_target", "") == [removed.target]
+    assert desk.row("calendar", removed.calendar)["name"] == "Support hours"
+
+
+def test_a_token_that_somebody_made_for_a_worker_of_it_is_gone(removed: Removed) -> None:
+    assert removed.desk.read(lambda tx: tx.find(TOKEN, worker_id=removed.worker)) == []
 
 
 def test_what_others_rest_on_stays(own: Filled) -> None:
@@ -596,15 +617,6 @@ def test_what_others_rest_on_stays(own: Filled) -> None:
     assert len(desk.found("contact", "")) == 1 and desk.found("org", "name:Larch*")
     demo.remove(desk.context(nora))  # a second removal is harmless
     assert desk.row("ticket", ticket)["subject"] == "Real"
-
-
-def test_a_token_that_somebody_made_for_a_worker_of_it_is_gone(own: Filled) -> None:
-    desk, nora = own.desk, own.nora
-    worker = desk.read(demo.record_ids)["worker"][0]
-    app_tokens.create(desk.context(nora), worker, 0, "api", "1 hour", "test", is_renewable=False)
-    assert desk.read(lambda tx: tx.find(TOKEN, worker_id=worker)) != []
-    demo.remove(desk.context(nora))
-    assert desk.read(lambda tx: tx.find(TOKEN, worker_id=worker)) == []
 
 
 @pytest.mark.exhaustive("a demo of its own")
@@ -657,11 +669,17 @@ def run(
     os.umask(mask)
 
 
+@pytest.mark.exhaustive("a demo of its own")
 def test_an_empty_folder_becomes_a_desk(run: Callable[..., Any], tmp_path: Path) -> None:
     code, out, err = run()
     assert code == 0 and out.startswith("520 tickets with ") and "8 workers in 3 groups" in out
     assert all(" a second, about " in line for line in err.splitlines())  # progress, if the command takes long
     assert f"helpdesk serve --data {tmp_path / 'data'}` and open the setup link" in out
+
+
+def test_a_desk_has_one_demo_until_it_is_removed(run: Callable[..., Any], filled: Filled, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir(mode=0o700)
+    databases.copy(filled.desk.store, tmp_path / "data")
     code, out, err = run()
     assert (code, out) == (1, "") and "already exists" in err
     assert run("--remove")[:2] == (0, "520 tickets removed, with everything that belonged to them\n")

@@ -5,6 +5,7 @@ The tables of the help pages are generated from the code (build/reference.py); t
 import argparse
 import importlib.util
 import inspect
+import os
 import re
 import subprocess
 import sys
@@ -548,11 +549,21 @@ def test_every_make_target_in_readme_is_there() -> None:
         assert f"\n{''.join(name)}:" in makefile, name
 
 
+@cache
+def paths_of_project() -> list[str]:
+    """The files and folders of the project, folders with `/`, without environments, scratch space and git's files."""
+    found = []
+    for folder, folders, files in os.walk(ROOT):
+        folders[:] = [each for each in folders if not each.startswith(".") or each == ".ci"]
+        place = Path(folder).relative_to(ROOT)
+        found += [f"{place / each}/" for each in folders] + [str(place / each) for each in files]
+    return found
+
+
 @pytest.mark.parametrize(
     ("document", "fewest"), [("ARCHITECTURE.md", 30), ("CONTRIBUTING.md", 15), ("tests/README.md", 10)]
 )
 def test_every_file_that_a_page_for_contributors_names_exists(document: str, fewest: int) -> None:
     named = set(re.findall(r"`([\w/]+\.py|[\w/]+/)`", (ROOT / document).read_text("utf-8")))
-    paths = [str(path.relative_to(ROOT)) + "/" * path.is_dir() for path in ROOT.rglob("*") if ".venv" not in path.parts]
     assert len(named) >= fewest
-    assert {name for name in named if not any(f"/{path}".endswith(f"/{name}") for path in paths)} == set()
+    assert {name for name in named if not any(f"/{path}".endswith(f"/{name}") for path in paths_of_project())} == set()

@@ -22,9 +22,13 @@ from tests.api.minimal import MINIMAL
 from tests.console.visitor import Visitor, place
 from tests.old_database import SECOND_FACTOR_OF
 from tests.service import BARE, Api, Server, command
+from tests.telling import telling
 
 DATA = Path(__file__).parent / "data"
 OLD = sorted(DATA.glob("*.db.xz"))
+EACH_OLD = {path.name.partition(".")[0]: path for path in OLD}
+BY_AGE = telling(EACH_OLD, (min(EACH_OLD), max(EACH_OLD)), "every old database")
+WITH_VALUES = {name: path for name, path in EACH_OLD.items() if name < "20261124"}  # before values were split by kind
 PATIENCE = 20_000  # scans until the index has the words of all records
 SOON_SECONDS = 600  # a code of a second factor is accepted once
 YEAR_SECONDS = 365 * 86400
@@ -86,7 +90,7 @@ def test_no_table_and_no_column_that_ever_was_is_gone(fresh: Shape, tmp_path: Pa
     assert gone == moved
 
 
-@pytest.mark.parametrize("old", [path for path in OLD if path.name < "20261124"], ids=lambda path: path.name[:9])
+@pytest.mark.parametrize("old", telling(WITH_VALUES, (max(WITH_VALUES),), "every old database"))
 def test_values_of_custom_fields_stand_where_their_kind_says(old: Path, data: Path) -> None:
     _unpacked(old, data)
     added = [(1, 7, 0, 2**63 - 1), (1, 8, 0, -1), (2, 7, 0, "Blue"), (2, 7, 1, "12"), (2, 8, 0, ""), (3, 7, 0, 1.0)]
@@ -108,7 +112,7 @@ def test_values_of_custom_fields_stand_where_their_kind_says(old: Path, data: Pa
     assert "custom_value_by_field_id_text (field_id=? AND text=?)" in plan[0][3]
 
 
-@pytest.mark.parametrize("old", OLD, ids=lambda path: path.name.partition(".")[0])
+@pytest.mark.parametrize("old", BY_AGE)
 def test_an_old_database_ends_as_a_new_one_is_made(old: Path, data: Path, fresh: Shape) -> None:
     _unpacked(old, data)
     before = _rows(data)
@@ -154,7 +158,7 @@ def test_the_oldest_and_the_newest_are_served(old: Path, data: Path) -> None:
     assert command("check", data=data).stdout == b"the database is intact\n"
 
 
-@pytest.mark.parametrize("old", OLD, ids=lambda path: path.name.partition(".")[0])
+@pytest.mark.parametrize("old", BY_AGE)
 def test_what_fell_due_while_it_was_left_is_done(old: Path, data: Path) -> None:
     """A year later every scan runs without an error, and the ticket has reopened if it had a date."""
     _unpacked(old, data)

@@ -90,10 +90,12 @@ def _prepare() -> None:
     from console.html import templates
     from console.html.environment import TEMPLATES
     from console.http import routes
-    from server import app
+    from server import app, warming
     from server.cli import commands
     from server.record_types import registry
+    from server.store import sqlite
     from server.times.zones import zone
+    from tests.rehearsal import rehearse
 
     commands.parser()
     routes.load()
@@ -103,18 +105,22 @@ def _prepare() -> None:
         importlib.import_module(name)
     for template in TEMPLATES.rglob("*.html"):
         templates.template(template.relative_to(TEMPLATES).as_posix())
-    registry.load = _ready(registry.load)
-    commands.parser = _ready(commands.parser, "serve")  # type: ignore[assignment]
+    service = rehearse()
+    statements, compose = service.store.statements, sqlite.SQLITE_COMPOSER.statement
+    registry.load = _first(service.registry, registry.load)
+    sqlite.StatementCache = _first(statements, sqlite.StatementCache, compose)  # type: ignore[misc]
+    warming.warm(lambda: False)
+    commands.parser = _first(commands.parser("serve"), commands.parser, "serve")  # type: ignore[assignment]
     zone("UTC")  # scans the system for all time zones
     gc.collect()
     gc.freeze()  # otherwise each process would collect all of it, and copy its pages
     gc.get_freeze_count = int  # type: ignore[assignment]  # a service counts and unfreezes those of one before it
 
 
-def _ready(create: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
-    """The same function, whose first call with these arguments returns a result that was created here: each process
-    has a copy of its own."""
-    results = [create(*arguments)]
+def _first(result: Any, create: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
+    """The same function, whose first call with these arguments returns this result: each process has a copy of its
+    own."""
+    results = [result]
 
     def created(*given: Any) -> Any:
         return results.pop() if results and given == arguments else create(*given)

@@ -141,28 +141,54 @@ def test_write_fix_complete_save_simulate_run_and_restore_by_keyboard_and_mouse(
     assert "n: 2" in nora.record("automation", id, expand="script").ok()["script"]
 
 
-MISTAKES = (  # field, text, line, reason
-    ("script", "start:\n\treturn:\n", 2, "this one has a tab"),
-    ("script", "start:\n  log: x\n  set:\n    a@bol: yes\n", 4, "'@bol' is not an annotation; did you mean 'bool'?"),
-    ("script", "start:\n  http.request:\n    inptus:\n", 3, "does not belong in http.request; did you mean 'inputs'?"),
-    ("script", "start:\n  log: y\n  log.warn: {{a|uper}}\n", 3, "there is no filter 'uper'; did you mean 'upper'?"),
-    ("script", "start:\n  return:\n    a: 1\n    a: 2\n", 4, "'a' appears here twice"),
-    ("script", "inputs:\n  text/a:\n    type: nubmer\nstart:\n", 3, "did you mean 'number'?"),
-    ("script", "start:\n  set:\n    a: 1\n  while:\n    do:\n", 4, "while needs `if:`"),
-    ("policy_kata", "commands:\n  http.requst:\n    allow@bool: yes\n", 2, "did you mean 'http.request'?"),
-    ("policy_kata", "commands:\n  all:\n    alow@bool: yes\n", 3, "did you mean 'allow'?"),
+Mistake = tuple[str, str, int, str]
+MISTAKES: dict[str, Mistake] = {  # field, text, line, reason
+    "tab": ("script", "start:\n\treturn:\n", 2, "this one has a tab"),
+    "annotation": (
+        "script",
+        "start:\n  log: x\n  set:\n    a@bol: yes\n",
+        4,
+        "'@bol' is not an annotation; did you mean 'bool'?",
+    ),
+    "input of a command": (
+        "script",
+        "start:\n  http.request:\n    inptus:\n",
+        3,
+        "does not belong in http.request; did you mean 'inputs'?",
+    ),
+    "filter": (
+        "script",
+        "start:\n  log: y\n  log.warn: {{a|uper}}\n",
+        3,
+        "there is no filter 'uper'; did you mean 'upper'?",
+    ),
+    "key twice": ("script", "start:\n  return:\n    a: 1\n    a: 2\n", 4, "'a' appears here twice"),
+    "type of an input": ("script", "inputs:\n  text/a:\n    type: nubmer\nstart:\n", 3, "did you mean 'number'?"),
+    "command without a condition": ("script", "start:\n  set:\n    a: 1\n  while:\n    do:\n", 4, "while needs `if:`"),
+    "command of a policy": (
+        "policy_kata",
+        "commands:\n  http.requst:\n    allow@bool: yes\n",
+        2,
+        "did you mean 'http.request'?",
+    ),
+    "key of a policy": ("policy_kata", "commands:\n  all:\n    alow@bool: yes\n", 3, "did you mean 'allow'?"),
+}
+
+
+@pytest.mark.parametrize(
+    "mistake", telling(MISTAKES, ("annotation", "filter", "key of a policy"), "every kind of mistake")
 )
-
-
-def test_mistakes_of_each_kind_are_reported_while_typing_and_link_to_their_lines(page: Page) -> None:
+def test_a_mistake_is_reported_while_typing_and_links_to_its_line(
+    page: Page, mistake: tuple[str, str, int, str]
+) -> None:
+    name, text, line, reason = mistake
     page.goto("/automations/new")
-    for name, text, line, reason in MISTAKES:
-        field, told = page.locator(f"#{name}"), page.locator(f"#{name}-mistakes")
-        field.fill(text)
-        expect(told).to_contain_text(reason)
-        told.get_by_role("link", name=f"Line {line}", exact=True).first.click()
-        expect(field).to_be_focused()
-        assert field.evaluate("e => e.value.slice(0, e.selectionStart).split('\\n').length") == line, text
+    field, told = page.locator(f"#{name}"), page.locator(f"#{name}-mistakes")
+    field.fill(text)
+    expect(told).to_contain_text(reason)
+    told.get_by_role("link", name=f"Line {line}", exact=True).first.click()
+    expect(field).to_be_focused()
+    assert field.evaluate("e => e.value.slice(0, e.selectionStart).split('\\n').length") == line
 
 
 @pytest.mark.exhaustive("every kind of mistake")

@@ -58,10 +58,18 @@ HARMLESS = {
 }
 
 
+CHECKED = (ast.Import, ast.ImportFrom, ast.Call, ast.Attribute, ast.keyword)
+
+
 @cache
 def nodes() -> dict[str, list[ast.AST]]:
-    """The syntax nodes of each file."""
-    return {str(path.relative_to(ROOT)): list(ast.walk(ast.parse(path.read_text("utf-8")))) for path in FILES}
+    """The syntax nodes of each file that a check reads."""
+    return {
+        str(path.relative_to(ROOT)): [
+            node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, CHECKED)
+        ]
+        for path in FILES
+    }
 
 
 def imported(node: ast.AST) -> list[str]:
