@@ -99,14 +99,14 @@ def article(visitor: Visitor) -> VisitorPage:
     shelf = visitor.shelf
     translations = visitor.library.translations(current)
     trail = shelf.trail(current.categories[0]) if current.categories else []
-    description = current.summary or public_library.plain_texts(visitor.service, [current]).get(current.id, "")
+    texts = public_library.plain_texts(visitor.service, [current])
     page = render(
         visitor,
         "article.html",
         title=current.title,
         paths={language: article_path(each) for language, each in translations.items()},
         canonical=visitor.url(article_path(current), current.language),
-        description=description,
+        description=current.summary or texts.get(current.id, ""),
         article=current,
         path=visitor.place(article_path(current)),
         content=Markup(text.html),  # sanitized when it was stored

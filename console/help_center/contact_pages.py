@@ -120,7 +120,7 @@ def confirm(visitor: Visitor) -> VisitorPage:
 
 def _form(visitor: Visitor) -> PublicForm:
     slug = visitor.arguments.get("slug") or ""
-    form = contact_forms.form_at(visitor.service, visitor.brand, slug, visitor.language)
+    form = contact_forms.form_at(visitor.service, visitor.library.forms, visitor.brand, slug, visitor.language)
     if form is None:
         raise NotFound(_("There is no such page."))
     return form

@@ -221,7 +221,7 @@ class HelpCenterSite(HostSite):
 
     def _cached(self, request: Request, key: Hashable, steps: int) -> Response:
         """Returns a page of the cache. Raises OutOfSteps for any other, which is rendered on a thread."""
-        if key is None:
+        if key is None or key not in self.pages:  # the usual page of a search: its version need not be read
             raise OutOfSteps
         page = self.pages.get((self.libraries.version(steps), self.service.base_url), key)
         if page is None:
@@ -231,7 +231,7 @@ class HelpCenterSite(HostSite):
     def _rendered(self, request: Request, place: Place, key: Hashable) -> Response:
         rating = self.ratings.page(request, place.prefix, place.host, place.path)
         if rating is not None:  # whether or not a brand is public
-            return self._sent(request, _finished(rating, self._https))
+            return self._sent(request, self._finished(request, rating))
         catalogs_here = catalogs.languages(self.service)
         library = self.libraries.library(place.host) if place.is_served else None
         preview = self._preview(request, place) if library is None and place.is_served else ""
@@ -241,9 +241,8 @@ class HelpCenterSite(HostSite):
             with translation.speaking(
                 catalogs_here.catalog_for(catalogs_here.accepted(request.headers.get("Accept-Language", "")))
             ):
-                return self._sent(
-                    request, _finished(VisitorPage(fragment("help_center/nothing.html"), 404), self._https)
-                )
+                nothing = VisitorPage(fragment("help_center/nothing.html"), 404)
+                return self._sent(request, self._finished(request, nothing))
         language, path = _language_of(library, place.path)
         ctx = own_context(self.service, request_id=request.id)
         visitor = Visitor(ctx, request, library, place.prefix, language, path, preview)
@@ -254,7 +253,7 @@ class HelpCenterSite(HostSite):
             page.headers["Cache-Control"] = "no-store"
         if page.response is not None:
             return self._file(request, page)
-        finished = _finished(page, self._https)
+        finished = self._finished(request, page)
         if key is not None and page.status == 200 and page.is_cacheable:
             self.pages.put((library.version, self.service.base_url), key, finished)
         response = self._sent(request, finished)
@@ -268,7 +267,7 @@ class HelpCenterSite(HostSite):
     def _written(self, request: Request, write: Write, tx: Transaction) -> Response | None:
         """Runs the write of a page. Returns the page that it leads to, if that is another one."""
         page = write(tx)
-        return self._sent(request, _finished(page, self._https)) if isinstance(page, VisitorPage) else None
+        return self._sent(request, self._finished(request, page)) if isinstance(page, VisitorPage) else None
 
     def _refused(
         self, visitor: Visitor, refused: Callable[[BaseException], VisitorPage], error: BaseException
@@ -276,7 +275,7 @@ class HelpCenterSite(HostSite):
         """Returns the page for an error of the write of a page."""
         with translation.speaking(catalogs.languages(self.service).catalog_for(visitor.language)):
             page = self._without_error(visitor, lambda: refused(error))
-        return self._sent(visitor.request, _finished(page, self._https))
+        return self._sent(visitor.request, self._finished(visitor.request, page))
 
     def _preview(self, request: Request, place: Place) -> str:
         """Returns the code with which an administrator sees a form of a brand that is not public, "" without one."""
@@ -335,18 +334,42 @@ class HelpCenterSite(HostSite):
             return Response(status=304, headers={**page.response.headers})
         return page.response
 
+    def _finished(self, request: Request, page: VisitorPage) -> CachedPage:
+        """Returns a page with its headers, compressed if the browser accepts that."""
+        body = page.content or page.html.encode("utf-8", "replace")
+        is_shared = page.is_cacheable and page.status < 400 and page.write is None
+        headers = {"Cache-Control": "public, no-cache" if is_shared else "no-store"}
+        if page.content_type == HTML:
+            headers |= {
+                "Content-Security-Policy": POLICY + (" ".join(page.frames) or "'none'"),
+                "Referrer-Policy": "same-origin",
+                "Cross-Origin-Opener-Policy": "same-origin",
+            }
+            if not page.frames:
+                headers["X-Frame-Options"] = "DENY"
+        if self._https:
+            headers["Strict-Transport-Security"] = "max-age=31536000"
+        if page.status == 200:
+            headers["ETag"] = f"W/{entity_tags.tag(body, '')}"
+            if page.modified:
+                headers["Last-Modified"] = formatdate(page.modified, usegmt=True)
+        headers["Vary"] = ", ".join(("Accept-Encoding", *page.varies))
+        headers |= page.headers
+        if page.content_type.startswith("image/") or len(body) < LEAST_PACKED_BYTES or not takes_gzip(request.headers):
+            return CachedPage(page.status, body, headers, page.content_type, page.article_id)
+        headers["Content-Encoding"] = "gzip"
+        return CachedPage(page.status, packed(body), headers, page.content_type, page.article_id)
+
     def _sent(self, request: Request, page: CachedPage) -> Response:
-        """Returns a page, compressed if the browser accepts that, or 304 if the browser has it."""
+        """Returns a page, or 304 if the browser has it."""
         headers = dict(page.headers)
         if page.status == 200 and _is_fresh(request, headers):
+            headers.pop("Content-Encoding", None)
             return Response(status=304, headers=headers)
         if page.article_id and request.method == "GET":
             client, browser = request.client, request.headers.get("User-Agent", "")
             visit_counts.visit_counts(self.service).count_reader(page.article_id, f"{client} {browser[:300]}")
-        body = page.body
-        if page.packed and takes_gzip(request.headers):
-            body, headers["Content-Encoding"] = page.packed, "gzip"
-        return Response(status=page.status, headers=headers, body=body, content_type=page.content_type)
+        return Response(status=page.status, headers=headers, body=page.body, content_type=page.content_type)
 
 
 def _takes_files(request: Request) -> bool:
@@ -359,19 +382,19 @@ def _takes_files(request: Request) -> bool:
 def _cache_key(request: Request, place: Place) -> Hashable:
     """The key of a page in the cache, None for one that is not cached. Queries that a page does not read are left out,
     so that no address has many copies."""
-    minute, path, query = clock.now() // MINUTE, place.path, request.query
+    minute, path, query, headers = clock.now() // MINUTE, place.path, request.query, request.headers
     if len(path) + len(query) > MAX_CACHED_CHARS or request.method not in ("GET", "HEAD"):
         return None
+    same = place.host, place.prefix, path, takes_gzip(headers)
     name = path.rpartition("/")[2]
     if name in ("search", "suggest"):
-        return place.host, place.prefix, path, query
+        return *same, query
     if "/a/" in path and query:
-        return None if "helpful" in query else (place.host, place.prefix, path, minute)
+        return None if "helpful" in query else (*same, minute)
     if name:
-        return place.host, place.prefix, path, minute
-    headers = request.headers
+        return *same, minute
     varying = (headers.get(each, "")[:200] for each in ("Accept-Language", "Sec-Fetch-Site", "Referer", "Host"))
-    return place.host, place.prefix, path, minute, *varying
+    return *same, minute, *varying
 
 
 def _language_of(library: Library, path: str) -> tuple[str, str]:
@@ -436,33 +459,6 @@ def _problem(visitor: Visitor, status: int, message: str) -> VisitorPage:
     """The page of an error, with a search."""
     title = shown(TITLES.get(status, OTHER_TITLE))
     return render(visitor, "problem.html", title=title, status=status, message=sentence(shown(message)))
-
-
-def _finished(page: VisitorPage, is_https: bool) -> CachedPage:
-    """A page with its headers."""
-    body = page.content or page.html.encode("utf-8", "replace")
-    is_shared = page.is_cacheable and page.status < 400 and page.write is None
-    headers = {"Cache-Control": "public, no-cache" if is_shared else "no-store"}
-    if page.content_type == HTML:
-        headers |= {
-            "Content-Security-Policy": POLICY + (" ".join(page.frames) or "'none'"),
-            "Referrer-Policy": "same-origin",
-            "Cross-Origin-Opener-Policy": "same-origin",
-        }
-        if not page.frames:
-            headers["X-Frame-Options"] = "DENY"
-    if is_https:
-        headers["Strict-Transport-Security"] = "max-age=31536000"
-    if page.status == 200:
-        headers["ETag"] = f"W/{entity_tags.tag(body, '')}"
-        if page.modified:
-            headers["Last-Modified"] = formatdate(page.modified, usegmt=True)
-    headers["Vary"] = ", ".join(("Accept-Encoding", *page.varies))
-    headers |= page.headers
-    is_packed = len(body) >= LEAST_PACKED_BYTES and not page.content_type.startswith("image/")
-    return CachedPage(
-        page.status, body, packed(body) if is_packed else b"", headers, page.content_type, page.article_id
-    )
 
 
 def _is_fresh(request: Request, headers: dict[str, str]) -> bool:

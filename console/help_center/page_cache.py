@@ -12,19 +12,13 @@ MAX_CACHED_BYTES = 32 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class CachedPage:
-    """A page. packed: its body with gzip, empty if it is sent as it is. article_id: of the article that it shows, 0 for
-    other pages."""
+    """A page, as it is sent. article_id: of the article that it shows, 0 for other pages."""
 
     status: int
     body: bytes
-    packed: bytes
     headers: dict[str, str]
     content_type: str
     article_id: int = 0
-
-    @property
-    def size(self) -> int:
-        return len(self.body) + len(self.packed)
 
 
 class PageCache:
@@ -35,6 +29,10 @@ class PageCache:
         self._pages: OrderedDict[Hashable, CachedPage] = OrderedDict()
         self._state: Hashable = None
         self._bytes = 0
+
+    def __contains__(self, key: Hashable) -> bool:
+        """Whether there is a page of any state."""
+        return key in self._pages
 
     def get(self, state: Hashable, key: Hashable) -> CachedPage | None:
         with self._lock:
@@ -48,9 +46,9 @@ class PageCache:
             if state != self._state:
                 self._pages.clear()
                 self._state, self._bytes = state, 0
-            if page.size > MAX_CACHED_BYTES // 16 or key in self._pages:
+            if len(page.body) > MAX_CACHED_BYTES // 16 or key in self._pages:
                 return
             self._pages[key] = page
-            self._bytes += page.size
+            self._bytes += len(page.body)
             while len(self._pages) > MAX_PAGES or self._bytes > MAX_CACHED_BYTES:
-                self._bytes -= self._pages.popitem(last=False)[1].size
+                self._bytes -= len(self._pages.popitem(last=False)[1].body)

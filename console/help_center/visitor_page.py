@@ -3,7 +3,10 @@
 import json
 from collections.abc import Callable
 from dataclasses import field
+from itertools import chain
 from typing import Any
+
+from markupsafe import Markup
 
 from console.help_center import visitor_languages
 from console.help_center.visitor import Visitor
@@ -18,6 +21,7 @@ from server.web.endpoint_call import Response
 HTML, JSON = "text/html; charset=utf-8", "application/json"
 STYLE, SCRIPT = "help_center.css", "help_center.js"
 SUMMARY_CHARS = 200
+_MARK = "\0"  # place of a value; no record contains it
 
 
 @dataclass
@@ -77,7 +81,7 @@ def render(
     paths: the path of the same page in each language that has it, without language. canonical: its one address, "" for
     a page that search engines leave out."""
     library, brand = visitor.library, visitor.brand
-    write_path = contact_forms.contact_path(visitor.service, brand, visitor.language)
+    write_path = contact_forms.contact_path(library.forms)
     written = [each for each in brand.languages if visitor_languages.is_written(library, each)]
     links = [
         LanguageLink(
@@ -106,6 +110,19 @@ def render(
         **{"is_embedded": False} | values,
     )
     return VisitorPage(html, status)
+
+
+def render_known(visitor: Visitor, template: str, title: str, **values: Markup | str) -> VisitorPage:
+    """A page that search engines leave out, from a template that writes its title and then these values, in their
+    order, once each. All other parts are rendered once for each language: a tenth of the time of a search."""
+    known, key, catalog = visitor.library.rendered, (template, visitor.prefix, visitor.language), translation.spoken()
+    of, parts = known.get(key, (None, ()))
+    if of is not catalog:
+        marks: dict[str, Any] = dict.fromkeys(values, _MARK)
+        parts = tuple(map(Markup, render(visitor, template, title=_MARK, **marks).html.split(_MARK)))
+        known[key] = (catalog, parts)
+    first, *others = parts
+    return VisitorPage(first + Markup().join(chain(*zip((title, *values.values()), others, strict=True))))
 
 
 def static_path(visitor: Visitor, name: str) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 from server.context import Context
 from server.dataclass import dataclass
 from server.help_center.public_files import ARTICLE
-from server.help_center.public_library import load_library
+from server.help_center.public_library import load_shelves
 from server.record_types.shared import brands
 from server.record_types.shared.brands import BrandProfile
 from server.record_types.shared.relation_tables import ATTACHED
@@ -43,15 +43,15 @@ def checklists(ctx: Context) -> list[BrandChecklist]:
 
 
 def _checklist(ctx: Context, tx: Transaction, brand: BrandProfile) -> BrandChecklist:
-    library = load_library(tx, brand)
+    shelves = load_shelves(tx, brand)
     address = brands.address(ctx.service, brand)
     counts = []
-    for language, shelf in library.shelves.items():
+    for language, shelf in shelves.items():
         own = sum(each.language == language for each in shelf.articles.values())
         path = brands.language_prefix(brand, language)
         counts.append(LanguageCount(language, f"{address}{path}/", own, len(shelf.articles) - own))
-    articles = {id for shelf in library.shelves.values() for id in shelf.articles}
-    categories = {id for shelf in library.shelves.values() for id in shelf.categories}
+    articles = {id for shelf in shelves.values() for id in shelf.articles}
+    categories = {id for shelf in shelves.values() for id in shelf.categories}
     files = {file_id for file_id, article_id in tx.rows(_attached, (ARTICLE,)) if article_id in articles}
     return BrandChecklist(brand, address, tuple(counts), len(articles), len(categories), len(files))
 

@@ -1,5 +1,6 @@
 """Reads contact forms for their pages: the form at an address in a language, and its fields with their definitions."""
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -11,12 +12,10 @@ from server.contexts import TICKET
 from server.dataclass import dataclass
 from server.markup import clean_html, markdown_to_html
 from server.record_types.record_type import Record
-from server.record_types.shared import brands
 from server.record_types.shared.brands import BrandProfile
 from server.record_types.shared.contact_fields import FormField, form_fields
 from server.record_types.shared.custom import FieldDefinition, definitions
 from server.records.reading import RecordReader
-from server.store.store_local import VersionedLocal
 from server.store.transaction import Transaction
 from server.tickets import acknowledging
 
@@ -67,10 +66,20 @@ def form_path(slug: str) -> str:
     return f"{PATH}/{slug}" if slug else PATH
 
 
-def form_at(service: Service, brand: BrandProfile, slug: str, language: str) -> PublicForm | None:
-    """Returns the form at an address, or None if no form there is switched on. Prefers a form in the visitor's
-    language, then a form for all languages, then one in the first language of the brand."""
-    return service.store.read(lambda tx: _form_at(service, tx, brand, slug, language))
+def forms_of(service: Service, tx: Transaction, brand: BrandProfile) -> tuple[Record, ...]:
+    """Reads the forms of a brand that are switched on."""
+    record_type = service.registry.type("contact_form")
+    return tuple(record_type.record(row) for row in tx.find(record_type.table, is_on=1, brand_id=brand.id))
+
+
+def form_at(
+    service: Service, forms: Sequence[Record], brand: BrandProfile, slug: str, language: str
+) -> PublicForm | None:
+    """Returns the form at an address, or None if there is none. Prefers a form in the visitor's language, then a form
+    for all languages, then one in the first language of the brand. forms: those of the brand that are switched on."""
+    variants = {each["language"]: each for each in forms if each["slug"] == slug}
+    record = variants.get(language) or variants.get("") or variants.get(brand.languages[0])
+    return service.store.read(lambda tx: _public(tx, record)) if record is not None else None
 
 
 def form_by_id(service: Service, id: int, *, also_off: bool = False) -> PublicForm | None:
@@ -89,33 +98,13 @@ def is_acknowledged(service: Service, group_id: int, bucket_id: int) -> bool:
     return service.store.read(lambda tx: acknowledging.is_sent(RecordReader(ctx, tx), group_id, bucket_id))
 
 
-def contact_path(service: Service, brand: BrandProfile, language: str) -> str:
-    """Returns the path of the form that pages link to: `/contact`, or else the only form; "" if there is no such
-    form."""
-    forms = service.store.read(lambda tx: _forms(service, tx, brand))
+def contact_path(forms: Sequence[Record]) -> str:
+    """Returns the path of the form that pages link to: `/contact`, or else the only form; "" if there is no such form.
+    forms: those of a brand that are switched on."""
     slugs = {each["slug"] for each in forms}
     if "" in slugs:
         return PATH
     return f"{PATH}/{slugs.pop()}" if len(slugs) == 1 else ""
-
-
-def _form_at(service: Service, tx: Transaction, brand: BrandProfile, slug: str, language: str) -> PublicForm | None:
-    variants = {each["language"]: each for each in _forms(service, tx, brand) if each["slug"] == slug}
-    record = variants.get(language) or variants.get("") or variants.get(brand.languages[0])
-    return _public(tx, record) if record is not None else None
-
-
-_FORMS: VersionedLocal[list[Record]] = VersionedLocal()
-
-
-def _forms(service: Service, tx: Transaction, brand: BrandProfile) -> list[Record]:
-    """The forms of a brand that are switched on."""
-    record_type = service.registry.type("contact_form")
-
-    def find(tx: Transaction) -> list[Record]:
-        return [record_type.record(row) for row in tx.find(record_type.table, is_on=1)]
-
-    return [each for each in _FORMS.read(tx, brands.VERSION, find) if each["brand_id"] == brand.id]
 
 
 def _record(service: Service, tx: Transaction, **equals: Any) -> Record | None:

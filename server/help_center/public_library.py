@@ -7,20 +7,23 @@ import json
 import re
 import threading
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import peewee
 
 from server.context import Service
 from server.dataclass import dataclass
+from server.help_center import contact_forms
 from server.markup import text_of_html
 from server.record_types.kb.categories import PLACED
 from server.record_types.kb_article import PUBLISHED
+from server.record_types.record_type import Record
 from server.record_types.shared import brands
 from server.record_types.shared.brands import BrandProfile
+from server.store import words
 from server.store.statements import in_list, slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction
@@ -107,6 +110,16 @@ class Shelf:
         return trail
 
     @cached_property
+    def places(self) -> dict[int, int]:
+        """The place of each article in the order of all articles, by its id."""
+        return {id: place for place, id in enumerate(self.articles)}
+
+    @cached_property
+    def title_words(self) -> frozenset[str]:
+        """The words of all titles, as the full-text index has them."""
+        return frozenset(word for each in self.articles.values() for word in words.split(words.indexed(each.title)))
+
+    @cached_property
     def updated(self) -> int:
         """When one of its articles changed last."""
         return max((each.updated for each in self.articles.values()), default=0)
@@ -114,11 +127,14 @@ class Shelf:
 
 @dataclass(frozen=True)
 class Library:
-    """All shelves of a brand, by language. version: of their data."""
+    """All shelves of a brand, by language. version: of their data. forms: the contact forms that are switched on.
+    rendered: parts that several pages share, as far as they were rendered, by the caller's keys."""
 
     brand: BrandProfile
     version: int
     shelves: dict[str, Shelf]
+    forms: tuple[Record, ...] = ()
+    rendered: dict[Hashable, Any] = field(default_factory=dict)
 
     def shelf(self, language: str) -> Shelf:
         return self.shelves[language]
@@ -152,8 +168,7 @@ class Libraries:
     def __init__(self, service: Service) -> None:
         self._service = service
         self._lock = threading.Lock()
-        self._version = -1
-        self._libraries: dict[str, Library | None] = {}  # by host name of a brand
+        self._known: tuple[int, dict[str, Library | None]] = (-1, {})  # version, libraries by host name of a brand
 
     def version(self, steps: int | None = None) -> int:
         """Returns the version of all libraries. steps: the budget on the event loop."""
@@ -162,33 +177,44 @@ class Libraries:
     def library(self, host: str) -> Library | None:
         """Returns the current library of the brand at a host name, "" for the brand without one; None if that is not
         public."""
-        with self._lock:  # a flood of visitors loads it once
-            return self._service.store.read(lambda tx: self._library(tx, host))
+        return self._service.store.read(lambda tx: self._library(tx, host))
 
     def hidden(self, host: str) -> Library | None:
         """Returns the brand at a host name that is not public, without its articles; None if there is none."""
-        brand = brands.brand_at(self._service.store.read(brands.all_brands), host)
+        return self._service.store.read(lambda tx: self._hidden(tx, host))
+
+    def _hidden(self, tx: Transaction, host: str) -> Library | None:
+        brand = brands.brand_at(brands.all_brands(tx), host)
         if brand is None or brand.is_public:
             return None
-        return Library(brand, 0, {language: Shelf(language) for language in brand.languages})
+        shelves = {language: Shelf(language) for language in brand.languages}
+        return Library(brand, 0, shelves, contact_forms.forms_of(self._service, tx, brand))
 
     def _library(self, tx: Transaction, host: str) -> Library | None:
         version = tx.version(brands.VERSION)
-        if version != self._version:
-            self._version, self._libraries = version, {}
-        if host not in self._libraries:
-            brand = brands.brand_at(brands.all_brands(tx), host)
-            is_public = brand is not None and brand.is_public
-            self._libraries[host] = load_library(tx, brand, version) if brand is not None and is_public else None
-        return self._libraries[host]
+        known_version, libraries = self._known
+        if version == known_version and host in libraries:
+            return libraries[host]
+        with self._lock:  # a flood of visitors loads it once
+            if version != self._known[0]:
+                self._known = (version, {})
+            libraries = self._known[1]
+            if host not in libraries:
+                libraries[host] = self._public(tx, host, version)
+            return libraries[host]
+
+    def _public(self, tx: Transaction, host: str, version: int) -> Library | None:
+        brand = brands.brand_at(brands.all_brands(tx), host)
+        if brand is None or not brand.is_public:
+            return None
+        return Library(brand, version, load_shelves(tx, brand), contact_forms.forms_of(self._service, tx, brand))
 
 
-def load_library(tx: Transaction, brand: BrandProfile, version: int = 0) -> Library:
-    """Reads the library of a brand, with three statements."""
+def load_shelves(tx: Transaction, brand: BrandProfile) -> dict[str, Shelf]:
+    """Reads the shelves of a brand, with three statements."""
     categories = _Categories(brand, _category_rows(tx, brand.id))
     articles = _articles(tx, brand, categories)
-    shelves = {language: _shelf(language, brand, articles, categories) for language in brand.languages}
-    return Library(brand, version, shelves)
+    return {language: _shelf(language, brand, articles, categories) for language in brand.languages}
 
 
 def article_html(service: Service, article: PublicArticle, brand: BrandProfile) -> str | None:
@@ -210,7 +236,6 @@ def plain_texts(service: Service, articles: list[PublicArticle]) -> dict[int, st
     return {id: _plain_beginning(html) for id, html in rows}
 
 
-@lru_cache(maxsize=4096)  # 75 microseconds for each of 15 results of a search
 def _plain_beginning(html: str) -> str:
     return " ".join(text_of_html(_CUT_TAG.sub("", html)).split())
 

@@ -107,14 +107,20 @@ def words_query(query: str, is_phrase: bool = False, column: str = "") -> str | 
     >>> words_query("of the") is None
     True
     """
-    terms = []
-    for piece in [query] if is_phrase else query.split():
-        phrase = words.phrase(piece, piece.endswith("*"))
-        if phrase is not None and not _is_passed_over(phrase, is_phrase):
-            terms.append('"{}"{}'.format(" ".join(phrase.words), "*" if phrase.is_start else ""))
-    if not terms:
-        return None
-    joined = " ".join(terms)
+    searched = phrases(query, is_phrase)
+    return phrases_query(searched, column) if searched else None
+
+
+def phrases(query: str, is_phrase: bool = False) -> list[words.Phrase]:
+    """Returns the searchable phrases of a user's words."""
+    pieces = [query] if is_phrase else query.split()
+    found = (words.phrase(piece, piece.endswith("*")) for piece in pieces)
+    return [each for each in found if each is not None and not _is_passed_over(each, is_phrase)]
+
+
+def phrases_query(searched: list[words.Phrase], column: str = "") -> str:
+    """Returns the full-text query for texts, or one of their columns, in which all of these phrases occur."""
+    joined = " ".join('"{}"{}'.format(" ".join(each.words), "*" if each.is_start else "") for each in searched)
     return f"{{{column}}} : ({joined})" if column else joined
 
 

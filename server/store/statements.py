@@ -69,6 +69,22 @@ def in_list(column: Any, value: peewee.Node) -> InList:
     return InList(column, value)
 
 
+class Listed(peewee.ColumnBase):
+    def __init__(self, column: Any) -> None:
+        self.column = column
+
+    def __sql__(self, ctx: Any) -> Any:
+        if ctx.dialect == SQLITE:
+            return ctx.literal("json_group_array(").sql(self.column).literal(")")
+        return ctx.literal("coalesce(json_agg(").sql(self.column).literal("), '[]')::text")
+
+
+def listed(column: Any) -> Listed:
+    """Returns the values of a column in all rows as one JSON array, which is read in half the time of many rows:
+    SQLite's driver gives up the interpreter for each row."""
+    return Listed(column)
+
+
 def ordering(columns: Mapping[str, Any], sort: str) -> list[Any]:
     """Returns the ORDER BY terms for a sort that a caller chose: the name of a column, with "-" before it to sort
     descending. Returns [] for "". Raises KeyError if the column is unknown."""

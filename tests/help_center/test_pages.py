@@ -5,6 +5,7 @@ from urllib.parse import quote
 from xml.etree import ElementTree
 
 import pytest
+from markupsafe import escape
 
 from tests.help_center.conftest import KITE, LARCH, Visitors
 
@@ -168,8 +169,46 @@ def test_the_home_page_opens_in_the_language_of_a_browser_from_elsewhere(visitor
 )
 def test_a_search_finds_words_beginnings_accents_and_scripts_without_spaces(visitors, path, names):
     page = visitors.get(path)
-    results = page.text.partition('<ol class="articles results">')[2].partition("</ol>")[0]
-    assert page.status_code == 200 and set(re.findall(r'dir="auto">([^<]*)</a>', results)) == {*names}
+    assert page.status_code == 200 and set(results(page.text)) == {*names}
+
+
+def results(html: str) -> list[str]:
+    """Returns the titles of the articles that a search has found, in their order."""
+    return re.findall(
+        r'dir="auto">([^<]*)</a>', html.partition('<ol class="articles results">')[2].partition("</ol>")[0]
+    )
+
+
+@pytest.mark.parametrize(
+    ("title", "query"),
+    [
+        ("Ladder", "ladder"),
+        ("Scaffold of steel", "steel SCAFFOLD"),
+        ("Überlaufventil", "uberl*"),
+        ("Überdruck", "ÜBERDRUCK"),
+        ("交換部品について", "交換"),
+        ("Gasket KX-77", "kx-77"),
+    ],
+)
+def test_articles_with_the_words_in_their_title_come_first(visitors, title, query):
+    visitors.article("Glossary", content=f"This is about {title}.")
+    visitors.article(title)
+    assert results(visitors.get(f"/search?q={quote(query)}").text) == [title, "Glossary"]
+
+
+def test_results_follow_a_change_of_their_article(visitors):
+    id = visitors.article("Valve", content="Opens slowly.")
+    assert "Opens slowly." in visitors.get("/search?q=valve").text
+    visitors.api.update("kb_article", id, content="Opens at once.").ok()
+    page = visitors.get("/search?q=valve&again=1")
+    assert "Opens at once." in page.text and "Opens slowly." not in page.text
+
+
+def test_a_search_shows_its_words_as_text(visitors):
+    for words in ("<b id=x>&amp;", "Pump"):
+        page = visitors.get(f"/search?q={quote(words)}").text
+        shown = escape(words)
+        assert f"<title>{shown} · Kite Pumps</title>" in page and f'type="search" value="{shown}"' in page
 
 
 def test_suggestions_find_unfinished_words(visitors):
@@ -210,6 +249,8 @@ def test_head_has_the_headers_alone_and_gzip_the_same_page(visitors):
     assert head.content == b"" and head.headers["Content-Length"] == str(len(page.content))
     packed = visitors.get(path, Accept_Encoding="gzip")
     assert packed.headers["Content-Encoding"] == "gzip" and packed.text == page.text
+    same = visitors.get(path, Accept_Encoding="gzip", If_None_Match=packed.headers["ETag"])
+    assert same.status_code == 304 and "Content-Encoding" not in same.headers
     assert "Accept-Encoding" in packed.headers["Vary"]
 
 
