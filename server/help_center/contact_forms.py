@@ -24,8 +24,8 @@ PATH = "/contact"
 
 @dataclass(frozen=True)
 class PublicForm:
-    """A form that visitors can open. definitions: the custom fields of tickets by id. intro_text, consent_text:
-    Markdown."""
+    """A form that visitors can open. definitions: the custom fields of tickets by id, {} for a form without fields.
+    intro_text, consent_text: Markdown."""
 
     id: int
     brand_id: int
@@ -114,6 +114,7 @@ def _record(service: Service, tx: Transaction, **equals: Any) -> Record | None:
 
 
 def _public(tx: Transaction, record: Record) -> PublicForm:
+    fields = tuple(form_fields(record["form_fields"]))
     return PublicForm(
         id=record["id"],
         brand_id=record["brand_id"],
@@ -125,8 +126,8 @@ def _public(tx: Transaction, record: Record) -> PublicForm:
         intro_text=record["intro"],
         consent_text=record["consent_text"],
         consent_version=record["consent_version"],
-        fields=tuple(form_fields(record["form_fields"])),
-        definitions={each.id: each for each in definitions(tx).fields_of(TICKET)},
+        fields=fields,
+        definitions={each.id: each for each in definitions(tx).fields_of(TICKET)} if fields else {},
         frame_origins=tuple(record["frame_origins"].split()),
         has_files=bool(record["has_files"]),
         has_proof=bool(record["has_proof"]),

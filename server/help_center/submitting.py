@@ -194,9 +194,11 @@ class _Accepting:
             "email": self.email,
             "created_at": self.ctx.now,
         }
-        if not self.email:  # accepted before, when its link was mailed
-            row = tx.first(SENT_FORM, nonce=self.nonce)
-            values = values if row is None else dict(zip(SENT_FORM.names, row, strict=True))
+        if self.email:
+            tx.insert(SENT_FORM, {**values, "outcome": outcome})
+            return
+        row = tx.first(SENT_FORM, nonce=self.nonce)  # accepted before, when its link was mailed
+        values = values if row is None else dict(zip(SENT_FORM.names, row, strict=True))
         tx.put(SENT_FORM, {**values, "outcome": outcome})
 
     def _require_room(self, tx: Transaction) -> None:
