@@ -7,7 +7,7 @@ from server.context import Service
 from server.help_center.public_library import PublicArticle, Shelf
 from server.record_types.kb_article import KB_TEXT
 from server.store import fulltext
-from server.store.statements import listed, slot
+from server.store.statements import json_array, slot
 from server.store.transaction import Transaction
 from server.store.words import Phrase
 
@@ -56,4 +56,4 @@ def _ids(tx: Transaction, query: str) -> list[int]:
 
 def _matching() -> Any:
     table = KB_TEXT.sql
-    return table.select(listed(table.rowid)).where(fulltext.match(KB_TEXT, slot(0)))
+    return table.select(json_array(table.rowid)).where(fulltext.match(KB_TEXT, slot(0)))

@@ -69,7 +69,7 @@ def in_list(column: Any, value: peewee.Node) -> InList:
     return InList(column, value)
 
 
-class Listed(peewee.ColumnBase):
+class JsonArray(peewee.ColumnBase):
     def __init__(self, column: Any) -> None:
         self.column = column
 
@@ -79,10 +79,10 @@ class Listed(peewee.ColumnBase):
         return ctx.literal("coalesce(json_agg(").sql(self.column).literal("), '[]')::text")
 
 
-def listed(column: Any) -> Listed:
+def json_array(column: Any) -> JsonArray:
     """Returns the values of a column in all rows as one JSON array, which is read in half the time of many rows:
     SQLite's driver gives up the interpreter for each row."""
-    return Listed(column)
+    return JsonArray(column)
 
 
 def ordering(columns: Mapping[str, Any], sort: str) -> list[Any]:
