@@ -49,6 +49,11 @@ def send(page: Page) -> None:
     page.locator("#content").press("Control+Enter")
 
 
+def look_away(page: Page) -> None:
+    """Puts the page into a tab in the background: what arrives there counts as unseen, however long it takes."""
+    page.evaluate("Object.defineProperty(document, 'hidden', { get: () => true })")
+
+
 def expect_sent(page: Page, nora: Api, ticket: Ticket, count: int = 1) -> None:
     expect(page.locator("#toasts")).to_contain_text("Sending in")
     assert replies(nora, ticket) == count
@@ -80,8 +85,8 @@ def expect_dialog(page: Page, words: str) -> None:
 
 def test_a_message_of_the_customer_stops_a_reply_once(page: Page, nora: Api, ticket: Ticket) -> None:
     write(page, ticket)
+    look_away(page)
     head = f"From: ana@kite.example\nTo: support@desk.example\nSubject: Re: [#{ticket['mask']}] Pump\n"
-    page.evaluate("scrollTo(0, document.body.scrollHeight)")
     nora.parse(f"{head}\nIt stopped by itself.\n").ok()
     send(page)
     expect_question(page, "It stopped by itself.")
@@ -96,6 +101,7 @@ def test_a_reply_or_note_of_a_colleague_stops_a_reply_once(
     write(page, ticket)
     write(milo, ticket, kind, "A flange is missing.")
     expect(page.locator("[data-present]")).to_contain_text(f"Milo Test is writing a {kind}")
+    look_away(page)
     milo.keyboard.press("Control+Enter")
     expect(milo.locator("#toasts")).to_contain_text("Note added." if kind == "note" else "Sending in")
     send(page)

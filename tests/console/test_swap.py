@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from console.http.visit import LOCATION, PART
 from tests.console.browser import Browser, intercept, violations
 from tests.console.visitor import Visitor
-from tests.service import Api
+from tests.service import Api, Server
 
 LIST = "/search/task?q=title:swapped*&sort=title"
 MARK = "window.isSamePage = true"
@@ -107,11 +107,15 @@ def test_an_unresponsive_server_loses_nothing(chromium: Browser, signed_in: Visi
 
 
 @pytest.mark.exhaustive("every response in place of a list")
-def test_a_worker_who_was_signed_out_is_asked_to_sign_in(page: Page, nora: Api) -> None:
-    opened(page, nora)
-    page.context.clear_cookies()
-    page.get_by_role("link", name=re.compile("^Task")).first.click()
-    page.wait_for_url("**/login?next=*")
+def test_a_worker_who_was_signed_out_is_asked_to_sign_in(
+    chromium: Browser, server: Server, signed_in: Visitor, nora: Api
+) -> None:
+    """The numbers of the rail may be requested in between, which is refused."""
+    with chromium.page(server.url, cookies=signed_in.cookies, refused="ERR_FAILED.*login") as page:
+        opened(page, nora)
+        page.context.clear_cookies()
+        page.get_by_role("link", name=re.compile("^Task")).first.click()
+        page.wait_for_url("**/login?next=*")
 
 
 def test_a_completed_form_moves_the_focus_and_keeps_its_message(signed_in: Visitor, nora: Api) -> None:
