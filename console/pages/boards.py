@@ -17,6 +17,7 @@ from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import lookup, worklist
 from console.lists.link_types import linkable
+from console.lists.list_moves import move_entry
 from console.lists.worklist import Worklist, declare
 from console.tickets import inbox
 from server.digits import id_in
@@ -31,7 +32,6 @@ from server.tickets import masks
 from server.translation import N_, _, shown
 
 EDIT, COLUMNS = f"{BASE}/{{id}}/edit", f"{BASE}/columns"
-MOST_STEPS = 1000  # the most places that a column is moved at once
 LIST = declare(
     Worklist(
         BOARD,
@@ -224,7 +224,7 @@ def _flash_moved(visit: Visit, board_id: int, card: Card, *, source_id: int, tar
         text = _("{name} added to {column}.", name=name, column=column)
     else:
         text = _("{name} moved to {column}.", name=name, column=column)
-    undo = {"card": f"{uri}:{card.id}", "from": str(target_id), "to": back}
+    undo = {"card": _reference(visit, card), "from": str(target_id), "to": back}
     visit.flash(text, f"{SHOWN}/{board_id}/move", **undo)
 
 
@@ -317,12 +317,7 @@ def rename_column(visit: Visit) -> PageResponse:
 def move_column(visit: Visit) -> PageResponse:
     """Moves a column by one place, or by as many as it was dragged. Raises NotFound, Forbidden."""
     column = records.retrieve(visit.ctx, COLUMN, visit.id)
-    one = -1 if visit.form.text("to", "") == "up" else 1
-    by = visit.form.integer("by", one, -MOST_STEPS, MOST_STEPS)
-    project_boards.move_column(visit.ctx, visit.id, by)
-    name = column["name"]
-    text = _("{name} moved up.", name=name) if by < 0 else _("{name} moved down.", name=name)
-    visit.flash(text, visit.path, by=str(-by))
+    move_entry(visit, str(column["name"]), lambda by: project_boards.move_column(visit.ctx, visit.id, by))
     return see(f"{BASE}/{column['board_id']}/edit")
 
 

@@ -15,6 +15,7 @@ from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import lookup
+from console.lists.list_moves import move_entry
 from server.errors import HelpdeskError, Invalid
 from server.record_types.custom_field import MAX_DECIMALS, MAX_OPTIONS
 from server.record_types.record_type import RecordType
@@ -157,14 +158,12 @@ def _stored_values(visit: Visit, fields: OpenForm, form: Form) -> dict[str, Any]
 def move(visit: Visit) -> PageResponse:
     """Move a field up or down: by one, or by as many as it was dragged."""
     field = lookup.record(visit, URI, visit.id)
-    one = -1 if visit.form.text("to", "") == "up" else 1
-    by = visit.form.integer("by", one, -custom_fields.MAX_ORDERED, custom_fields.MAX_ORDERED)
     try:
-        custom_fields.move(visit.ctx, visit.id, by)
-        visit.flash(
-            _("{name} moved up.", name=field["name"]) if by < 0 else _("{name} moved down.", name=field["name"]),
-            visit.path,
-            by=str(-by),
+        move_entry(
+            visit,
+            str(field["name"]),
+            lambda by: custom_fields.move(visit.ctx, visit.id, by),
+            custom_fields.MAX_ORDERED,
         )
     except HelpdeskError as error:
         visit.flash(sentence(error.message))

@@ -9,6 +9,7 @@ from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import lookup
+from console.lists.list_moves import move_entry
 from console.pages.tags import COLORS
 from server.automation.rules import rule_losses
 from server.errors import Conflict
@@ -19,7 +20,6 @@ from server.translation import N_, N_pgettext, _, shown
 
 URI, BASE = ticket_statuses.URI, "/admin/statuses"
 STATES = (N_pgettext("status", "Open"), N_("Waiting"), N_("Closed"), N_("Deleted"))  # index: status number
-MOST_STEPS = 1000  # places that a name is moved at once
 COLOR = Control("color", N_("Color"), "", options=tuple(COLORS.items()))
 GROUP = Control("group_id", N_("Group"), N_("Other groups are not offered the name."), none=N_("All groups"))
 CLOCK = Control(
@@ -109,12 +109,5 @@ def restore(visit: Visit) -> PageResponse:
 def move(visit: Visit) -> PageResponse:
     """Moves a name up or down: by one, or by as many as it was dragged."""
     status = lookup.record(visit, URI, visit.id)
-    one = -1 if visit.form.text("to", "") == "up" else 1
-    by = visit.form.integer("by", one, -MOST_STEPS, MOST_STEPS)
-    ticket_statuses.move(visit.ctx, visit.id, by)
-    visit.flash(
-        _("{name} moved up.", name=status["name"]) if by < 0 else _("{name} moved down.", name=status["name"]),
-        visit.path,
-        by=str(-by),
-    )
+    move_entry(visit, str(status["name"]), lambda by: ticket_statuses.move(visit.ctx, visit.id, by))
     return see(f"{BASE}#status-{visit.id}")

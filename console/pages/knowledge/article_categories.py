@@ -10,10 +10,11 @@ from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import lookup
-from console.pages.knowledge.article_list import CATEGORIES, MOST_STEPS
+from console.lists.list_moves import move_entry
+from console.pages.knowledge.article_list import CATEGORIES
 from server.help_center import team_articles
 from server.records import records
-from server.translation import N_, _
+from server.translation import N_
 
 URI = team_articles.CATEGORY
 FORM = RecordForm(
@@ -81,10 +82,5 @@ declare_pages(
 def move(visit: Visit) -> PageResponse:
     """Moves a category up or down on its level: by one, or by as many as it was dragged."""
     category = lookup.record(visit, URI, visit.id)
-    one = -1 if visit.form.text("to", "") == "up" else 1
-    by = visit.form.integer("by", one, -MOST_STEPS, MOST_STEPS)
-    team_articles.move_category(visit.ctx, visit.id, by)
-    name = category["name"]
-    text = _("{name} moved up.", name=name) if by < 0 else _("{name} moved down.", name=name)
-    visit.flash(text, visit.path, by=str(-by))
+    move_entry(visit, str(category["name"]), lambda by: team_articles.move_category(visit.ctx, visit.id, by))
     return see(f"{CATEGORIES}#category-{visit.id}")

@@ -6,6 +6,7 @@ from console.html.rendering import render
 from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
+from console.lists.list_moves import move_entry
 from server.digits import is_whole
 from server.errors import HelpdeskError, NotFound
 from server.help_center import team_articles
@@ -17,7 +18,6 @@ URI, BASE = team_articles.URI, "/articles"
 CATEGORIES = f"{BASE}/categories"
 MANY = 50  # articles on a page; beyond that, each category shows its first ones and has its own pages
 LEAST = 2  # articles of a category on the page of all
-MOST_STEPS = 1000  # places that an article is moved at once
 # {status: kind of badge and word}
 STATUSES = {
     "draft": ("warn", N_("Draft")),
@@ -82,14 +82,8 @@ def move(visit: Visit) -> PageResponse:
     if not is_whole(category):
         raise NotFound(_("This category does not exist."))
     title = records.retrieve(visit.ctx, URI, visit.id)["title"]
-    one = -1 if visit.form.text("to", "") == "up" else 1
-    by = visit.form.integer("by", one, -MOST_STEPS, MOST_STEPS)
-    back = f"{BASE}#article-{category}-{visit.id}"
     try:
-        team_articles.move_article(visit.ctx, int(category), visit.id, by)
+        move_entry(visit, str(title), lambda by: team_articles.move_article(visit.ctx, int(category), visit.id, by))
     except NotFound as error:
         visit.flash(sentence(error.message))
-        return see(back)
-    text = _("{name} moved up.", name=title) if by < 0 else _("{name} moved down.", name=title)
-    visit.flash(text, visit.path, by=str(-by))
-    return see(back)
+    return see(f"{BASE}#article-{category}-{visit.id}")

@@ -5,6 +5,7 @@ from console.html.rendering import render
 from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
+from console.lists.list_moves import move_entry
 from console.pages.rules import rule_templates
 from console.pages.rules.rule_editor import RuleEditor, summary
 from server.automation.rules import rule_building, rule_deletion, rule_list, rule_runs, rule_scan
@@ -118,11 +119,7 @@ def _shown(visit: Visit, editor: RuleEditor) -> PageResponse:
 def move(visit: Visit) -> PageResponse:
     """Moves a rule up or down: by one, or by as many as it was dragged."""
     rule = rule_list.find(visit.ctx, visit.id)
-    one = -1 if visit.form.text("to", "") == "up" else 1
-    by = visit.form.integer("by", one, -rule_building.MAX_RULES, rule_building.MAX_RULES)
-    rule_list.move(visit.ctx, visit.id, by)
-    text = _("{name} moved up.", name=rule.title) if by < 0 else _("{name} moved down.", name=rule.title)
-    visit.flash(text, visit.path, by=str(-by))
+    move_entry(visit, rule.title, lambda by: rule_list.move(visit.ctx, visit.id, by), rule_building.MAX_RULES)
     return see(f"{BASE}#rule-{visit.id}")
 
 

@@ -12,6 +12,7 @@ from console.html.samples import Sample
 from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
+from console.lists.list_moves import move_entry
 from console.lists.lookup import LABEL
 from console.pages.workspaces import list_widgets, tab_filters, widgets
 from console.pages.workspaces.drawing import Drawing
@@ -58,7 +59,6 @@ PARAMETERS = {
 }
 FORM_BYTES = 256 * 1024
 MAX_CALENDARS = 200  # to choose from
-MOST_STEPS = 1000  # the most places that a part is moved at once
 SECONDS = 5  # time limit of a new data query, which is run before it is stored
 # The types of the parts of a page: {the part of the path: (type, the column of what it is on)}.
 PARTS = {"tabs": (TAB, "page_id"), "widgets": (WIDGET, "tab_id"), "lists": (LIST, "tab_id")}
@@ -506,11 +506,7 @@ def _declare(part: str, uri: str, column: str) -> None:
     def move(visit: Visit) -> PageResponse:
         """Moves a part up or down: by one, or by as many as it was dragged. Raises NotFound, Forbidden."""
         record = records.retrieve(visit.ctx, uri, visit.id, LABEL)
-        one = -1 if visit.form.text("to", "") == "up" else 1
-        by = visit.form.integer("by", one, -MOST_STEPS, MOST_STEPS)
-        workspace_pages.move(visit.ctx, uri, visit.id, by)
-        text = _("{name} moved up.", name=record[LABEL]) if by < 0 else _("{name} moved down.", name=record[LABEL])
-        visit.flash(text, visit.path, by=str(-by))
+        move_entry(visit, str(record[LABEL]), lambda by: workspace_pages.move(visit.ctx, uri, visit.id, by))
         return see(back(record))
 
     @page("POST", f"{BASE}/{part}/{{id}}/delete")
