@@ -182,11 +182,11 @@ def _clash(visit: Visit, ticket_id: int, name: str) -> PageResponse:
 
 def _question_while_writing(visit: Visit, ticket: Ticket, name: str, fields: dict[str, Any]) -> Confirmation | None:
     """Returns the question before a change while a colleague writes on the ticket. name: of PROPERTIES."""
-    act = "owner" if name == "owner" else interrupting.act_of_status(visit, fields) if name == "status" else ""
-    is_as_before = name == "status" and interrupting.ENDS.get(ticket["status"]) == act
-    if not act or is_as_before or confirmation.is_given(visit):
+    if name == "status":
+        return interrupting.question_on_status(visit, ticket, fields)
+    if name != "owner" or confirmation.is_given(visit):
         return None
-    return interrupting.question_on_ticket(visit, ticket["id"], act, fields.get("owner_id", ""))
+    return interrupting.question_on_ticket(visit, ticket["id"], "owner", fields.get("owner_id", ""))
 
 
 def _ask(visit: Visit, ticket: Ticket, question: Confirmation) -> PageResponse:

@@ -1,9 +1,9 @@
 """The question before an act on tickets on which colleagues are writing: closing, deleting, another owner."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
-from console.html import resume
+from console.html import confirmation, resume
 from console.html.confirmation import Confirmation
 from console.http.page_response import PageResponse
 from console.http.visit import Visit
@@ -24,6 +24,7 @@ QUESTIONS: dict[str, tuple[Words, Words]] = {
     "delete": (N_("{sentence}. Delete anyway?"), N_("Delete anyway")),
     "spam": (N_("{sentence}. Mark as spam and delete anyway?"), N_("Delete anyway")),
     "owner": (N_("{sentence}. Change the owner anyway?"), N_("Change the owner")),
+    "send": (N_("Not sent yet: {sentence}. Send and close anyway?"), N_("Send anyway")),
 }
 
 
@@ -32,6 +33,15 @@ def question_on_ticket(visit: Visit, ticket_id: int, act: str, owner_id: str = "
     owner_id: the next owner, whose own writing does not count."""
     writers = _writers(visit, ticket_id, owner_id)
     return _question(act, _sentences(writers)) if writers else None
+
+
+def question_on_status(visit: Visit, ticket: Mapping[str, Any], fields: dict[str, str]) -> Confirmation | None:
+    """Returns the question before a change of the status; None also if it closes or deletes nothing, or if the question
+    was answered. ticket: its keys in the API. fields: as in act_of_status."""
+    act = act_of_status(visit, fields)
+    if not act or ENDS.get(ticket["status"]) == act or confirmation.is_given(visit):
+        return None
+    return question_on_ticket(visit, ticket["id"], act)
 
 
 def question_on_selected(visit: Visit, ids: Collection[Any], act: str, owner_id: str = "") -> Confirmation | None:
@@ -66,11 +76,6 @@ def act_of_status(visit: Visit, fields: dict[str, str]) -> str:
     names = {str(each.id): each for each in ticket_statuses.all_of(visit.ctx)}
     name = names.get(fields.get("status_name_id", ""))
     return "close" if name is not None and name.status_id == CLOSED else ""
-
-
-def writers_on_ticket(visit: Visit, ticket_id: int) -> str:
-    """Returns which colleagues are writing on a ticket, "" for none."""
-    return _sentences(_writers(visit, ticket_id, ""))
 
 
 def ask(visit: Visit, question: Confirmation, fields: list[tuple[str, str]], back: str) -> PageResponse:

@@ -3,8 +3,7 @@
 from typing import Any
 from urllib.parse import urlsplit
 
-from console.html import confirmation, ui
-from console.html.confirmation import Confirmation
+from console.html import ui
 from console.html.form import Form
 from console.html.rendering import render
 from console.http.page_response import PageResponse, see
@@ -52,7 +51,7 @@ def run(visit: Visit) -> PageResponse:
         if macro.inputs and "asked" not in visit.form:
             return see(ui.address(visit.path, macro=macro.id, back=form.get("back")))
         values = _given(visit, form, macro)
-        question = _question_while_writing(visit, ticket, macro)
+        question = interrupting.question_on_status(visit, ticket, macros.form_changes(macro))
         if question is not None:
             sent = [("macro", str(macro.id)), ("asked", "1"), ("back", form.get("back"))]
             inputs_sent = [(INPUT + name, text) for name, text in values.items()]
@@ -62,14 +61,6 @@ def run(visit: Visit) -> PageResponse:
         form.refuse(error, names={name.removeprefix(INPUT): name for name in form.values})
         return _page(visit, ticket, form, macros.usable(visit.ctx, ticket["id"]), macro)
     return _done(visit, ticket, outcome)
-
-
-def _question_while_writing(visit: Visit, ticket: Ticket, macro: Macro) -> Confirmation | None:
-    """Returns the question before a macro that closes or deletes the ticket while a colleague writes on it."""
-    act = interrupting.act_of_status(visit, macros.form_changes(macro))
-    if not act or interrupting.ENDS.get(ticket["status"]) == act or confirmation.is_given(visit):
-        return None
-    return interrupting.question_on_ticket(visit, ticket["id"], act)
 
 
 def _given(visit: Visit, form: Form, macro: Macro) -> dict[str, str]:

@@ -65,9 +65,10 @@ def _send(visit: Visit) -> PageResponse:
     try:
         mark = unseen.parse(written.seen) if written.kind == "reply" else None
         values = reply_draft.values_of(visit, written)
-        writers = interrupting.writers_on_ticket(visit, ticket["id"]) if _sends_and_closes(values, ticket) else ""
-        if writers and not confirmation.is_given(visit):
-            return _again(visit, replace(written, writers=writers))
+        if _sends_and_closes(values, ticket) and not confirmation.is_given(visit):
+            question = interrupting.question_on_ticket(visit, ticket["id"], "send")
+            if question is not None:
+                return _again(visit, replace(written, question=question))
         mail = tickets.reply(
             visit.ctx,
             values,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import field, replace
 from typing import Any
 
+from console.html.confirmation import Confirmation
 from console.html.form import Form
 from console.html.ui import Option
 from console.http.visit import Visit
@@ -71,8 +72,8 @@ class ReplyForm:
     for none. files: the attached files. drafted: the kinds of which the worker has a draft.
 
     seen: the mark of what others had written when the page was shown; see server/tickets/unseen.py. unseen: entries
-    that were added after it. is_stopped: whether they stopped the reply, which they do once. writers: says which
-    colleagues are writing, if that stopped a reply that closes the ticket."""
+    that were added after it. is_stopped: whether they stopped the reply, which they do once. question: what
+    stopped a reply that closes the ticket while a colleague writes, None for nothing."""
 
     kind: str
     form: Form
@@ -84,7 +85,7 @@ class ReplyForm:
     seen: str = ""
     is_stopped: bool = False
     unseen: tuple["Entry", ...] = ()
-    writers: str = ""
+    question: Confirmation | None = None
 
     @property
     def file_ids(self) -> list[str]:

@@ -152,7 +152,7 @@ def _why_unanswerable(visit: Visit, ticket: Sheet) -> str:
 def _status(written: ReplyForm | None) -> int:
     if written is None:
         return 200
-    return 409 if written.unseen or written.writers else written.form.status
+    return 409 if written.unseen or written.question else written.form.status
 
 
 def _with_unseen(visit: Visit, written: ReplyForm, said: Conversation, mark: Mark) -> ReplyForm:
