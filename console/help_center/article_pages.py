@@ -99,14 +99,14 @@ def article(visitor: Visitor) -> VisitorPage:
     shelf = visitor.shelf
     translations = visitor.library.translations(current)
     trail = shelf.trail(current.categories[0]) if current.categories else []
-    texts = public_library.plain_texts(visitor.service, [current])
+    description = current.summary or public_library.plain_texts(visitor.service, [current]).get(current.id, "")
     page = render(
         visitor,
         "article.html",
         title=current.title,
         paths={language: article_path(each) for language, each in translations.items()},
         canonical=visitor.url(article_path(current), current.language),
-        description=current.summary or texts.get(current.id, ""),
+        description=description,
         article=current,
         path=visitor.place(article_path(current)),
         content=Markup(text.html),  # sanitized when it was stored

@@ -42,7 +42,6 @@ def since(ctx: Context, ticket_id: int, cursor: int) -> tuple[list[str], int, bo
 def number_since(ctx: Context, uri: str, cursor: int) -> tuple[int, int, bool]:
     """Returns how many records of a type that the caller may read changed after a cursor, the next cursor, and whether
     the people on any ticket changed."""
-
     first, record_type = cursor // VERSIONS, ctx.service.registry.type(uri)
 
     def count(tx: Transaction) -> tuple[int, int]:
