@@ -118,7 +118,8 @@ def rail(visit: Visit) -> Rail:
 def _read_lists(visit: Visit) -> TicketLists:
     """The lists with their numbers; without them if counting fails, since the page of the error has a rail as well."""
     try:
-        return ticket_lists.read(visit.ctx, counts_all=visit.path == ticket_lists.PATH)
+        is_inbox = visit.path == ticket_lists.PATH
+        return ticket_lists.read(visit.ctx, counts_late=is_inbox, counts_saved=is_inbox)
     except HelpdeskError:
         return ticket_lists.uncounted()
 

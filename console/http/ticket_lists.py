@@ -63,35 +63,37 @@ STANDARD = {
 }
 
 
-def read(ctx: Context, *, counts_all: bool) -> TicketLists:
-    """Returns the lists of the caller. counts_all: whether saved searches are counted now; if not, they have their last
-    number."""
+def read(ctx: Context, *, counts_late: bool = False, counts_saved: bool = False) -> TicketLists:
+    """Returns the lists of the caller. counts_late, counts_saved: whether overdue tickets and saved searches are
+    counted now; if not, they have their last number."""
     counts = list_counts.read(ctx)
-    numbers = {
-        FIRST: counts.own_open,
-        "waiting": counts.own_waiting,
-        "unassigned": counts.unassigned,
-        "all-waiting": counts.waiting,
-        "open": counts.open,
+    team = counts.team
+    numbers: dict[str, int | None] = {
+        FIRST: counts.open,
+        "waiting": counts.waiting,
+        "unassigned": team.unassigned,
+        "all-waiting": team.waiting,
+        "open": team.open,
     }
     is_stale = False
 
-    def number(query: str) -> int | None:
+    def number(query: str, is_counted: bool, is_shared: bool = False) -> int | None:
         nonlocal is_stale
-        if counts_all:
-            return passing_counts.count(ctx, query, counts.at)
-        known, is_old = passing_counts.recall(ctx, query, counts.at)
+        read = passing_counts.count if is_counted else passing_counts.recall
+        count, is_old = read(ctx, query, team.at, is_shared=is_shared)
         is_stale = is_stale or is_old
-        return known
+        return count
 
+    if team.has_targets:
+        numbers[LATE] = number(STANDARD[LATE].query, counts_late, is_shared=True)
     standard = [
-        replace(each, label=shown(each.label), count=numbers[name] if name in numbers else number(each.query))
+        replace(each, label=shown(each.label), count=numbers[name])
         for name, each in STANDARD.items()
-        if name in numbers or counts.has_targets
+        if name in numbers
     ]
-    groups = [of_group(id, name, count) for id, (name, count) in counts.groups.items()]
-    searches = [replace(each, count=number(each.query)) for each in saved(ctx)]
-    return TicketLists(standard, groups, searches, counts.at, counts.drafts, counts.has_articles, is_stale)
+    groups = [of_group(id, name, count) for id, (name, count) in team.groups.items()]
+    searches = [replace(each, count=number(each.query, counts_saved)) for each in saved(ctx)]
+    return TicketLists(standard, groups, searches, team.at, counts.drafts, team.has_articles, is_stale)
 
 
 def uncounted() -> TicketLists:

@@ -51,7 +51,7 @@ def show(visit: Visit) -> PageResponse:
     news = SearchRequest(f"isRead:no worker.id:{visit.actor.worker_id} sort:-id", MAX_NEW, expand=LABEL)
     is_lead = visit.actor.is_admin or bool(visit.actor.manages)
     times = desk_figures.times(ctx) if is_lead else []
-    lists = ticket_lists.read(ctx, counts_all=False)
+    lists = ticket_lists.read(ctx)
     reported = [("/rest/data/query.json", q) for q in start_figures.queries(visit)] if is_lead else []
     searches = [
         ("/rest/records/notification/search.json", news.q),

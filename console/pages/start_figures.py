@@ -76,7 +76,7 @@ def team_tiles(visit: Visit, lists: TicketLists, usual: list[TicketFigure]) -> l
         )
     standard = {each.name: each for each in lists.standard}
     if LATE in standard:  # the rail shows its last number
-        count = passing_counts.count(visit.ctx, STANDARD[LATE].query, lists.at)
+        count, _is_old = passing_counts.count(visit.ctx, STANDARD[LATE].query, lists.at, is_shared=True)
         standard[LATE] = replace(standard[LATE], count=count)
     usual_counts = hourly_counts.usual(visit.ctx)
     notes = {name: _("usually {count} at this time", count=ui.number(visit, n)) for name, n in usual_counts.items()}

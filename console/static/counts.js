@@ -1,10 +1,10 @@
-// Updates the numbers of the rail when a stream reports that one may have changed. One of a worker's open pages follows
-// the stream and informs the others; after an act of the worker the page requests them at once. Without locks (plain
-// http), each page follows while visible.
+// Shows the numbers of the rail as a stream reports them. One of a worker's open pages follows the stream and informs
+// the others; after an act of the worker the page requests them at once. Without locks (plain http), each page follows
+// while visible.
 import { all, follow } from "./page.js";
 
 const PATH = "/-/lists";
-const REST = 8000; // milliseconds between requests caused by the stream
+const REST = 8000; // milliseconds between requests for numbers that are old
 const rail = document.getElementById("rail");
 const name = `rail ${document.documentElement.dataset.worker}`;
 const pages = new BroadcastChannel(name);
@@ -19,21 +19,21 @@ function put(news) {
   dispatchEvent(new Event("lists-changed"));
   for (const each of all("[data-view]", rail)) each.textContent = news.counts[each.dataset.view] ?? each.textContent;
 }
+function tell(news) {
+  put(news);
+  pages.postMessage(news);
+  if (news.is_stale) timer ||= setTimeout(look, Math.max(500 + Math.random() * 500, asked + REST - Date.now()));
+}
 async function look() {
   clearTimeout(timer);
   timer = 0;
   asked = Date.now();
   const answer = await fetch(PATH, { redirect: "error", headers: { "X-Live": "1" } }).catch(() => null);
-  if (!answer?.ok) return;
-  const news = await answer.json();
-  put(news);
-  pages.postMessage(news);
+  if (answer?.ok) tell(await answer.json());
 }
 function attend() {
   stream = follow(`${PATH}?since=${at}`, {
-    message(news) {
-      if (news.at > at) timer ||= setTimeout(look, Math.max(500 + Math.random() * 500, asked + REST - Date.now()));
-    },
+    message: tell,
   });
 }
 pages.addEventListener("message", ({ data }) => put(data));

@@ -2,7 +2,7 @@
 
 A stream holds a connection and no thread. When there is news on a channel, all its streams become due; a round reads
 the news on one thread, once for each group of streams with the same caller, request and cursor, and writes it to all
-streams of the group. Rounds use at most a tenth of the time, so that requests do not wait for streams.
+streams of the group. Rounds rest 39 times as long as they take, up to four seconds, so that requests lose little.
 
 News are rows after a cursor, and the cursor is the whole state of a stream: after a disconnect it resumes from there.
 Each round checks the follower again."""
@@ -32,7 +32,7 @@ LOG_CHANNEL = "log"  # notified after each log line
 RETRY_MS = 3000  # delay before clients reconnect
 BEAT_SECONDS = 20  # interval of the rounds for all streams: proxies close silent connections, and logins end
 PAUSE_SECONDS = 0.05  # pause before a round, in which more news arrive
-REST, LONGEST_REST = 9, 2.0  # pause after a round: times its duration, at most this many seconds
+REST, LONGEST_REST = 39, 4.0  # pause after a round: times its duration, at most this many seconds
 SLICE = 50  # streams to write before requests get their turn
 MAX_PENDING_BYTES = 256 * 1024  # unread by a client; above it the stream is cut
 RETRY_SECONDS, STOPPING_SECONDS = 10, 1  # Retry-After of a refused stream, and during a stop

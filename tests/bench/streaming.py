@@ -32,20 +32,20 @@ PASSWORD = "a password of an inbox alone"
 ROUNDS = 5
 MOST_LOST_PERCENT = 10.0  # largest loss of requests per second without events
 SETTLING = 3.0  # seconds in which the rounds after the opening of many streams end
-REST = 8.0  # seconds between two requests of a page for its numbers; see counts.js and worklist.js
+REST = 8.0  # seconds between two requests of a page for what is new in its list; see worklist.js
 PAUSE = 0.05  # seconds until the next look at what is due
 WITHOUT_REQUESTS = -1
 OPEN, OK = "open", b"HTTP/1.1 200"
 RECEIVE_BYTES = 1 << 18
-EVENT = b"data:"
 HOST = "127.0.0.1"
 
 
 @dataclass(frozen=True)
 class Follower:
-    """A request for a stream, and the requests that follow its events."""
+    """A request for a stream, and the requests that follow the events of one of its feeds, which has this number."""
 
     stream: str
+    feed: str = ""
     then: list[str] = field(default_factory=list)
 
 
@@ -81,16 +81,17 @@ def inbox_lines(desk: Desk, run: Callable[[list[str]], Half]) -> Iterator[str]:
 
 def _open_desk(visit: Visit) -> Follower:
     """Opens the inbox and its first ticket, and returns what their scripts request from then on: one stream, and after
-    its events the numbers of the rail and what is new in the list."""
+    an event of the list what is new in it."""
     text = visit.session.get(f"{visit.url}/inbox?v=open", timeout=pages.SECONDS).text
     shown = {name: html.unescape(value) for name, value in re.findall(r'\bdata-([a-z-]+)="([^"]*)"', text)}
     ids = re.findall(r'name="ids\[\]" value="(\d+)"', text)
     ticket = html.unescape(re.search(r'href="(/tickets/[^"?]+)', text)[1])  # type: ignore[index]
     visit.session.get(f"{visit.url}{ticket}", timeout=pages.SECONDS)
+    list_feed = f"{shown['follow']}?since={shown['followed']}"
     feeds = (
         "/notifications/unread?since=0",
         f"/-/lists?since={shown['at']}",
-        f"{shown['follow']}?since={shown['followed']}",
+        list_feed,
         f"{ticket}/live?since={shown['followed']}",
     )
     news = f"q={shown['news-of']}&{urlencode({'since': shown['since'], 'ids': ','.join(ids)})}"
@@ -103,7 +104,8 @@ def _open_desk(visit: Visit) -> Follower:
     stream = urlencode([("feed[]", f" {each}") for each in feeds])
     return Follower(
         get(f"/-/stream?{stream}", "Accept: text/event-stream"),
-        [get(path, "X-Live: 1") for path in ("/-/lists", f"/-/news?{news}")],
+        str(feeds.index(list_feed)),
+        [get(f"/-/news?{news}", "X-Live: 1")],
     )
 
 
@@ -162,6 +164,7 @@ def hold(port: int, followers: list[Follower]) -> None:
         requesting: dict[int, socket.socket] = {}
         for number, each in enumerate(followers):
             connect(number if each.then else WITHOUT_REQUESTS, [each.stream])
+        news = [f'"feed":"{each.feed}'.encode() for each in followers]
         # As if each had sent its requests at some moment of the last seconds.
         rested = {number: time.monotonic() - random.uniform(0, REST) for number in range(len(followers))}
         ready.register(sys.stdin, selectors.EVENT_READ)
@@ -173,7 +176,7 @@ def hold(port: int, followers: list[Follower]) -> None:
                 received = key.fileobj.recv(RECEIVE_BYTES)  # type: ignore[union-attr]
                 if not received:
                     raise SystemExit("a stream ended")
-                if EVENT in received and key.data >= 0 and key.fileobj is not requesting.get(key.data):
+                if key.data >= 0 and key.fileobj is not requesting.get(key.data) and news[key.data] in received:
                     waiting.setdefault(
                         key.data, max(time.monotonic() + random.uniform(0.5, 1), rested[key.data] + REST)
                     )

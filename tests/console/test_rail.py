@@ -8,6 +8,7 @@ from playwright.sync_api import Page, expect
 
 from console.http.navigation import PLACES
 from tests.console.browser import PHONE, Browser, violations
+from tests.console.test_streams import stream_events
 from tests.console.visitor import Visitor, text_of
 from tests.service import Api
 
@@ -81,6 +82,37 @@ def test_the_numbers_are_those_of_the_searches(milo: Visitor, nora: Api) -> None
     assert {name: int(text) for name, text in asked["counts"].items()} == shown and asked["at"] > 0
     hidden = nora.search("ticket", "status:open").ok()["total"]
     assert hidden > shown["open"] and f"group.{nora.ids['private']}" not in shown
+
+
+def test_the_stream_brings_the_numbers_of_each_worker(milo: Visitor, signed_in: Visitor, nora: Api) -> None:
+    since = milo.get("/-/lists").json()["at"]
+    hers, his = (stream_events(each, f" /-/lists?since={since}") for each in (signed_in, milo))
+    fields = {"subject": "Told", "status": "open"}
+    nora.create("ticket", **fields, group_id=nora.ids["private"]).ok()
+    last = nora.create("ticket", **fields, group_id=nora.ids["support"], owner_id=nora.ids["milo"]).ok()
+    for visitor, events in ((signed_in, hers), (milo, his)):
+        asked = visitor.get("/-/lists").json()
+        told = next(each["data"] for each in events if each["data"]["at"] >= asked["at"])
+        assert told["counts"] == asked["counts"] and not told["is_stale"]
+        events.close()
+    own, seen = (each.get("/-/lists").json()["counts"] for each in (signed_in, milo))
+    assert int(own["open"]) > int(seen["open"]), "one more group"
+    assert int(seen["mine"]) == nora.search("ticket", f"status:open owner.id:{nora.ids['milo']}").ok()["total"]
+    nora.remove("ticket", last["id"]).ok()
+
+
+def test_the_stream_tells_when_a_saved_search_is_to_be_counted(milo: Visitor, nora: Api) -> None:
+    saved = nora.people["milo"].create(
+        "saved_search", context="ticket", name="Streamed", query="subject:streamed",
+        owner__context="svc.contexts.worker", owner_id=nora.ids["milo"],
+    ).ok()  # fmt: skip
+    [since] = re.findall(r'data-at="(\d+)"', milo.get("/account").text)
+    events = stream_events(milo, f" /-/lists?since={since}")
+    nora.create("ticket", subject="Streamed", group_id=nora.ids["support"]).ok()
+    assert next(events)["data"]["is_stale"]
+    assert milo.get("/-/lists").json()["counts"][f"saved.{saved['id']}"] == "1"
+    events.close()
+    nora.remove("saved_search", saved["id"]).ok()
 
 
 def test_a_waiting_ticket_without_owner_is_in_a_list(milo: Visitor, nora: Api) -> None:
