@@ -13,8 +13,9 @@ from console.lists.selection import back_to_list, selected_records
 from console.tickets import inbox
 
 Tickets = list[dict[str, Any]]
-# Acts on the tickets with a submitted form. Returns the next page, or None after adding mistakes to the form.
-Act = Callable[[Visit, Tickets, Form], str | None]
+# Acts on the tickets with a submitted form. Returns the path of the next page, a page with a question, or None after
+# adding mistakes to the form.
+Act = Callable[[Visit, Tickets, Form], str | PageResponse | None]
 
 
 def path_of_list(visit: Visit) -> str:
@@ -51,8 +52,10 @@ def bulk_form(
 
         def submit(visit: Visit) -> PageResponse:
             selected, form = selected_records(visit, inbox.URI), Form.sent(visit.form, first)
-            next_path = act(visit, selected, form)
-            return shown(visit, selected, form) if next_path is None else see(next_path)
+            outcome = act(visit, selected, form)
+            if isinstance(outcome, PageResponse):
+                return outcome
+            return shown(visit, selected, form) if outcome is None else see(outcome)
 
         page("GET", path)(show)
         page("POST", path, form_bytes=form_bytes, creates=True)(submit)

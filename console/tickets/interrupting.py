@@ -1,4 +1,4 @@
-"""The question before an act on tickets on which colleagues are writing: closing, deleting, another owner."""
+"""The question before an act on tickets on which colleagues are writing: closing, deleting, another owner, a macro."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -8,11 +8,13 @@ from console.html.confirmation import Confirmation
 from console.http.page_response import PageResponse
 from console.http.visit import Visit
 from console.tickets import present
+from server.automation import macros
+from server.automation.macros import Macro
 from server.digits import id_in
 from server.people.presence import Present
 from server.records import records
 from server.records.records import SearchRequest
-from server.tickets import ticket_statuses
+from server.tickets import assignment, ticket_statuses
 from server.tickets.types.ticket_parts.status import CLOSED
 from server.translation import N_, Words, _, ngettext, shown
 
@@ -24,6 +26,7 @@ QUESTIONS: dict[str, tuple[Words, Words]] = {
     "delete": (N_("{sentence}. Delete anyway?"), N_("Delete anyway")),
     "spam": (N_("{sentence}. Mark as spam and delete anyway?"), N_("Delete anyway")),
     "owner": (N_("{sentence}. Change the owner anyway?"), N_("Change the owner")),
+    "macro": (N_("{sentence}. Run the macro anyway?"), N_("Run the macro")),
     "send": (N_("Not sent yet: {sentence}. Send and close anyway?"), N_("Send anyway")),
 }
 
@@ -33,6 +36,23 @@ def question_on_ticket(visit: Visit, ticket_id: int, act: str, owner_id: str = "
     owner_id: the next owner, whose own writing does not count."""
     writers = _writers(visit, ticket_id, owner_id)
     return _question(act, _sentences(writers)) if writers else None
+
+
+def question_on_macro(visit: Visit, tickets: Collection[Mapping[str, Any]], macro: Macro) -> Confirmation | None:
+    """Returns the question before a macro that closes, deletes or assigns tickets on which colleagues write; None also
+    if the question was answered. What a script does is known only afterwards, so it always asks."""
+    if confirmation.is_given(visit):
+        return None
+    changes = macros.form_changes(macro)
+    act = act_of_status(visit, changes) if macro.form else "macro"
+    if act:
+        return question_on_selected(visit, [each["id"] for each in tickets if ENDS.get(each["status"]) != act], act)
+    if not {"owner_id", assignment.FIELD} & changes.keys():
+        return None
+    owner = str(changes.get("owner_id", ""))
+    owner_id = str(visit.actor.worker_id) if owner == "me" else owner
+    ids = [each["id"] for each in tickets if str(each["owner_id"]) != owner_id]
+    return question_on_selected(visit, ids, "owner", owner_id)
 
 
 def question_on_status(visit: Visit, ticket: Mapping[str, Any], fields: dict[str, str]) -> Confirmation | None:

@@ -51,7 +51,7 @@ def run(visit: Visit) -> PageResponse:
         if macro.inputs and "asked" not in visit.form:
             return see(ui.address(visit.path, macro=macro.id, back=form.get("back")))
         values = _given(visit, form, macro)
-        question = interrupting.question_on_status(visit, ticket, macros.form_changes(macro))
+        question = interrupting.question_on_macro(visit, [ticket], macro)
         if question is not None:
             sent = [("macro", str(macro.id)), ("asked", "1"), ("back", form.get("back"))]
             inputs_sent = [(INPUT + name, text) for name, text in values.items()]
@@ -135,15 +135,20 @@ def _options(visit: Visit, selected: Tickets) -> dict[str, Any]:
 
 
 @bulk_form(f"{inbox.PATH}/macro", "bulk_macro.html", {"macro": ""}, more=_options)
-def run_bulk(visit: Visit, selected: Tickets, form: Form) -> str | None:
+def run_bulk(visit: Visit, selected: Tickets, form: Form) -> str | PageResponse | None:
     """Runs a macro on each ticket separately; refusals are reported."""
-    if not form.text("macro"):
+    masks, back = {each["id"]: str(each["mask"]) for each in selected}, path_of_list(visit)
+    usable = macros.usable(visit.ctx, *masks)
+    macro = next((each for each in usable if str(each.id) == form.text("macro")), None)
+    if macro is None:
         form.fail("macro", _("Choose a macro."))
         return None
-    masks = {each["id"]: str(each["mask"]) for each in selected}
-    runs = macros.run_each(visit.ctx, list(masks), form.text("macro"))
+    question = interrupting.question_on_macro(visit, selected, macro)
+    if question is not None:
+        fields = [("macro", str(macro.id)), ("back", back), *(("ids[]", str(id)) for id in masks)]
+        return interrupting.ask(visit, question, fields, back)
+    runs = macros.run_each(visit.ctx, list(masks), str(macro.id))
     before = {id: dict(each.before) for id, each in runs.done.items() if each.before}
-    back = path_of_list(visit)
     flash_undoable(visit, _run_summary(runs, masks), UNDO, before, list=inbox.PATH, do="macro", back=back)
     return back
 

@@ -112,25 +112,34 @@ def test_a_macro_notifies_colleagues_who_may_read_the_ticket_and_not_its_worker(
     assert "step 1 names a worker that no longer exists" in text_of(run(signed_in, ticket, macro).text)
 
 
+@pytest.mark.parametrize("address", ["{page}/macros", "/inbox/macro"], ids=["one", "several"])
 @pytest.mark.parametrize(
-    ("steps", "asks"), [(CLOSE, True), (({"kind": "close"}, {"kind": "status", "status": "open"}), False)], ids=str
+    ("steps", "question"),
+    [
+        (CLOSE, "Close anyway?"),
+        (({"kind": "take"},), "Change the owner anyway?"),
+        (({"kind": "close"}, {"kind": "status", "status": "open"}), ""),
+    ],
+    ids=["close", "take", "stays open"],
 )
-def test_a_macro_that_closes_asks_while_a_colleague_writes(
-    signed_in: Visitor, visitor: Visitor, nora: Api, ticket: dict[str, Any], word: str, steps: Any, asks: bool
-) -> None:
+def test_a_macro_that_closes_or_assigns_asks_while_a_colleague_writes(
+    signed_in: Visitor, visitor: Visitor, nora: Api, ticket: dict[str, Any], word: str, steps: Any, question: str,
+    address: str,
+) -> None:  # fmt: skip
     id = made(create(signed_in, word, own(nora), *steps))
     assert visitor.sign_in("milo@desk.example").status_code == 303
     sign = {"doing": "writing", "_xsrf": visitor.token(ticket["page"])}
     assert visitor.post(f"{ticket['page']}/presence", sign).status_code == 200
-    response = run(signed_in, ticket, id)
-    assert response.status_code == (422 if asks else 303)
-    if asks:
-        assert "Milo Test is writing a reply. Close anyway?" in text_of(response.text)
-        assert nora.record("ticket", ticket["id"]).ok()["status"] == "open"
+    fields, before = {"macro": str(id), "ids[]": str(ticket["id"])}, nora.record("ticket", ticket["id"]).ok().json
+    response = signed_in.send(address.format(**ticket), fields, page=ticket["page"])
+    assert response.status_code == (422 if question else 303)
+    if question:
+        assert f"Milo Test is writing a reply. {question}" in text_of(response.text)
+        assert nora.record("ticket", ticket["id"]).ok().json == before
         [form] = re.findall(r"<form[^>]*data-asks=.*?</form>", response.text, re.DOTALL)
         sure = dict(re.findall(r'type="hidden" name="([^"]+)" value="([^"]*)"', form))
-        assert signed_in.post(f"{ticket['page']}/macros", sure).status_code == 303
-        assert nora.record("ticket", ticket["id"]).ok()["status"] == "closed"
+        assert signed_in.post(address.format(**ticket), sure).status_code == 303
+        assert nora.record("ticket", ticket["id"]).ok()["owner_id"] == nora.ids["nora"]
 
 
 def test_a_ticket_is_assigned_by_turns(signed_in: Visitor, nora: Api, ticket: dict[str, Any], word: str) -> None:

@@ -240,6 +240,19 @@ def test_a_macro_is_run_on_several_tickets_and_undone(signed_in: Visitor, nora: 
     assert "Macro run on 3 tickets. The texts for 3 tickets were left out" in told
 
 
+def test_a_script_asks_while_a_colleague_writes_since_nobody_knows_what_it_does(
+    signed_in: Visitor, visitor: Visitor, nora: Api, ticket: dict[str, Any]
+) -> None:
+    id = made(nora, CLOSE, "Close as done")
+    assert visitor.sign_in("milo@desk.example").status_code == 303
+    sign = {"doing": "noting", "_xsrf": visitor.token(ticket["page"])}
+    assert visitor.post(f"{ticket['page']}/presence", sign).status_code == 200
+    asked = run(signed_in, ticket, id)
+    assert asked.status_code == 422 and "Milo Test is writing a note. Run the macro anyway?" in text_of(asked.text)
+    assert state(nora, ticket) == ("open", 50)
+    assert run(signed_in, ticket, id, _sure="1").status_code == 303 and state(nora, ticket) == ("closed", 80)
+
+
 def test_the_editor_tries_a_macro_on_the_newest_ticket(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
     id = made(nora, f"note: '{{{{worker_first_name}}}} on {{{{ticket_mask}}}}'\n{CLOSE}", "Close as done")
     page = f"/automations/{id}"
