@@ -1,16 +1,13 @@
 // Shows the numbers of the rail as a stream reports them. One of a worker's open pages follows the stream and informs
 // the others; after an act of the worker the page requests them at once. Without locks (plain http), each page follows
 // while visible.
-import { all, follow } from "./page.js";
+import { all, follow, paced } from "./page.js";
 
 const PATH = "/-/lists";
-const REST = 8000; // milliseconds between requests for numbers that are old
 const rail = document.getElementById("rail");
 const name = `rail ${document.documentElement.dataset.worker}`;
 const pages = new BroadcastChannel(name);
 let at = Number(rail.dataset.at); // the last change that the numbers include
-let asked = 0;
-let timer = 0;
 let stream = null;
 
 function put(news) {
@@ -22,19 +19,15 @@ function put(news) {
 function tell(news) {
   put(news);
   pages.postMessage(news);
-  if (news.is_stale) timer ||= setTimeout(look, Math.max(500 + Math.random() * 500, asked + REST - Date.now()));
+  if (news.is_stale) lookInTime();
 }
 async function look() {
-  clearTimeout(timer);
-  timer = 0;
-  asked = Date.now();
   const answer = await fetch(PATH, { redirect: "error", headers: { "X-Live": "1" } }).catch(() => null);
   if (answer?.ok) tell(await answer.json());
 }
+const lookInTime = paced(look, 12_000);
 function attend() {
-  stream = follow(`${PATH}?since=${at}`, {
-    message: tell,
-  });
+  stream = follow(`${PATH}?since=${at}`, { message: tell });
 }
 pages.addEventListener("message", ({ data }) => put(data));
 addEventListener("saved", look);

@@ -49,6 +49,23 @@ export function calmly(work, milliseconds) {
   };
 }
 
+// Returns a function that runs work soon after its first three calls, and once in so many milliseconds while calls go on:
+// every open console reacts to the changes of all others.
+export function paced(work, milliseconds) {
+  let timer = 0;
+  let spent = 0; // when three more may be soon
+  return () => {
+    if (timer) return;
+    const now = performance.now();
+    spent = Math.max(spent, now);
+    timer = setTimeout(() => {
+      timer = 0;
+      work();
+    }, Math.max(500 + Math.random() * 500, spent - 2 * milliseconds - now));
+    spent += milliseconds;
+  };
+}
+
 export const isTyping = (element) =>
   element.matches("input:not([type=checkbox]):not([type=radio]), textarea, select, [contenteditable]");
 

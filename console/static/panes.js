@@ -1,6 +1,6 @@
 // Shows the list next to a ticket on a wide screen. A ticket of the list opens in place of the current one, and the
 // next one is prefetched. Without this module the same links load pages.
-import { all, calmly, enhanced, isPlain, isTyping } from "./page.js";
+import { all, calmly, enhanced, isPlain, isTyping, paced } from "./page.js";
 import { present } from "./toasts.js";
 
 const WIDE = matchMedia("(min-width: 1280px)");
@@ -11,13 +11,11 @@ const ticket = () => document.getElementById("ticket");
 // -- the list ---------------------------------------------------------------------------------------------------------
 
 let listed = ""; // address of the current rows
-let asked = 0;
 
 async function list() {
   const pane = box();
   if (!pane || !WIDE.matches || document.documentElement.dataset.panes === "ticket") return;
   const address = pane.dataset.beside;
-  asked = Date.now();
   const response = await fetch(address, { headers: { "X-Live": "1" } }).catch(() => null);
   if (!response?.ok || pane !== box()) return;
   const page = new DOMParser().parseFromString(await response.text(), "text/html");
@@ -35,16 +33,7 @@ async function list() {
 }
 const listSoon = calmly(list, 300);
 
-// Reloads the list after an act elsewhere; seldom, since every open console does so.
-const REST = 30_000; // milliseconds
-let rests = 0;
-function listInTime() {
-  if (document.hidden || rests) return;
-  rests = setTimeout(() => {
-    rests = 0;
-    list();
-  }, Math.max(1000, asked + REST - Date.now()));
-}
+const listInTime = paced(list, 60_000); // after acts elsewhere
 
 // Marks the row of the current ticket. Returns whether the list has it.
 function mark() {
@@ -180,5 +169,5 @@ export function begin() {
   document.addEventListener("visibilitychange", () => document.hidden || listSoon());
   addEventListener("put", ({ target }) => target.id === "ticket-head" && (listSoon(), fetchAhead()));
   addEventListener("arrive", fetchAhead);
-  addEventListener("lists-changed", listInTime);
+  addEventListener("lists-changed", () => document.hidden || listInTime());
 }

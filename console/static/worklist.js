@@ -1,6 +1,6 @@
 // Selects rows of a list: all, ranges with Shift, or with x and Shift+x from the current row.
 import { step } from "./keys.js";
-import { all, enhance, follow, isTyping } from "./page.js";
+import { all, enhance, follow, isTyping, paced } from "./page.js";
 import { t } from "./say.js";
 
 const boxes = () => all('input[form="bulk"][name="ids[]"]');
@@ -114,13 +114,8 @@ addEventListener("keydown", (event) => {
 
 // Rows do not move while somebody reads: a line above the list says what is new. Rows show who is on their ticket.
 const followed = document.querySelector("[data-follow]");
-const REST = 8000; // minimum milliseconds between two requests
 let stream = null;
-let timer = 0;
-let asked = 0;
 async function look() {
-  timer = 0;
-  asked = Date.now();
   const { newsOf, since, total } = followed.dataset;
   const ids = boxes().map((box) => box.value).join();
   const answer = await fetch(`/-/news?q=${newsOf}&since=${since}&ids=${ids}`, { headers: { "X-Live": "1" } }).then((each) => each.ok ? each.json() : null, () => null);
@@ -131,12 +126,11 @@ async function look() {
   line.querySelector("[data-count]").textContent = answer.new ? t("{count} new or changed.", { count: answer.new }) : t("The list has changed.");
   line.hidden = false;
 }
+const lookInTime = paced(look, 12_000);
 function attend() {
   stream?.close();
   if (!followed || document.hidden) return;
-  stream = follow(`${followed.dataset.follow}?since=${followed.dataset.followed}`, {
-    message: () => (timer ||= setTimeout(look, Math.max(500 + Math.random() * 500, asked + REST - Date.now()))),
-  });
+  stream = follow(`${followed.dataset.follow}?since=${followed.dataset.followed}`, { message: lookInTime });
 }
 attend();
 document.addEventListener("visibilitychange", attend);

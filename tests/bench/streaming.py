@@ -32,7 +32,9 @@ PASSWORD = "a password of an inbox alone"
 ROUNDS = 5
 MOST_LOST_PERCENT = 10.0  # largest loss of requests per second without events
 SETTLING = 3.0  # seconds in which the rounds after the opening of many streams end
-REST = 8.0  # seconds between two requests of a page for what is new in its list; see worklist.js
+# Seconds between two requests of a page while changes keep coming, for what is new in its list, and for the list beside
+# its ticket; see worklist.js and panes.js.
+NEWS_REST, LIST_REST = 12.0, 60.0
 PAUSE = 0.05  # seconds until the next look at what is due
 WITHOUT_REQUESTS = -1
 OPEN, OK = "open", b"HTTP/1.1 200"
@@ -41,12 +43,20 @@ HOST = "127.0.0.1"
 
 
 @dataclass(frozen=True)
+class Reaction:
+    """A request that follows the events of a feed, at most once in `rest` seconds. feed: its number in the stream."""
+
+    feed: int
+    request: str
+    rest: float
+
+
+@dataclass(frozen=True)
 class Follower:
-    """A request for a stream, and the requests that follow the events of one of its feeds, which has this number."""
+    """A request for a stream, and the requests that follow its events."""
 
     stream: str
-    feed: str = ""
-    then: list[str] = field(default_factory=list)
+    reactions: list[Reaction] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -80,19 +90,19 @@ def inbox_lines(desk: Desk, run: Callable[[list[str]], Half]) -> Iterator[str]:
 
 
 def _open_desk(visit: Visit) -> Follower:
-    """Opens the inbox and its first ticket, and returns what their scripts request from then on: one stream, and after
-    an event of the list what is new in it."""
+    """Opens the inbox, and its first ticket with the list beside it; returns what their scripts request from then on:
+    one stream, what is new in the list, and the list."""
     text = visit.session.get(f"{visit.url}/inbox?v=open", timeout=pages.SECONDS).text
     shown = {name: html.unescape(value) for name, value in re.findall(r'\bdata-([a-z-]+)="([^"]*)"', text)}
     ids = re.findall(r'name="ids\[\]" value="(\d+)"', text)
-    ticket = html.unescape(re.search(r'href="(/tickets/[^"?]+)', text)[1])  # type: ignore[index]
-    visit.session.get(f"{visit.url}{ticket}", timeout=pages.SECONDS)
-    list_feed = f"{shown['follow']}?since={shown['followed']}"
+    address = html.unescape(re.search(r'href="(/tickets/[^"]+)', text)[1])  # type: ignore[index]
+    page = visit.session.get(f"{visit.url}{address}", timeout=pages.SECONDS).text
+    beside = html.unescape(re.search(r'data-beside="([^"]+)', page)[1])  # type: ignore[index]
     feeds = (
-        "/notifications/unread?since=0",
         f"/-/lists?since={shown['at']}",
-        list_feed,
-        f"{ticket}/live?since={shown['followed']}",
+        f"{shown['follow']}?since={shown['followed']}",
+        "/notifications/unread?since=0",
+        f"{address.partition('?')[0]}/live?since={shown['followed']}",
     )
     news = f"q={shown['news-of']}&{urlencode({'since': shown['since'], 'ids': ','.join(ids)})}"
     cookies = "; ".join(f"{each.name}={each.value}" for each in visit.session.cookies)
@@ -104,8 +114,10 @@ def _open_desk(visit: Visit) -> Follower:
     stream = urlencode([("feed[]", f" {each}") for each in feeds])
     return Follower(
         get(f"/-/stream?{stream}", "Accept: text/event-stream"),
-        str(feeds.index(list_feed)),
-        [get(f"/-/news?{news}", "X-Live: 1")],
+        [
+            Reaction(0, get(beside, "X-Live: 1"), LIST_REST),
+            Reaction(1, get(f"/-/news?{news}", "X-Live: 1"), NEWS_REST),
+        ],
     )
 
 
@@ -148,9 +160,9 @@ def following(desk: Desk, followers: Sequence[Follower]) -> Iterator[None]:
 
 
 def hold(port: int, followers: list[Follower]) -> None:
-    """Opens the streams, reports it, and reads them until the input ends. A follower that has requests sends them
-    after an event, at most once in REST seconds. Raises SystemExit if a stream ends before or a request fails."""
-    waiting: dict[int, float] = {}  # {the number of a follower: when it sends its requests}
+    """Opens the streams, reports it, and reads them until the input ends. Followers send their requests after events.
+    Raises SystemExit if a stream ends before or a request fails."""
+    waiting: dict[tuple[int, Reaction], float] = {}  # {(number of a follower, its reaction): when it sends the request}
     with ExitStack() as stack, selectors.DefaultSelector() as ready:
 
         def connect(number: int, requests: Sequence[str]) -> socket.socket:
@@ -163,10 +175,13 @@ def hold(port: int, followers: list[Follower]) -> None:
 
         requesting: dict[int, socket.socket] = {}
         for number, each in enumerate(followers):
-            connect(number if each.then else WITHOUT_REQUESTS, [each.stream])
-        news = [f'"feed":"{each.feed}'.encode() for each in followers]
-        # As if each had sent its requests at some moment of the last seconds.
-        rested = {number: time.monotonic() - random.uniform(0, REST) for number in range(len(followers))}
+            connect(number if each.reactions else WITHOUT_REQUESTS, [each.stream])
+        # As if changes had come for long, and each had sent its requests at some moment of the last seconds.
+        rested = {
+            (number, reaction): time.monotonic() - random.uniform(0, reaction.rest)
+            for number, each in enumerate(followers)
+            for reaction in each.reactions
+        }
         ready.register(sys.stdin, selectors.EVENT_READ)
         print(OPEN, flush=True)
         while True:
@@ -176,18 +191,20 @@ def hold(port: int, followers: list[Follower]) -> None:
                 received = key.fileobj.recv(RECEIVE_BYTES)  # type: ignore[union-attr]
                 if not received:
                     raise SystemExit("a stream ended")
-                if key.data >= 0 and key.fileobj is not requesting.get(key.data) and news[key.data] in received:
-                    waiting.setdefault(
-                        key.data, max(time.monotonic() + random.uniform(0.5, 1), rested[key.data] + REST)
-                    )
-            for number in [each for each, due in waiting.items() if due <= time.monotonic()]:
-                rested[number] = waiting.pop(number)
+                if key.data >= 0 and key.fileobj is not requesting.get(key.data):
+                    for each in followers[key.data].reactions:
+                        if f'"feed":"{each.feed}"'.encode() in received:
+                            soon = time.monotonic() + random.uniform(0.5, 1)
+                            waiting.setdefault((key.data, each), max(soon, rested[key.data, each] + each.rest))
+            for number, reaction in [each for each, due in waiting.items() if due <= time.monotonic()]:
+                rested[number, reaction] = waiting.pop((number, reaction))
                 if number in requesting:
-                    requesting[number].sendall("".join(followers[number].then).encode("latin-1"))
+                    requesting[number].sendall(reaction.request.encode("latin-1"))
                 else:
-                    requesting[number] = connect(number, followers[number].then)
+                    requesting[number] = connect(number, [reaction.request])
 
 
 if __name__ == "__main__":
     raise_limit()
-    hold(int(sys.argv[1]), [Follower(**each) for each in json.loads(sys.stdin.readline())])
+    plan = json.loads(sys.stdin.readline())
+    hold(int(sys.argv[1]), [Follower(each["stream"], [Reaction(**one) for one in each["reactions"]]) for each in plan])
