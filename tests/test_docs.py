@@ -73,7 +73,8 @@ INTERNAL = {
         automation.bindings.MAX_KEPT automation.bindings.MAX_KEPT_CHARS
         automation.policy.MAX_KEPT automation.policy.MAX_KEPT_CHARS automation.program.MAX_KEPT
         automation.program.MAX_KEPT_CHARS record_types.shared.checks.MAX_KEPT record_types.shared.scopes.MAX_KEPT
-        tickets.passing_counts.MAX_COUNTS access.rules.MAX_CACHED records.changes.MAX_RESULTS
+        tickets.passing_counts.MAX_COUNTS tickets.latest_words.MAX_CACHED
+        access.rules.MAX_CACHED records.changes.MAX_RESULTS
         records.scoped_types.MAX_CACHED web.heads.MAX_KEPT
         web.serving.MAX_KEPT_CHARS web.serving.MAX_KEPT_LINES web.serving.MAX_AHEAD_BYTES
         search.query_parser.MAX_CACHED_CHARS search.filters.word_filters.MAX_KEPT_WORDS

@@ -34,7 +34,7 @@ MOST_LOST_PERCENT = 10.0  # largest loss of requests per second without events
 SETTLING = 3.0  # seconds in which the rounds after the opening of many streams end
 # Seconds between two requests of a page while changes keep coming, for what is new in its list, and for the list beside
 # its ticket; see worklist.js and panes.js.
-NEWS_REST, LIST_REST = 12.0, 60.0
+NEWS_REST, LIST_REST = 12.0, 30.0
 PAUSE = 0.05  # seconds until the next look at what is due
 WITHOUT_REQUESTS = -1
 OPEN, OK = "open", b"HTTP/1.1 200"
