@@ -1,7 +1,10 @@
 """Project boards: their list, the page of a board with its columns and cards, and the form that builds one."""
 
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from markupsafe import Markup
 
 from console.forms.controls import Control
 from console.forms.record_form import OpenForm, RecordForm
@@ -19,7 +22,11 @@ from console.lists import lookup, worklist
 from console.lists.link_types import linkable
 from console.lists.list_moves import move_entry
 from console.lists.worklist import Worklist, declare
+from console.pages import board_cards
+from console.pages.workspaces.interaction_pages import offers_html
 from console.tickets import inbox
+from server.automation.interactions import interaction_offers
+from server.automation.interactions.interaction_offers import BOARD_SECONDS, BOARD_STEPS
 from server.digits import id_in
 from server.errors import HelpdeskError, Invalid, Required
 from server.people import project_boards
@@ -28,6 +35,7 @@ from server.record_types.boards.board_columns import BOARD, COLUMN
 from server.record_types.boards.column_cards import Card
 from server.record_types.shared import paths
 from server.records import records
+from server.template import Budget
 from server.tickets import masks
 from server.translation import N_, _, shown
 
@@ -78,6 +86,7 @@ def _page(visit: Visit, id: int) -> PageResponse:
             action=f"{SHOWN}/{id}/move" if may_move else "",
             field="to",
             level=2,
+            drawing=board_cards.path_of_drawing(board, columns),
         ),
         may_edit=records.may(visit.ctx, BOARD, "update", id),
         sample=Sample("GET", f"/rest/records/{COLUMN}/search.json", [("q", f"board.id:{id}"), ("expand", "cards")]),
@@ -88,6 +97,7 @@ def _drawn(visit: Visit, columns: Sequence[BoardColumn], board_id: int, may_move
     colors = inbox.named_status_colors(visit) if columns else {}
     types = linkable(visit) if may_move else []
     drawn = []
+    budget = Budget(BOARD_STEPS, ends_at=time.monotonic() + BOARD_SECONDS)
     for place, column in enumerate(columns):
         beside = (columns[place - 1] if place else None, columns[place + 1] if place + 1 < len(columns) else None)
         references = [_reference(visit, card) for card, _row in column.rows]
@@ -96,8 +106,21 @@ def _drawn(visit: Visit, columns: Sequence[BoardColumn], board_id: int, may_move
             for number, (_own, row) in enumerate(column.rows)
         ]
         foot = fragment("parts/board_add.html", visit=visit, column=column, board_id=board_id, types=types, form=Form())
-        drawn.append(ShownColumn(str(column.id), column.name, column.total, cards, foot if may_move else ""))
+        head = _toolbar(visit, column, budget)
+        drawn.append(ShownColumn(str(column.id), column.name, column.total, cards, foot if may_move else "", head))
     return drawn
+
+
+def _toolbar(visit: Visit, column: BoardColumn, budget: Budget) -> Markup:
+    """The interactions of a column that the worker can start, or why they cannot be shown."""
+    place = interaction_offers.column_place(column.record)
+    if not place.text.strip():
+        return Markup()
+    records.require_thread(visit.ctx)  # its templates may take a while
+    try:
+        return offers_html(visit, place, "parts/board_toolbar.html", budget)
+    except HelpdeskError as error:
+        return Markup('<p class="wrong" dir="auto">{}</p>').format(ui.sentence(error.message))
 
 
 def _card(

@@ -75,13 +75,18 @@ class BindingCandidate:
 
 def problems(text: str) -> list[tuple[int, str]]:
     """Checks a binding that is about to be saved; returns [(line from 1, message)]."""
+    return schema_problems(text, SCHEMA)
+
+
+def schema_problems(text: str, schema: dict[str, Any]) -> list[tuple[int, str]]:
+    """Checks a text in KATA against a schema, and its templates; returns [(line from 1, message)]."""
     try:
         document = parse(text)
         mistakes = checker.check_texts(document)
         if mistakes:
             return [(each.line, f"[{each.path}] {each.message}") for each in mistakes]
         values = Generic(Environment()).value(document.tree)
-        violations = check(values if isinstance(values, dict) else {}, SCHEMA, scalars=False)
+        violations = check(values if isinstance(values, dict) else {}, schema, scalars=False)
         return [(document.lines.get(each.path, 0) + 1, f"[{each.path}] {each.message}") for each in violations]
     except KataSyntax as error:
         return [(int(str(error.details.get("line", 1))), reason(error))]
