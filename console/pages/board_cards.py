@@ -1,5 +1,5 @@
-"""The cards of a project board as automations draw them. The page of the board shows plain cards first and fetches these
-in a few requests, each with a time limit, so that a slow automation delays neither."""
+"""The cards of a project board as automations draw them. The page of the board shows plain cards first, and fetches
+these in a few requests, each with a time limit, so that no automation delays the page."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -2,11 +2,12 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from markupsafe import Markup
 
-from console.forms.controls import Control
+from console.forms.controls import Control, editor_of
 from console.forms.record_form import OpenForm, RecordForm
 from console.forms.record_pages import RecordPages, declare_pages
 from console.html import boards, ui
@@ -30,16 +31,17 @@ from server.automation.interactions.interaction_offers import BOARD_SECONDS, BOA
 from server.digits import id_in
 from server.errors import HelpdeskError, Invalid, Required
 from server.people import project_boards
-from server.people.project_boards import BASE, SHOWN, BoardColumn, path_of
+from server.people.project_boards import BASE, COLUMNS, SHOWN, BoardColumn, path_of
 from server.record_types.boards.board_columns import BOARD, COLUMN
 from server.record_types.boards.column_cards import Card
 from server.record_types.shared import paths
+from server.record_types.shared.triggers import CARD_ACTION, RENDER_CARD
 from server.records import records
 from server.template import Budget
 from server.tickets import masks
 from server.translation import N_, _, shown
 
-EDIT, COLUMNS = f"{BASE}/{{id}}/edit", f"{BASE}/columns"
+EDIT, EDIT_COLUMN = f"{BASE}/{{id}}/edit", f"{COLUMNS}/{{id}}/edit"
 LIST = declare(
     Worklist(
         BOARD,
@@ -54,7 +56,38 @@ LIST = declare(
         row=f"{SHOWN}/{{id}}",
     )
 )
-FORM = RecordForm(BOARD, (Control("name", N_("Name"), ""),))
+FORM_BYTES = 512 * 1024  # bytes of a form with texts in KATA
+CARDS = Control(
+    "cards_kata",
+    N_("Automations that draw cards"),
+    N_("In KATA: entries such as automation/name:, with uri, inputs and disabled@bool below. The first automation that "
+       "returns a sheet draws the card."),
+    "editor",
+    attributes=editor_of("binding", RENDER_CARD),
+)  # fmt: skip
+FORM = RecordForm(BOARD, (Control("name", N_("Name"), ""), CARDS))
+COLUMN_FORM = RecordForm(
+    COLUMN,
+    (
+        Control("name", N_("Name"), ""),
+        Control(
+            "toolbar_kata",
+            N_("Buttons above the cards"),
+            N_("In KATA: entries such as interaction/name:, with label, uri and inputs below, for automations that "
+               "workers start."),
+            "editor",
+            attributes=editor_of("toolbar", interaction_offers.TRIGGER),
+        ),
+        replace(CARDS, hint=N_("In KATA. They come before those of the board.")),
+        Control(
+            "functions_kata",
+            N_("Automations that run when a card comes here"),
+            N_("In KATA. They run one after the other, with the rights of whoever adds or moves the card."),
+            "editor",
+            attributes=editor_of("binding", CARD_ACTION),
+        ),
+    ),
+)  # fmt: skip
 
 
 @page("GET", BASE)
@@ -301,12 +334,40 @@ PAGES = declare_pages(
         FORM,
         _form,
         access="worker",
+        form_bytes=FORM_BYTES,
         one=EDIT,
         instead=_instead,
         fill=_fill,
         after_create=_after_create,
         leave=_leave,
         deleted=N_("{name} deleted. The records of its cards stay."),
+    )
+)
+
+
+def _column_instead(visit: Visit) -> PageResponse | None:
+    """The board, for workers who may not change its columns."""
+    if visit.is_post or records.may(visit.ctx, COLUMN, "update", visit.id):
+        return None
+    return see(path_of(records.retrieve(visit.ctx, COLUMN, visit.id)["board_id"]))
+
+
+def _column_form(visit: Visit, fields: OpenForm) -> PageResponse:
+    return fields.render("board_column_form.html", board=records.retrieve(visit.ctx, BOARD, fields.stored["board_id"]))
+
+
+declare_pages(
+    RecordPages(
+        COLUMNS,
+        COLUMN_FORM,
+        _column_form,
+        access="worker",
+        form_bytes=FORM_BYTES,
+        one=EDIT_COLUMN,
+        instead=_column_instead,
+        leave=lambda visit, column: path_of(column["board_id"]),
+        deleted="",
+        has_new=False,
     )
 )
 

@@ -76,9 +76,7 @@ class CardPainter:
         has_run = False
         for text in (column[FIELD], board[FIELD]):
             # Whoever wrote the board may not call functions with the rights of its reader.
-            for each in bindings.binding_candidates(
-                str(text), RENDER_CARD, values, self._host, has_functions=False
-            ):
+            for each in bindings.binding_candidates(str(text), RENDER_CARD, values, self._host, has_functions=False):
                 if each.handler is None:
                     lost = lost or ("" if each.is_off else f"{each.key}: {each.reason}")
                     continue

@@ -25,6 +25,7 @@ from server.store.transaction import Transaction
 from server.translation import lazy_gettext
 
 SHOWN, BASE = "/pages/boards", "/boards"  # paths of boards as they are shown, and as they are built
+COLUMNS = f"{BASE}/columns"
 MAX_OFFERED = 20  # in the rail
 MAX_SHOWN = 100  # cards of a column
 MANY = 50  # cards of a board, with which its page is rendered on a thread
@@ -46,8 +47,8 @@ class BoardLink:
 
 @dataclass(frozen=True)
 class BoardColumn:
-    """A column. record: as it is stored. rows: the first of its cards with the dictionaries of their records. total: the number of all cards
-    whose records the worker may read."""
+    """A column. record: as it is stored. rows: the first of its cards with the dictionaries of their records. total:
+    the number of all cards whose records the worker may read."""
 
     id: int
     name: str

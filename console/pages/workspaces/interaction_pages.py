@@ -1,4 +1,5 @@
-"""Interactions that widgets and columns of boards offer: a page to start one, and the page of a run with its form or its result."""
+"""Interactions that widgets and columns of boards offer: a page to start one, and the page of a run with its form or
+its result."""
 
 import json
 from collections.abc import Mapping

@@ -1,5 +1,5 @@
-"""Reads what a widget, or a column of a board, offers: `interaction/<name>:` with `label`, `uri`, `inputs`, `tooltip` and
-`hidden`, and `menu/<name>:` with `items`."""
+"""Reads what a widget or a column of a board offers: `interaction/<name>:` with `label`, `uri`, `inputs`, `tooltip`
+and `hidden`, and `menu/<name>:` with `items`."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -81,8 +81,8 @@ def place_of(ctx: Context, uri: str, id: int) -> InteractionPlace:
 
 @dataclass(frozen=True)
 class InteractionOffer:
-    """An interaction that a place offers. name: with those of its menus, such as `orders.return`. automation: None if it
-    cannot be started; problem: why."""
+    """An interaction that a place offers. name: with those of its menus, such as `orders.return`. automation: None if
+    it cannot be started; problem: why."""
 
     name: str
     label: str

@@ -242,8 +242,8 @@ OTHERS: dict[str, Trigger] = {
         "A card of a project board is shown. It acts with the rights of whoever reads the board, and only reads.",
         ON_CARD,
         {
-            "sheet": "`columns` of the card, as in a sheet, and `layout` with `title_column` and `headings`; the keys of "
-            "the dictionary and of the record are its row, or the first row of `data`"
+            "sheet": "`columns` of the card, as in a sheet, and `layout` with `title_column` and `headings`; values are "
+            "keys of the record and of the dictionary, or of the first row of `data`"
         },
         UNTIL,
     ),
@@ -418,5 +418,7 @@ KEYS: dict[str, TriggerKey] = {
     "was_record_": TriggerKey(RECORD, "The record before the change, with its own fields."),
     "webhook_": TriggerKey(RECORD, "The webhook."),
     "widget_": TriggerKey(RECORD, "The widget that offered it."),
-    "worker_": TriggerKey(RECORD, "The worker who writes, merges, signs in, reads the page, moves the card or runs the macro."),
+    "worker_": TriggerKey(
+        RECORD, "The worker who writes, merges, signs in, reads the page, moves the card or runs the macro."
+    ),
 }
