@@ -32,10 +32,9 @@ from server.digits import id_in
 from server.errors import HelpdeskError, Invalid, Required
 from server.people import project_boards
 from server.people.project_boards import BASE, COLUMNS, SHOWN, BoardColumn, path_of
-from server.record_types.boards.board_columns import BOARD, COLUMN
+from server.record_types.boards.board_columns import BOARD, CARD_ACTION, COLUMN, RENDER_CARD
 from server.record_types.boards.column_cards import Card
 from server.record_types.shared import paths
-from server.record_types.shared.triggers import CARD_ACTION, RENDER_CARD
 from server.records import records
 from server.template import Budget
 from server.tickets import masks

@@ -13,8 +13,8 @@ from server.automation.run_dictionary import Dictionary
 from server.context import Context
 from server.dataclass import dataclass
 from server.errors import NotFound, TimedOut
+from server.record_types.boards.board_columns import RENDER_CARD
 from server.record_types.boards.column_cards import Card
-from server.record_types.shared.triggers import RENDER_CARD
 from server.records import records
 from server.translation import _, lazy_gettext
 
@@ -95,11 +95,10 @@ class CardPainter:
         sheet = returned.get("sheet")
         if not isinstance(sheet, dict):
             return None
-        schema = sheet.get("schema") if isinstance(sheet.get("schema"), dict) else sheet
-        columns, layout = schema.get("columns"), schema.get("layout")
-        data = sheet.get("data")
+        schema, data = sheet.get("schema"), sheet.get("data")
+        source = schema if isinstance(schema, dict) else sheet
         listed = list(data.values()) if isinstance(data, dict) else data if isinstance(data, list) else []
         own = listed[0] if listed and isinstance(listed[0], dict) else {}
         row = Dictionary({**values, "_context": card.context, "id": card.id, **own}, self._host.load)
-        maps = [each if isinstance(each, dict) else {} for each in (columns, layout)]
-        return CardSheet(maps[0], maps[1], row)
+        columns, layout = source.get("columns"), source.get("layout")
+        return CardSheet(columns if isinstance(columns, dict) else {}, layout if isinstance(layout, dict) else {}, row)

@@ -14,9 +14,8 @@ from server.automation.automation_service import ServiceHost
 from server.context import Context, Service
 from server.contexts import PROJECT_BOARD, PROJECT_BOARD_COLUMN, WORKER
 from server.jobs.job_queue import job
-from server.record_types.boards.board_columns import COLUMN
+from server.record_types.boards.board_columns import CARD_ACTION, COLUMN
 from server.record_types.boards.column_cards import FUNCTIONS_JOB
-from server.record_types.shared.triggers import CARD_ACTION
 from server.records import records
 from server.records.event_publishing import record_values
 from server.translation import N_

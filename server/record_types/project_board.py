@@ -3,10 +3,9 @@
 from server import contexts
 from server.fields import Name, Structure, Text, UpdatedAt
 from server.record_types.boards import board_columns, column_cards
-from server.record_types.boards.board_columns import COLUMN, ColumnOrder
+from server.record_types.boards.board_columns import COLUMN, RENDER_CARD, ColumnOrder
 from server.record_types.record_type import Access, Change, Event, Record, RecordType, Subtotals, Writing
 from server.record_types.shared import record_owners
-from server.record_types.shared.triggers import RENDER_CARD
 from server.record_types.traits import Comments, CustomFields, Links, Search, Watchers
 
 VERSION = "project_boards"  # the version of the boards; see Transaction.version

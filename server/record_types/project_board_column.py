@@ -3,11 +3,10 @@
 from server import contexts
 from server.fields import Id, Name, References, Structure, Text, UpdatedAt
 from server.record_types.boards import board_columns, column_cards
-from server.record_types.boards.board_columns import MAX_COLUMNS
+from server.record_types.boards.board_columns import CARD_ACTION, MAX_COLUMNS, RENDER_CARD
 from server.record_types.boards.column_cards import MAX_CARDS, ORDER, Card
 from server.record_types.project_board import PLUGIN
 from server.record_types.record_type import Access, Change, Expand, Record, RecordType, Subtotals, Writing
-from server.record_types.shared.triggers import CARD_ACTION, RENDER_CARD
 from server.record_types.traits import Comments, CustomFields, Links, Search, Watchers
 from server.record_types.workspaces import contents
 from server.store.tables import Column, Index

@@ -15,8 +15,8 @@ from server.automation.interactions import interaction_offers, interaction_runs
 from server.errors import Forbidden, HelpdeskError, Invalid, NotFound, ScriptError, TimedOut
 from server.jobs.scheduler import Scheduler
 from server.people import project_boards
+from server.record_types.boards.board_columns import CARD_ACTION, RENDER_CARD
 from server.record_types.boards.column_cards import Card
-from server.record_types.shared.triggers import CARD_ACTION, RENDER_CARD
 from server.upkeep import checkup_automations
 from tests.records.desk import Desk
 

@@ -11,13 +11,12 @@ from server.translation import N_, shown
 
 PREFIX = "svc.trigger."
 MACRO = f"{PREFIX}ticket.macro"
-CARD_ACTION, RENDER_CARD = f"{PREFIX}projectBoard.cardAction", f"{PREFIX}projectBoard.renderCard"
 # Triggers whose automations have the rights of whoever starts them.
 AS_CALLER = (
     MACRO,
     f"{PREFIX}interaction.worker",
-    CARD_ACTION,
-    RENDER_CARD,
+    f"{PREFIX}projectBoard.cardAction",
+    f"{PREFIX}projectBoard.renderCard",
     f"{PREFIX}ui.widget",
 )
 RULE = f"{PREFIX}ticket.event"
@@ -242,7 +241,7 @@ OTHERS: dict[str, Trigger] = {
         "A card of a project board is shown. It acts with the rights of whoever reads the board, and only reads.",
         ON_CARD,
         {
-            "sheet": "`columns` of the card, as in a sheet, and `layout` with `title_column` and `headings`; values are "
+            "sheet": "`columns` of the card, as in sheets, and `layout` with `title_column` and `headings`; values are "
             "keys of the record and of the dictionary, or of the first row of `data`"
         },
         UNTIL,
