@@ -54,7 +54,7 @@ function explain(board, problems) {
   for (const [column, messages] of Object.entries(problems)) {
     const list = all("section", board).find((each) => each.dataset.value === column)?.querySelector("ul");
     for (const message of list ? messages : []) {
-      const text = t("Cards are not drawn: {message}", { message });
+      const text = t("Some cards are not drawn: {message}", { message });
       if (all(".wrong", list.parentElement).some((each) => each.textContent === text)) continue;
       list.before(Object.assign(document.createElement("p"), { className: "wrong", dir: "auto", textContent: text }));
     }
