@@ -11,12 +11,14 @@ import pytest
 from server.automation import uses
 from server.automation.automation_service import MAX_DEPTH
 from server.automation.card_drawing import CardPainter
+from server.automation.card_functions import card_values
 from server.automation.interactions import interaction_offers, interaction_runs
 from server.errors import Forbidden, HelpdeskError, Invalid, NotFound, ScriptError, TimedOut
 from server.jobs.scheduler import Scheduler
 from server.people import project_boards
 from server.record_types.boards.board_columns import CARD_ACTION, RENDER_CARD
 from server.record_types.boards.column_cards import Card
+from server.record_types.shared.triggers import OTHERS
 from server.upkeep import checkup_automations
 from tests.records.desk import Desk
 
@@ -191,6 +193,14 @@ def test_drawing_is_neither_logged_nor_counted(desk, ids, board, automation):
     before = desk.row("automation", id)
     assert board.sheet(ids["nora"]) is not None
     assert (desk.row("automation", id), logged(desk)) == (before, [])
+
+
+@pytest.mark.parametrize("name", ["projectBoard.renderCard", "projectBoard.cardAction"])
+def test_the_documented_keys_are_passed(name, desk, ids, board):
+    column = desk.row("project_board_column", board.next)
+    passed = card_values(desk.context(ids["milo"]), column, board.card.context, board.card.id)
+    documented = set(OTHERS[name].keys) - {"inputs"}
+    assert set(passed) == {f"{key}{part}" for key in documented for part in ("_context", "id")}
 
 
 # -- functions ---------------------------------------------------------------------------------------------------------
