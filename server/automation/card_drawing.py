@@ -16,7 +16,7 @@ from server.errors import NotFound, TimedOut
 from server.record_types.boards.board_columns import RENDER_CARD
 from server.record_types.boards.column_cards import Card
 from server.records import records
-from server.translation import _, lazy_gettext
+from server.translation import lazy_gettext
 
 FIELD = "cards_kata"
 MAX_CARD_SECONDS = 1.0  # limit for the automations of a card, regardless of their policies
@@ -78,7 +78,7 @@ class CardPainter:
             # Whoever wrote the board may not call functions with the rights of its reader.
             for each in bindings.binding_candidates(str(text), RENDER_CARD, values, self._host, has_functions=False):
                 if each.handler is None:
-                    lost = lost or ("" if each.is_off else f"{each.key}: {each.reason}")
+                    lost = lost or ("" if each.is_off else each.key)
                     continue
                 seconds = ends_at - time.monotonic()
                 if seconds <= 0:
@@ -88,7 +88,10 @@ class CardPainter:
                 if drawn is not None:
                     return drawn
         if lost and not has_run:
-            raise NotFound(_("the automation cannot run: {reason}", reason=lost))
+            problem = lazy_gettext(
+                "{entry} names no automation with the trigger {trigger}", entry=lost, trigger=RENDER_CARD
+            )
+            raise NotFound(problem)
         return None
 
     def _drawn(self, returned: Mapping[str, Any], values: Mapping[str, Any], card: Card) -> CardSheet | None:

@@ -374,5 +374,5 @@ def test_uses_and_the_checkup_name_boards_and_columns(desk, ids, board, automati
     problems = [str(each.found) for each in checkup_automations.of_bindings(desk.service)]
     assert len(problems) == 2
     assert any("project_board_column 'Next': automation/draws never runs" in each for each in problems)
-    with pytest.raises(NotFound, match="the automation does not exist"):
+    with pytest.raises(NotFound, match="automation/draws names no automation with the trigger"):
         board.sheet(ids["nora"])
