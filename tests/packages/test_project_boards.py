@@ -112,6 +112,18 @@ def test_a_rehearsal_writes_nothing(desk: Desk) -> None:
     assert set(ids_of(result)) == {"board"} and desk.found("project_board", "") == before
 
 
+def test_a_package_brings_automations_with_its_board_and_functions_need_consent(desk: Desk) -> None:
+    own = CARD | {"uid": "moved", "name": "moved", "extension_id": "svc.trigger.projectBoard.cardAction"}
+    board = json.loads(json.dumps(BOARD))
+    board["columns"][1]["functions_kata"] = "automation/moved:\n  uri: svc:automation:moved\n"
+    sent = package(own, project_boards=[board])
+    with pytest.raises(HelpdeskError, match="runs the automation moved when somebody moves a card to the column Done"):
+        import_package(desk.context(), sent, {})
+    made = ids_of(bring(desk, sent))
+    [done] = on(desk, "project_board_column", board_id=made["board"], name="Done")
+    assert done["functions_kata"] == board["columns"][1]["functions_kata"]
+
+
 def test_an_exported_board_is_imported_again(desk: Desk, ids: dict[str, int]) -> None:
     made = ids_of(bring(desk, package(project_boards=[BOARD])))
     [next_id, done] = map(int, desk.record("project_board", made["board"])["columns"].split(","))
