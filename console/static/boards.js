@@ -45,8 +45,7 @@ const keyOf = (board, card) => [board.dataset.drawing, card.closest("section").d
 function show(card, drawn) {
   const details = card.querySelector(".details");
   const fresh = new DOMParser().parseFromString(drawn.html, "text/html").body;
-  if (details.textContent === fresh.textContent && details.children.length === fresh.children.length) return;
-  details.replaceChildren(...fresh.childNodes);
+  if (details.innerHTML !== fresh.innerHTML) details.replaceChildren(...fresh.childNodes); // else a link keeps the focus
   if (drawn.title) card.querySelector("a").textContent = drawn.title;
 }
 
@@ -75,12 +74,14 @@ async function draw(board) {
     for (const drawn of part.cards) {
       const card = cards.get(drawn.ref);
       if (!card?.isConnected) continue;
+      cards.delete(drawn.ref);
       known.set(keyOf(board, card), drawn);
       show(card, drawn);
     }
     explain(board, part.problems);
     path = part.next;
   }
+  if (board.isConnected) for (const card of cards.values()) known.delete(keyOf(board, card)); // it stays plain
 }
 
 enhance((root) => {

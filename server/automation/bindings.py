@@ -118,17 +118,18 @@ def binding_candidates(
     only: Collection[str] | None = None,
     *,
     has_functions: bool = True,
+    budget: Budget | None = None,
 ) -> Iterator[BindingCandidate]:
     """Returns every entry of a binding, or `only` those of these names, in order, and whether it runs. has_functions:
-    as for handlers(). Raises KataSyntax."""
+    as for handlers(). budget: of its templates, None for the usual one. Raises KataSyntax, BudgetSpent."""
     dictionary = values if isinstance(values, Dictionary) else Dictionary(values, host.load)
     around = Surroundings(zone=host.zone, host=host.functions()) if has_functions else Surroundings(zone=host.zone)
-    budget = Budget()
+    left = budget or Budget()
 
     def render(source: str) -> str:
         if "{" not in source:
             return source
-        return template.compile(source).render(dictionary, budget, around)
+        return template.compile(source).render(dictionary, left, around)
 
     evaluator = Generic(Environment(values=dictionary, render=render))
     for name, (key, line, tree) in entries(text).items():

@@ -16,6 +16,7 @@ from server.errors import NotFound, TimedOut
 from server.record_types.boards.board_columns import RENDER_CARD
 from server.record_types.boards.column_cards import Card
 from server.records import records
+from server.template import Budget
 from server.translation import lazy_gettext
 
 FIELD = "cards_kata"
@@ -68,7 +69,7 @@ class CardPainter:
     def sheet(self, board: Mapping[str, Any], column: Mapping[str, Any], card: Card) -> CardSheet | None:
         """Returns how a card is drawn, None if every automation is disabled or returns no sheet.
 
-        Raises KataSyntax, TemplateFailed, Forbidden if a policy does not allow the reader, NotFound if none of the
+        Raises KataSyntax, TemplateFailed, BudgetSpent, Forbidden if a policy does not allow the reader, NotFound if none of the
         automations can run, TimedOut, and ScriptError with the error of an automation."""
         values = card_values(self._ctx, column, card.context, card.id)
         ends_at = min(self._ends_at, time.monotonic() + MAX_CARD_SECONDS)
@@ -76,7 +77,9 @@ class CardPainter:
         has_run = False
         for text in (column[FIELD], board[FIELD]):
             # Whoever wrote the board may not call functions with the rights of its reader.
-            for each in bindings.binding_candidates(str(text), RENDER_CARD, values, self._host, has_functions=False):
+            for each in bindings.binding_candidates(
+                str(text), RENDER_CARD, values, self._host, has_functions=False, budget=Budget(ends_at=ends_at)
+            ):
                 if each.handler is None:
                     lost = lost or ("" if each.is_off else each.key)
                     continue
