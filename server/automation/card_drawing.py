@@ -69,8 +69,8 @@ class CardPainter:
     def sheet(self, board: Mapping[str, Any], column: Mapping[str, Any], card: Card) -> CardSheet | None:
         """Returns how a card is drawn, None if every automation is disabled or returns no sheet.
 
-        Raises KataSyntax, TemplateFailed, BudgetSpent, Forbidden if a policy does not allow the reader, NotFound if none of the
-        automations can run, TimedOut, and ScriptError with the error of an automation."""
+        Raises KataSyntax, TemplateFailed, BudgetSpent, Forbidden if a policy does not allow the reader, NotFound if
+        none of the automations can run, TimedOut, and ScriptError with the error of an automation."""
         values = card_values(self._ctx, column, card.context, card.id)
         ends_at = min(self._ends_at, time.monotonic() + MAX_CARD_SECONDS)
         lost = ""
