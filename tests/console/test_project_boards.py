@@ -406,6 +406,22 @@ def test_automations_draw_run_and_are_offered(page: Page, nora: Api, board: Boar
     expect(page.locator("main")).to_contain_text("In Doing")
 
 
+@pytest.mark.exhaustive("editors of scripts check and complete in the same way")
+def test_an_editor_completes_and_checks_a_binding(page: Page, board: Board, automations: Automations) -> None:
+    automations.create("rename", "projectBoard.cardAction", RENAMES)
+    page.goto(f"/boards/columns/{board.columns['Doing']}/edit")
+    editor = page.get_by_label("Automations that run when a card comes here")
+    editor.fill("automation/a:\n  ")
+    editor.press("End")
+    editor.press_sequentially("ur")
+    page.get_by_role("option", name="uri").click()
+    editor.press_sequentially(f" {automations.prefix}")
+    page.get_by_role("option", name=f"svc:automation:{automations.prefix}.rename").click()
+    assert editor.input_value() == f"automation/a:\n  uri: svc:automation:{automations.prefix}.rename"
+    editor.fill("automation/a:\n  urj: x")
+    expect(page.locator("#functions_kata-mistakes")).to_contain_text("'urj' is not a known attribute")
+
+
 @pytest.mark.exhaustive("the form of links suggests records in the same way")
 def test_a_card_is_found_while_typing(page: Page, nora: Api, board: Board) -> None:
     nora.create("task", title="Order a banner").ok()
