@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from server.automation import bindings, bound_automations, checker
+from server.automation import bindings, checker
 from server.automation.interactions import toolbar_schema
 from server.packages import grants
 from server.record_types.record_type import Record
@@ -26,7 +26,6 @@ def register() -> None:
     checks.register("policy", lambda text: [(each.line, each.message) for each in checker.check_policy(text)])
     checks.register("event", bindings.problems)
     checks.register("toolbar", toolbar_schema.problems)
-    checks.register_bound(bound_automations.require_runnable)
     grants.register(GRANTING, _describe_grants)
 
 

@@ -157,7 +157,10 @@ class RecordWriter(RecordReader):
         """Assigns the owner of limited actors, checks texts that upper layers understand, and runs the type's hook."""
         self.rules.claim(change)
         checks.require(change)
-        checks.require_bound(change, self)
+        automations = self.ctx.service.automations
+        if automations is not None:
+            for field, trigger in change.type.bound.items():
+                automations.require_runnable(change, self, trigger, field)
         change.type.prepare(change, self)
 
     def _stored_change(self, record_type: RecordType, old: Record | None, values: dict[str, Any]) -> Change:

@@ -1,8 +1,7 @@
 """Checks of texts that only an upper layer understands, such as scripts. The upper layer registers the check; texts
 with mistakes are not saved.
 
-A record type lists such fields and the kind of their text in `checked`: script, policy, event (a binding), or toolbar;
-in `bound` the fields whose automations must exist and have a trigger."""
+A record type lists such fields and the kind of their text in `checked`: script, policy, event (a binding), toolbar."""
 
 import functools
 from collections.abc import Callable, Mapping
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from server.errors import Invalid
 
 if TYPE_CHECKING:
-    from server.record_types.parts import Change, Writing
+    from server.record_types.parts import Change
 
 MAX_TOLD = 3  # mistakes listed in an error; the others are counted
 MAX_KEPT = 32  # cached texts: a check takes up to 160 microseconds, and runs before a write, inside it and in lists
@@ -19,26 +18,12 @@ MAX_KEPT = 32  # cached texts: a check takes up to 160 microseconds, and runs be
 Mistakes = list[tuple[int, str]]  # (line from 1, reason)
 Check = Callable[[str], Mistakes]
 _CHECKS: dict[str, Check] = {}
-# Raise Invalid for a field with the name of an automation that its trigger cannot run.
-_BINDING_CHECKS: list[Callable[["Change", "Writing", str, str], None]] = []
 
 
 def register(kind: str, check: Check) -> None:
     """Registers the check for texts of a kind."""
     _CHECKS[kind] = check
     mistakes.cache_clear()
-
-
-def register_bound(check: Callable[["Change", "Writing", str, str], None]) -> None:
-    """Registers the check of the automations that a binding names: (change, writing, trigger, field)."""
-    _BINDING_CHECKS[:] = [check]
-
-
-def require_bound(change: "Change", writing: "Writing") -> None:
-    """Raises Invalid for a changed binding with an entry that would never run."""
-    for field, trigger in change.type.bound.items():
-        for check in _BINDING_CHECKS:
-            check(change, writing, trigger, field)
 
 
 def precompute(checked: Mapping[str, str], fields: Mapping[str, Any]) -> None:
