@@ -1,7 +1,7 @@
 """Runs the functions of a column of a project board, after a card was added to it or moved to it.
 
-The board is open to every worker who may change boards, so its functions have exactly the rights of whoever moved the
-card: of the service only for a card that the service moved."""
+Any worker with the privilege may write the functions of a column, so they have exactly the rights of whoever moved the
+card; those of the service only if the service moved it."""
 
 from collections.abc import Mapping
 from typing import Any
