@@ -288,6 +288,18 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("record_types.project_board.MAX_CARDS_GONE", "", "cards of a board that is deleted with all of its columns"),
         ("people.project_boards.MAX_SHOWN", "", "cards of a column that the page of a board shows"),
         ("people.project_boards.MAX_OFFERED", "", "boards in the rail"),
+        ("automation.card_drawing.MAX_CARD_SECONDS", "seconds", "automations that draw a card of a board"),
+        ("console.pages.board_cards.SECONDS", "seconds", "request for the drawn cards of a board; the next goes on"),
+        ("console.pages.board_cards.MAX_PARTS", "", "requests for drawn cards of one page; further cards stay plain"),
+        (
+            "console.pages.board_cards.MAX_FAILED", "",
+            "cards of a column whose drawing fails in a request; its further cards stay plain",
+        ),
+        (
+            "automation.interactions.interaction_offers.BOARD_SECONDS", "seconds",
+            "templates in the buttons above all columns of a board",
+        ),
+        ("console.pages.workspaces.behavior_widgets.MAX_NODES", "", "nodes of a behavior that a widget draws"),
         ("console.pages.workspaces.map_files.MAX_FILE_BYTES", "bytes", "file with the outlines or points of a map"),
         ("record_types.workspaces.view.MAX_NAME", "characters", "title of a worklist, and each of its columns"),
         ("record_types.workspaces.view.MAX_QUERY", "characters", "query of a worklist"),

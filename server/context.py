@@ -10,6 +10,7 @@ from server.errors import AdminOnly
 
 if TYPE_CHECKING:
     from server.access.actor import Actor
+    from server.record_types.parts import Change, Writing
     from server.record_types.registry import Registry
     from server.settings import Settings
     from server.store.database import Store
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
 
 
 class Automations(Protocol):
-    """Runs automations, for layers below server/automation/, which implements it."""
+    """Runs automations, and checks what names them, for layers below server/automation/, which implements it."""
+
+    def require_runnable(self, change: "Change", writing: "Writing", trigger: str, field: str) -> None:
+        """Raises Invalid for a changed binding with an entry that would never run. trigger: of its automations."""
 
     def run_event(self, ctx: "Context", name: str, values: dict[str, Any]) -> Iterator[Mapping[str, Any]]:
         """Runs the automations bound to an event; yields their return values, one by one while the caller iterates."""

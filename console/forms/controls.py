@@ -26,7 +26,7 @@ from server.record_types.shared import record_owners
 from server.record_types.shared.custom import FieldDefinition
 from server.translation import N_, Words, shown
 
-SEVERAL_LINES = ("area", "code", "json", "lines")
+SEVERAL_LINES = ("area", "code", "editor", "json", "lines")
 KEPT = N_("Leave blank to keep the stored value.")
 
 
@@ -35,12 +35,13 @@ class Control:
     """A control. Whatever is not given follows from the field.
 
     name: of a field of the record, or of the page alone. hint: None for the field's note, if that is written for
-    people. kind: line, email, url, number, date, password, tel, zone, time, area, code, json, lines, tick, ticks,
-    choice, chooser, owner, hidden. options: of a choice. ticks: options with their meanings. none: the label of no
-    choice, "" if one must be chosen. target, query: the records of a chooser. attributes: of the element. is_own:
-    whether it belongs to the page rather than the record. is_drawn: whether the page renders it itself. is_kept:
-    whether blank means unchanged, as for secrets, which are never shown. blank: the value that blank stands for. also:
-    fields whose mistakes are shown here. decimals: of a stored number. heading: of the section that begins with it."""
+    people. kind: line, email, url, number, date, password, tel, zone, time, area, code, editor (of KATA), json, lines,
+    tick, ticks, choice, chooser, owner, hidden. options: of a choice. ticks: options with their meanings. none: the
+    label of no choice, "" if one must be chosen. target, query: the records of a chooser. attributes: of the element.
+    is_own: whether it belongs to the page rather than the record. is_drawn: whether the page renders it itself.
+    is_kept: whether blank means unchanged, as for secrets, which are never shown. blank: the value that blank stands
+    for. also: fields whose mistakes are shown here. decimals: of a stored number. heading: of the section that begins
+    with it."""
 
     name: str
     label: Words = ""
@@ -68,6 +69,12 @@ class Control:
     @property
     def is_required(self) -> bool:
         return bool(self.attributes.get("required"))
+
+
+def editor_of(text: str, trigger: str) -> dict[str, Any]:
+    """The attributes of an editor that checks and completes a text while it is typed. text: binding or toolbar.
+    trigger: of the automations that it names."""
+    return {"check": f"/-/check/{text}", "data_words": f"/-/words/{text}?trigger={trigger}"}
 
 
 def of_field(registry: Registry, record_type: RecordType, control: Control) -> Control:

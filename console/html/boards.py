@@ -41,13 +41,14 @@ class ShownCard:
 
 @dataclass(frozen=True)
 class ShownColumn:
-    """A column. value: of the parameter that moves a card here. foot: HTML below its cards."""
+    """A column. value: of the parameter that moves a card here. head, foot: HTML above and below its cards."""
 
     value: str
     name: str
     total: int
     cards: Sequence[ShownCard]
     foot: str = ""
+    head: str = ""
 
 
 def anchor_of(ref: str) -> str:
@@ -60,10 +61,19 @@ def anchor_of(ref: str) -> str:
 
 
 def board(
-    visit: Visit, id: str, label: str, columns: Sequence[ShownColumn], *, action: str, field: str, level: int = 4
+    visit: Visit,
+    id: str,
+    label: str,
+    columns: Sequence[ShownColumn],
+    *,
+    action: str,
+    field: str,
+    level: int = 4,
+    drawing: str = "",
 ) -> Markup:
     """Renders a board. id: a prefix for ids of elements. action: the path that moves cards, "" for a reader who may not
-    move them. field: the parameter with the new place. level: of the headings of columns."""
+    move them. field: the parameter with the new place. level: of the headings of columns. drawing: the path that
+    returns the cards as automations draw them, "" for a board without such automations."""
     return Markup(
         fragment(
             "parts/board.html",
@@ -74,5 +84,6 @@ def board(
             action=action,
             field=field,
             level=level,
+            drawing=drawing,
         )
     )

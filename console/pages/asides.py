@@ -8,10 +8,11 @@ from console.html.form import Form
 from console.html.rendering import render
 from console.html.ui import distance, moment
 from console.http.page_response import PageResponse, json_response, see
-from console.http.routes import page
+from console.http.routes import Access, page
 from console.http.visit import Visit
 from server import times
 from server.automation import bindings, checker, names
+from server.automation.interactions import toolbar_schema
 from server.errors import Invalid, NotFound
 from server.people import form_drafts, preferences
 from server.record_types.shared import callbacks, scope_check
@@ -89,9 +90,13 @@ CHECKS: dict[str, Callable[[Visit, str], Mistakes]] = {
         (each.line, each.message) for each in (*checker.check_policy(text), *checker.warn_of_policy(text))
     ],
     "binding": lambda visit, text: bindings.problems(text),
+    "toolbar": lambda visit, text: toolbar_schema.problems(text),
     "scopes": lambda visit, text: scope_check.mistakes(text, partial(reach.doubt, visit.service.registry)),
     "callbacks": lambda visit, text: callbacks.mistakes(text),
 }
+
+
+FOR_WORKERS = ("binding", "toolbar")  # texts of boards, which every worker may change; they name nothing stored
 
 
 def _check(visit: Visit, mistakes: Callable[[Visit, str], Mistakes]) -> PageResponse:
@@ -100,7 +105,8 @@ def _check(visit: Visit, mistakes: Callable[[Visit, str], Mistakes]) -> PageResp
 
 
 for path, mistakes_in in CHECKS.items():
-    page("POST", f"/-/check/{path}", "admin", form_bytes=TEXT_BYTES)(partial(_check, mistakes=mistakes_in))
+    needed: Access = "worker" if path in FOR_WORKERS else "admin"
+    page("POST", f"/-/check/{path}", needed, form_bytes=TEXT_BYTES)(partial(_check, mistakes=mistakes_in))
 
 
 @page("GET", "/-/ui", "anyone")

@@ -1,9 +1,13 @@
 """Project boards: their list, the page of a board with its columns and cards, and the form that builds one."""
 
+import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from console.forms.controls import Control
+from markupsafe import Markup
+
+from console.forms.controls import Control, editor_of
 from console.forms.record_form import OpenForm, RecordForm
 from console.forms.record_pages import RecordPages, declare_pages
 from console.html import boards, ui
@@ -19,19 +23,24 @@ from console.lists import lookup, worklist
 from console.lists.link_types import linkable
 from console.lists.list_moves import move_entry
 from console.lists.worklist import Worklist, declare
+from console.pages import board_cards
+from console.pages.workspaces.interaction_pages import offers_html
 from console.tickets import inbox
+from server.automation.interactions import interaction_offers
+from server.automation.interactions.interaction_offers import BOARD_SECONDS, BOARD_STEPS
 from server.digits import id_in
 from server.errors import HelpdeskError, Invalid, Required
 from server.people import project_boards
-from server.people.project_boards import BASE, SHOWN, BoardColumn, path_of
-from server.record_types.boards.board_columns import BOARD, COLUMN
+from server.people.project_boards import BASE, COLUMNS, SHOWN, BoardColumn, path_of
+from server.record_types.boards.board_columns import BOARD, CARD_ACTION, COLUMN, RENDER_CARD
 from server.record_types.boards.column_cards import Card
 from server.record_types.shared import paths
 from server.records import records
+from server.template import Budget
 from server.tickets import masks
 from server.translation import N_, _, shown
 
-EDIT, COLUMNS = f"{BASE}/{{id}}/edit", f"{BASE}/columns"
+EDIT, EDIT_COLUMN = f"{BASE}/{{id}}/edit", f"{COLUMNS}/{{id}}/edit"
 LIST = declare(
     Worklist(
         BOARD,
@@ -46,7 +55,38 @@ LIST = declare(
         row=f"{SHOWN}/{{id}}",
     )
 )
-FORM = RecordForm(BOARD, (Control("name", N_("Name"), ""),))
+FORM_BYTES = 512 * 1024  # bytes of a form with texts in KATA
+CARDS = Control(
+    "cards_kata",
+    N_("Automations that draw cards"),
+    N_("In KATA: entries such as automation/name:, with uri, inputs and disabled@bool below. The first automation that "
+       "returns a sheet draws the card."),
+    "editor",
+    attributes=editor_of("binding", RENDER_CARD),
+)  # fmt: skip
+FORM = RecordForm(BOARD, (Control("name", N_("Name"), ""), CARDS))
+COLUMN_FORM = RecordForm(
+    COLUMN,
+    (
+        Control("name", N_("Name"), ""),
+        Control(
+            "toolbar_kata",
+            N_("Buttons above the cards"),
+            N_("In KATA: entries such as interaction/name:, with label, uri and inputs below, for automations that "
+               "workers start."),
+            "editor",
+            attributes=editor_of("toolbar", interaction_offers.TRIGGER),
+        ),
+        replace(CARDS, hint=N_("In KATA. They come before those of the board.")),
+        Control(
+            "functions_kata",
+            N_("Automations that run when a card comes here"),
+            N_("In KATA. They run one after the other, with the rights of whoever adds or moves the card."),
+            "editor",
+            attributes=editor_of("binding", CARD_ACTION),
+        ),
+    ),
+)  # fmt: skip
 
 
 @page("GET", BASE)
@@ -78,6 +118,7 @@ def _page(visit: Visit, id: int) -> PageResponse:
             action=f"{SHOWN}/{id}/move" if may_move else "",
             field="to",
             level=2,
+            drawing=board_cards.path_of_drawing(board, columns),
         ),
         may_edit=records.may(visit.ctx, BOARD, "update", id),
         sample=Sample("GET", f"/rest/records/{COLUMN}/search.json", [("q", f"board.id:{id}"), ("expand", "cards")]),
@@ -88,6 +129,7 @@ def _drawn(visit: Visit, columns: Sequence[BoardColumn], board_id: int, may_move
     colors = inbox.named_status_colors(visit) if columns else {}
     types = linkable(visit) if may_move else []
     drawn = []
+    budget = Budget(BOARD_STEPS, ends_at=time.monotonic() + BOARD_SECONDS)
     for place, column in enumerate(columns):
         beside = (columns[place - 1] if place else None, columns[place + 1] if place + 1 < len(columns) else None)
         references = [_reference(visit, card) for card, _row in column.rows]
@@ -96,8 +138,21 @@ def _drawn(visit: Visit, columns: Sequence[BoardColumn], board_id: int, may_move
             for number, (_own, row) in enumerate(column.rows)
         ]
         foot = fragment("parts/board_add.html", visit=visit, column=column, board_id=board_id, types=types, form=Form())
-        drawn.append(ShownColumn(str(column.id), column.name, column.total, cards, foot if may_move else ""))
+        head = _toolbar(visit, column, budget)
+        drawn.append(ShownColumn(str(column.id), column.name, column.total, cards, foot if may_move else "", head))
     return drawn
+
+
+def _toolbar(visit: Visit, column: BoardColumn, budget: Budget) -> Markup:
+    """The interactions of a column that the worker can start, or why they cannot be shown."""
+    place = interaction_offers.column_place(column.record)
+    if not place.text.strip():
+        return Markup()
+    records.require_thread(visit.ctx)  # its templates may take a while
+    try:
+        return offers_html(visit, place, "parts/board_toolbar.html", budget)
+    except HelpdeskError as error:
+        return Markup('<p class="wrong" dir="auto">{}</p>').format(ui.sentence(error.message))
 
 
 def _card(
@@ -278,12 +333,40 @@ PAGES = declare_pages(
         FORM,
         _form,
         access="worker",
+        form_bytes=FORM_BYTES,
         one=EDIT,
         instead=_instead,
         fill=_fill,
         after_create=_after_create,
         leave=_leave,
         deleted=N_("{name} deleted. The records of its cards stay."),
+    )
+)
+
+
+def _column_instead(visit: Visit) -> PageResponse | None:
+    """The board, for workers who may not change its columns."""
+    if visit.is_post or records.may(visit.ctx, COLUMN, "update", visit.id):
+        return None
+    return see(path_of(records.retrieve(visit.ctx, COLUMN, visit.id)["board_id"]))
+
+
+def _column_form(visit: Visit, fields: OpenForm) -> PageResponse:
+    return fields.render("board_column_form.html", board=records.retrieve(visit.ctx, BOARD, fields.stored["board_id"]))
+
+
+declare_pages(
+    RecordPages(
+        COLUMNS,
+        COLUMN_FORM,
+        _column_form,
+        access="worker",
+        form_bytes=FORM_BYTES,
+        one=EDIT_COLUMN,
+        instead=_column_instead,
+        leave=lambda visit, column: path_of(column["board_id"]),
+        deleted="",
+        has_new=False,
     )
 )
 

@@ -1,4 +1,4 @@
-// Completes words of scripts and policies while they are typed, from a list that a page returns as JSON.
+// Completes words of scripts, policies, bindings and toolbars while they are typed, from a list that a page returns as JSON.
 import { t } from "./say.js";
 import { above } from "./paint.js";
 import { suggest } from "./suggest.js";
@@ -78,8 +78,20 @@ function inPolicy({ policy }, keys) {
   return top === "commands" ? noted(policy.commands) : [];
 }
 
+// Returns the keys of bindings and toolbars, whose entries have a kind and a name.
+function inEntries({ entries }, keys) {
+  let within = null; // the entry around the caret
+  for (const key of keys) {
+    if (within === null) within = entries[kind(key)] ?? {};
+    else if (key === "items" && within.items) within = null;
+    else return [];
+  }
+  return within === null ? noted(Object.keys(entries), {}, "/") : noted(Object.keys(within), within);
+}
+
+const pathOf = (box, text) => text.dataset.words ?? box.closest("[data-words]")?.dataset.words;
 const fittingKeys = (list, text, keys) =>
-  (text.name === "policy_kata" ? inPolicy : inScript)(list, keys, text.value.slice(0, text.selectionStart));
+  (list.entries ? inEntries : text.name === "policy_kata" ? inPolicy : inScript)(list, keys, text.value.slice(0, text.selectionStart));
 
 async function listOf(path) {
   if (!words.has(path)) words.set(path, fetched(path));
@@ -90,7 +102,7 @@ async function listOf(path) {
 
 // Returns what a key below these keys means, "" if it is unknown.
 export async function meaning(box, text, keys, own) {
-  const path = box.closest("[data-words]")?.dataset.words;
+  const path = pathOf(box, text);
   const list = path && own ? await listOf(path) : null;
   return (list && fittingKeys(list, text, keys).find(({ name }) => name === kind(own))?.note) || "";
 }
@@ -102,8 +114,8 @@ function fitting(list, text) {
   if (/^\s*\S+:\s/.test(line)) {
     const [, key, value] = /^\s*([^@:\s]+)[^:]*:\s+(\S*)$/.exec(line) ?? [];
     const keys = above(before);
-    if (key === "record_type") return { typed: value, found: noted(Object.keys(list.fields), {}, "") };
-    if (key === "type" && keys[0] === "inputs") return { typed: value, found: noted(list.inputs.texts, {}, "") };
+    if (key === "record_type" && list.fields) return { typed: value, found: noted(Object.keys(list.fields), {}, "") };
+    if (key === "type" && keys[0] === "inputs" && list.inputs) return { typed: value, found: noted(list.inputs.texts, {}, "") };
     if (key === "uri") return { typed: value, found: noted(list.names.map((name) => `svc:automation:${name}`), {}, "") };
     return null;
   }
@@ -116,7 +128,7 @@ function fitting(list, text) {
 
 // Completes words in a text below [data-words]; see suggest() for the result. null elsewhere.
 export function complete(box, text) {
-  const path = box.closest("[data-words]")?.dataset.words;
+  const path = pathOf(box, text);
   if (!path || !text.dataset.check) return null;
   return suggest(box, text, t("Matching words"), async (isAsked) => {
     const list = await listOf(path);

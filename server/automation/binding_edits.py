@@ -163,6 +163,11 @@ def _holder(writing: RecordWriter, id: int, timer_id: int, webhook_id: int) -> t
                 "webhook_id: an automation with this trigger is bound to a webhook; send its id", field="webhook_id"
             )
         return "webhook_listener", int(writing.retrieve("webhook_listener", webhook_id)["id"]), automation["name"]
+    fields = [
+        f"`{field}` of a {each.uri}" for each in writing.registry for field, of in each.bound.items() if of == trigger
+    ]
+    if fields:
+        raise Invalid(f"automations with the trigger {trigger} are named in {' or '.join(fields)}", field="id")
     event = trigger.removeprefix(PREFIX)
     if event not in EVENTS:
         raise Invalid(f"automations with the trigger {trigger} are called by name and need no binding", field="id")

@@ -75,13 +75,18 @@ class BindingCandidate:
 
 def problems(text: str) -> list[tuple[int, str]]:
     """Checks a binding that is about to be saved; returns [(line from 1, message)]."""
+    return schema_problems(text, SCHEMA)
+
+
+def schema_problems(text: str, schema: dict[str, Any]) -> list[tuple[int, str]]:
+    """Checks a text in KATA against a schema, and its templates; returns [(line from 1, message)]."""
     try:
         document = parse(text)
         mistakes = checker.check_texts(document)
         if mistakes:
             return [(each.line, f"[{each.path}] {each.message}") for each in mistakes]
         values = Generic(Environment()).value(document.tree)
-        violations = check(values if isinstance(values, dict) else {}, SCHEMA, scalars=False)
+        violations = check(values if isinstance(values, dict) else {}, schema, scalars=False)
         return [(document.lines.get(each.path, 0) + 1, f"[{each.path}] {each.message}") for each in violations]
     except KataSyntax as error:
         return [(int(str(error.details.get("line", 1))), reason(error))]
@@ -113,17 +118,18 @@ def binding_candidates(
     only: Collection[str] | None = None,
     *,
     has_functions: bool = True,
+    budget: Budget | None = None,
 ) -> Iterator[BindingCandidate]:
     """Returns every entry of a binding, or `only` those of these names, in order, and whether it runs. has_functions:
-    as for handlers(). Raises KataSyntax."""
+    as for handlers(). budget: of its templates, None for the usual one. Raises KataSyntax, BudgetSpent."""
     dictionary = values if isinstance(values, Dictionary) else Dictionary(values, host.load)
     around = Surroundings(zone=host.zone, host=host.functions()) if has_functions else Surroundings(zone=host.zone)
-    budget = Budget()
+    left = budget or Budget()
 
     def render(source: str) -> str:
         if "{" not in source:
             return source
-        return template.compile(source).render(dictionary, budget, around)
+        return template.compile(source).render(dictionary, left, around)
 
     evaluator = Generic(Environment(values=dictionary, render=render))
     for name, (key, line, tree) in entries(text).items():

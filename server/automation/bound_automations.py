@@ -13,8 +13,11 @@ from server.errors import Invalid, KataSyntax, nearest
 from server.kata.annotations import as_bool
 from server.kata.kata_parser import Tree, plain
 from server.record_types.parts import Change, Writing
+from server.record_types.record_type import RecordType
 from server.record_types.registry import Registry
 from server.record_types.shared.triggers import PREFIX
+from server.store.known_rows import Row
+from server.store.statement_shapes import keyed
 from server.store.transaction import Transaction
 
 FIELD = "automations_kata"
@@ -25,7 +28,7 @@ MAX_REPORTED = 20  # entries that the health check lists
 
 @dataclass(frozen=True, slots=True)
 class LostEntry:
-    """An entry of a stored binding that never runs. holder: the name of the event, timer or webhook."""
+    """An entry of a stored binding that never runs. holder: the name of the record with the binding."""
 
     uri: str
     id: int
@@ -34,18 +37,18 @@ class LostEntry:
     reason: str
 
 
-def require_runnable(change: Change, writing: Writing, trigger: str) -> None:
+def require_runnable(change: Change, writing: Writing, trigger: str, field: str = FIELD) -> None:
     """Refuses a new binding with an entry that would never run. Raises Invalid."""
-    text = change.new.get(FIELD)
-    if not text or not change.changes(FIELD):
+    text = change.new.get(field)
+    if not text or not change.changes(field):
         return
     for key, line, reason in _lost(_triggers(writing.registry, writing.tx), text, trigger):
-        raise Invalid(f"{FIELD}: line {line}: {key}: {reason}", field=FIELD, line=line)
+        raise Invalid(f"{field}: line {line}: {key}: {reason}", field=field, line=line)
 
 
 def lost_entries(registry: Registry, tx: Transaction) -> list[LostEntry]:
-    """Returns the entries of all events, timers and webhooks that never run because an automation was renamed, deleted
-    or given another trigger. Runs one statement per record type."""
+    """Returns the entries of all events, timers, webhooks and boards that never run because an automation was renamed,
+    deleted or given another trigger. Runs one statement for each kind of binding."""
     triggers = _triggers(registry, tx)
     event, timer, webhook = (registry.type(uri).table.sql for uri in HOLDERS)
 
@@ -62,11 +65,24 @@ def lost_entries(registry: Registry, tx: Transaction) -> list[LostEntry]:
     rows = [("automation_event", *row) for row in tx.rows(events)]
     rows += [("automation_timer", *row, TIMER) for row in tx.rows(timers)]
     rows += [("webhook_listener", *row, WEBHOOK) for row in tx.rows(webhooks)]
+    for record_type in registry:
+        for field, trigger in record_type.bound.items():
+            rows += [(record_type.uri, *row, trigger) for row in _bound_rows(record_type, field, tx)]
     return [
         LostEntry(uri, id, name, key, reason)
         for uri, id, name, text, trigger in rows
         for key, _, reason in _lost(triggers, text, trigger)
     ]
+
+
+def _bound_rows(record_type: RecordType, field: str, tx: Transaction) -> list[Row]:
+    table = record_type.table.sql
+
+    def build() -> Any:
+        text, label = getattr(table, field), getattr(table, record_type.label_column)
+        return table.select(table.id, label, text).where(text != "")
+
+    return tx.rows(keyed(build, record_type.table, field))
 
 
 def bound(table: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Describes the vocabulary of scripts and policies for the completion of editors."""
+"""Describes the vocabulary of scripts, policies, bindings and toolbars for the completion of editors."""
 
 from typing import Any
 
@@ -16,6 +16,34 @@ _BRANCH_NOTES = {
     "on_success": "What runs after it succeeded.",
     "on_error": "What runs after it failed.",
 }
+
+
+_INPUTS = "The inputs of the automation."
+# The keys of entries with a name, in bindings and toolbars: {text: {kind of entry: {key: note}}}.
+ENTRIES: dict[str, dict[str, dict[str, str]]] = {
+    "binding": {
+        "automation": {
+            "uri": "The automation: svc:automation:<name>.",
+            "inputs": _INPUTS,
+            "disabled": "With @bool: whether it is left out; may be a template.",
+        }
+    },
+    "toolbar": {
+        "interaction": {
+            "label": "The text of the button.",
+            "uri": "The automation: svc:automation:<name>.",
+            "inputs": _INPUTS,
+            "tooltip": "An explanation.",
+            "hidden": "With @bool: whether it is left out; may be a template.",
+        },
+        "menu": {"label": "The name of the menu.", "items": "Its interactions and menus."},
+    },
+}
+
+
+def entry_words(text: str, names: list[str]) -> dict[str, Any]:
+    """Returns the vocabulary of a kind of text in ENTRIES. names: of automations."""
+    return {"entries": ENTRIES[text], "annotations": sorted(KNOWN), "names": names}
 
 
 def words(registry: Registry) -> dict[str, Any]:

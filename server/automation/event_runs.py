@@ -7,7 +7,7 @@ from typing import Any
 
 from server import log
 from server.access.service_actor import own_context
-from server.automation import bindings
+from server.automation import bindings, page_runs
 from server.automation.automation_service import MAX_DEPTH, ServiceHost, perform
 from server.automation.bindings import BindingCandidate
 from server.automation.host import LogEntry
@@ -38,27 +38,38 @@ def run(ctx: Context, name: str, values: dict[str, Any]) -> Iterator[Mapping[str
     """Yields the return values of the automations bound to an event, in order; failed runs yield nothing.
 
     Bindings that cannot be parsed, and chains of runs that are too long, are reported in the automation log."""
-    host = ServiceHost(ctx)
-    if ctx.depth > MAX_DEPTH:
-        return _note(host, f"{name}: not run, after {MAX_DEPTH} automations that triggered each other")
     text = ctx.service.store.read(lambda tx: _binding(ctx, tx, name))
-    candidates = bindings.binding_candidates(text, PREFIX + name, values, host)
+    yield from run_binding(ServiceHost(ctx), name, text, PREFIX + name, values)
+
+
+def run_binding(
+    host: ServiceHost, name: str, text: str, trigger: str, values: dict[str, Any], *, has_functions: bool = True
+) -> Iterator[Mapping[str, Any]]:
+    """Yields the return values of the automations of a binding, in order; failed runs yield nothing. name: of what they
+    are bound to, for the log. has_functions: as for bindings.handlers()."""
+    ctx = host.ctx
+    if ctx.depth > MAX_DEPTH:
+        return note(host, f"{name}: not run, after {MAX_DEPTH} automations that triggered each other")
+    candidates = bindings.binding_candidates(text, trigger, values, host, has_functions=has_functions)
     while True:
         try:
             candidate = next(candidates, None)
         except HelpdeskError as error:
-            return _note(host, f"{name}: its binding fails: {error.message}")
+            return note(host, f"{name}: its binding fails: {error.message}")
         if candidate is None:
             return None
         handler = candidate.handler
         if handler is None:
             _report_lost(host, name, candidate)
             continue
-        result = perform(ctx, handler.automation, {**values, "inputs": handler.inputs})
+        if host.is_caller and not page_runs.is_allowed(host, handler.automation, values):
+            note(host, f"{name}: the policy of '{handler.automation.name}' does not let {host.caller.name} start it")
+            continue
+        result = perform(ctx, handler.automation, {**values, "inputs": handler.inputs}, host=host)
         if result.state != "return" or not isinstance(result.returned, Mapping):
             continue
         if holds_bytes(result.returned):
-            _note(host, f"{name}: '{handler.automation.name}' returns bytes that are not text; they were left out")
+            note(host, f"{name}: '{handler.automation.name}' returns bytes that are not text; they were left out")
             continue
         yield result.returned
 
@@ -84,10 +95,11 @@ def _report_lost(host: ServiceHost, name: str, candidate: BindingCandidate) -> N
     entry = (name, candidate.key, candidate.uri)
     if entry not in reported and len(reported) < MAX_REPORTED:
         reported.add(entry)
-        _note(host, f"{name}: {candidate.key} does not run: {candidate.reason} ({candidate.uri})")
+        note(host, f"{name}: {candidate.key} does not run: {candidate.reason} ({candidate.uri})")
 
 
-def _note(host: ServiceHost, message: str) -> None:
+def note(host: ServiceHost, message: str) -> None:
+    """Writes a problem with a binding to the automation log."""
     LOG.warning("event.stopped", reason=message)
     if not host.dry:
         host.ctx.service.store.write(lambda tx: host.log(tx, "", [LogEntry(3, "", message)]))

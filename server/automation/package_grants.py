@@ -127,6 +127,11 @@ def _behavior(writing: RecordWriter, behavior: Record) -> Iterator[str]:
         yield f"lets the behavior {behavior['name']} use {', '.join(used)} with the rights of an administrator"
 
 
+def _column(writing: RecordWriter, column: Record) -> Iterator[str]:
+    for name in bound_automations(column["functions_kata"]):
+        yield f"runs the automation {name} when somebody moves a card to the column {column['name']}, with their rights"
+
+
 def _actions(nodes: Iterable[BehaviorNode]) -> Iterator[str]:
     for node in nodes:
         actions: list[dict[str, Any]] = node.params.get("actions") or [] if node.type == "action" else []
@@ -139,6 +144,7 @@ _DESCRIBERS = {
     "automation_event": _event,
     "automation_timer": _timer,
     "behavior": _behavior,
+    "project_board_column": _column,
     "resource": _resource,
     "webhook_listener": _webhook,
 }

@@ -3,12 +3,21 @@
 from collections.abc import Iterable
 
 from server.automation import bindings, checker
+from server.automation.interactions import toolbar_schema
 from server.packages import grants
 from server.record_types.record_type import Record
 from server.record_types.shared import checks
 from server.records.writing import RecordWriter
 
-GRANTING = ("automation", "automation_event", "automation_timer", "behavior", "resource", "webhook_listener")
+GRANTING = (
+    "automation",
+    "automation_event",
+    "automation_timer",
+    "behavior",
+    "project_board_column",
+    "resource",
+    "webhook_listener",
+)
 
 
 def register() -> None:
@@ -16,6 +25,7 @@ def register() -> None:
     checks.register("script", lambda text: [(each.line, each.message) for each in checker.check(text)])
     checks.register("policy", lambda text: [(each.line, each.message) for each in checker.check_policy(text)])
     checks.register("event", bindings.problems)
+    checks.register("toolbar", toolbar_schema.problems)
     grants.register(GRANTING, _describe_grants)
 
 

@@ -1,5 +1,5 @@
-"""Finds where automations are used: webhooks, events, timers, resources, behaviors, toolbars, widgets, other
-automations.
+"""Finds where automations are used: webhooks, events, timers, resources, behaviors, toolbars, widgets, boards and their
+columns, other automations.
 
 Searches their texts: a name that a template computes at run time is not found."""
 
@@ -32,6 +32,10 @@ HOLDERS = (
     ("automation", "script"),
     ("toolbar", "toolbar_kata"),
     ("workspace_widget", "params"),
+    ("project_board", "cards_kata"),
+    ("project_board_column", "cards_kata"),
+    ("project_board_column", "functions_kata"),
+    ("project_board_column", "toolbar_kata"),
 )
 MAX_USES = 500  # listed uses per automation
 # For lower-case texts. Each pattern has a literal prefix, which is much faster to search than alternatives.
@@ -89,7 +93,8 @@ def uses_of(ctx: Context, name: str) -> list[AutomationUse]:
     lower = name.lower()
 
     def read(tx: Transaction) -> list[AutomationUse]:
-        return [use for use, automations in _holders(ctx, tx, lower) if lower in automations][:MAX_USES]
+        found = (use for use, automations in _holders(ctx, tx, lower) if lower in automations)
+        return list(dict.fromkeys(found))[:MAX_USES]
 
     return ctx.service.store.read(read)
 
@@ -97,9 +102,12 @@ def uses_of(ctx: Context, name: str) -> list[AutomationUse]:
 def counts(ctx: Context) -> Counter[str]:
     """Returns how many records name each automation, by its lower-case name. Raises AdminOnly."""
     ctx.require_admin(DOING)
-    return ctx.service.store.read(
-        lambda tx: Counter(name for _, automations in _holders(ctx, tx, "automation", "uri") for name in automations)
-    )
+
+    def read(tx: Transaction) -> Counter[str]:
+        holders = _holders(ctx, tx, "automation", "uri")
+        return Counter(name for _, name in {(use, name) for use, automations in holders for name in automations})
+
+    return ctx.service.store.read(read)
 
 
 def _holders(ctx: Context, tx: Transaction, *parts: str) -> Iterator[tuple[AutomationUse, frozenset[str]]]:

@@ -25,6 +25,7 @@ from server.store.transaction import Transaction
 from server.translation import lazy_gettext
 
 SHOWN, BASE = "/pages/boards", "/boards"  # paths of boards as they are shown, and as they are built
+COLUMNS = f"{BASE}/columns"
 MAX_OFFERED = 20  # in the rail
 MAX_SHOWN = 100  # cards of a column
 MANY = 50  # cards of a board, with which its page is rendered on a thread
@@ -46,11 +47,12 @@ class BoardLink:
 
 @dataclass(frozen=True)
 class BoardColumn:
-    """A column. rows: the first of its cards with the dictionaries of their records. total: the number of all cards
-    whose records the worker may read."""
+    """A column. record: as it is stored. rows: the first of its cards with the dictionaries of their records. total:
+    the number of all cards whose records the worker may read."""
 
     id: int
     name: str
+    record: Record
     rows: Sequence[tuple[Card, Mapping[str, Any]]]
     total: int
 
@@ -89,9 +91,7 @@ def columns_of(ctx: Context, board: Mapping[str, Any]) -> list[BoardColumn]:
 
     def read(tx: Transaction) -> list[BoardColumn]:
         view = Dictionaries(ctx, tx)
-        ids = board_columns.column_ids(tx, board["id"], str(board["columns"]))
-        columns = {column["id"]: column for column in view.records(COLUMN, ids)}
-        cards = column_cards.readable_cards(view, list(columns.values()))
+        columns, cards = _columns(view, board)
         shown = [card for each in cards.values() for card in each[:MAX_SHOWN]]
         if len(shown) > MANY:
             tx.store.require_thread()  # their pages take time to render
@@ -99,15 +99,33 @@ def columns_of(ctx: Context, board: Mapping[str, Any]) -> list[BoardColumn]:
         return [
             BoardColumn(
                 id,
-                str(columns[id]["name"]),
+                str(column["name"]),
+                column,
                 [(card, rows[card]) for card in cards[id][:MAX_SHOWN] if card in rows],
                 len(cards[id]),
             )
-            for id in ids
-            if id in columns
+            for id, column in columns.items()
         ]
 
     return records.reading(ctx, read)
+
+
+def shown_cards(ctx: Context, board: Mapping[str, Any]) -> list[tuple[Record, Card]]:
+    """Returns the cards that the page of a board shows to the worker, each with its column, in order."""
+
+    def read(tx: Transaction) -> list[tuple[Record, Card]]:
+        columns, cards = _columns(Dictionaries(ctx, tx), board)
+        return [(column, card) for id, column in columns.items() for card in cards[id][:MAX_SHOWN]]
+
+    return records.reading(ctx, read)
+
+
+def _columns(view: Dictionaries, board: Mapping[str, Any]) -> tuple[dict[int, Record], dict[int, list[Card]]]:
+    """Returns the columns of a board by id, in their order, and their cards whose records the worker may read."""
+    ids = board_columns.column_ids(view.tx, board["id"], str(board["columns"]))
+    readable = {column["id"]: column for column in view.records(COLUMN, ids)}
+    columns = {id: readable[id] for id in ids if id in readable}
+    return columns, column_cards.readable_cards(view, list(columns.values()))
 
 
 def _rows(view: Dictionaries, cards: Sequence[Card]) -> dict[Card, Mapping[str, Any]]:
@@ -153,17 +171,6 @@ def move_card(ctx: Context, card: Card, source_id: int, target_id: int, before: 
             following = own[own.index(card) + 1 :]
             follower = next((each for each in following if writing.may_read(each.context, each.id)), None)
         _write_move(writing, card, source_id, target_id, before)
-        if source_id and target_id and source_id != target_id:
-            variables = {
-                "target": writing.label(BOARD, board_id),
-                "card": writing.label(card.context, card.id),
-                "before": str(columns[source_id]["name"]),
-                "column": str(columns[target_id]["name"]),
-            }
-            about = (card.context, card.id)
-            writing.log(
-                "project_board.card.moved", writing.registry.type(BOARD).context, board_id, variables, about=about
-            )
         return follower
 
     return ctx.service.store.write(write)
@@ -194,17 +201,17 @@ def _gone(writing: RecordWriter, column: Record, held: Sequence[int]) -> Any:
 
 
 def _write_move(writing: RecordWriter, card: Card, source_id: int, target_id: int, before: Card | None) -> None:
-    """Stores a move. Adding and removing a card are logged as links are."""
+    """Stores a move. A card that is added or removed is also logged as a link on the column and the record."""
     if not target_id:
         link(writing, CONTEXT, source_id, card.context, card.id, False)
     elif not source_id:
         link(writing, CONTEXT, target_id, card.context, card.id, True)
         column_cards.place_card(writing, target_id, card, before)
+    elif store_link(writing, CONTEXT, target_id, card.context, card.id, True):
+        column_cards.enter_card(writing, target_id, card, before)  # also removes it from the former column
+        writing.touch(card.context, id=card.id)
     else:
-        store_link(writing, CONTEXT, target_id, card.context, card.id, True)
-        column_cards.place_card(writing, target_id, card, before)  # also removes it from the former column
-        if source_id != target_id:
-            writing.touch(card.context, id=card.id)
+        column_cards.place_card(writing, target_id, card, before)
 
 
 def move_column(ctx: Context, id: int, by: int) -> None:

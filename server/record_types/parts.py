@@ -285,6 +285,10 @@ class Writing(Reading, Protocol):
     def wake(self) -> None:
         """Wakes the scheduler once the transaction is committed."""
 
+    def run_automations(self, job: str, values: dict[str, Any]) -> None:
+        """Adds a job that runs automations for the actor after the commit, unless changes of this context trigger
+        none."""
+
 
 class DictionaryContext(Protocol):
     """What keys and loaders use to render records."""

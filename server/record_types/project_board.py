@@ -3,7 +3,7 @@
 from server import contexts
 from server.fields import Name, Structure, Text, UpdatedAt
 from server.record_types.boards import board_columns, column_cards
-from server.record_types.boards.board_columns import COLUMN, ColumnOrder
+from server.record_types.boards.board_columns import COLUMN, RENDER_CARD, ColumnOrder
 from server.record_types.record_type import Access, Change, Event, Record, RecordType, Subtotals, Writing
 from server.record_types.shared import record_owners
 from server.record_types.traits import Comments, CustomFields, Links, Search, Watchers
@@ -25,7 +25,8 @@ class ProjectBoard(RecordType):
     access = Access(read="any worker", write=("privilege",))
     fields = {
         "cards_kata": Text(
-            "Automations that draw its cards, as KATA. Stored for other programs; nothing runs them.",
+            "Automations that draw its cards, as KATA: a binding of the trigger projectBoard.renderCard. The first one "
+            "that returns a `sheet` draws the card, after those of the column.",
             65535,
             form="kata",
             filter=None,
@@ -45,9 +46,15 @@ class ProjectBoard(RecordType):
         "params": Structure("Settings for other programs. Never returned.", shown=False),
         "updated_at": UpdatedAt(),
     }
+    checked = {"cards_kata": "event"}
+    bound = {"cards_kata": RENDER_CARD}
     bumps = {VERSION: ("name",)}
     subtotals = Subtotals(search=("fieldset", "links", "watchers"))
-    events = (Event("project_board.card.moved", "a card was moved to another column"),)
+    events = (
+        Event(column_cards.ADDED, "a card was added to a column"),
+        Event(column_cards.MOVED, "a card was moved to another column"),
+        Event(column_cards.REMOVED, "a card was removed"),
+    )
 
     def prepare(self, change: Change, writing: Writing) -> None:
         record_owners.check(change, writing)

@@ -3,7 +3,7 @@
 from server import contexts
 from server.fields import Id, Name, References, Structure, Text, UpdatedAt
 from server.record_types.boards import board_columns, column_cards
-from server.record_types.boards.board_columns import MAX_COLUMNS
+from server.record_types.boards.board_columns import CARD_ACTION, MAX_COLUMNS, RENDER_CARD
 from server.record_types.boards.column_cards import MAX_CARDS, ORDER, Card
 from server.record_types.project_board import PLUGIN
 from server.record_types.record_type import Access, Change, Expand, Record, RecordType, Subtotals, Writing
@@ -36,13 +36,15 @@ class ProjectBoardColumn(RecordType):
             "has moves to the end, one of another column of the board moves here; a leading `-` removes a card."
         ),
         "cards_kata": Text(
-            "Automations that draw its cards, as KATA. Stored for other programs; nothing runs them.",
+            "Automations that draw its cards, as KATA: a binding of the trigger projectBoard.renderCard. The first one "
+            "that returns a `sheet` draws the card; those of the board follow.",
             65535,
             form="kata",
             filter=None,
         ),
         "functions_kata": Text(
-            "Automations for cards that are added or moved, as KATA. Stored for other programs; nothing runs them.",
+            "Automations that run when a card is added to it or moved to it, as KATA: a binding of the trigger "
+            "projectBoard.cardAction. They have the rights of whoever did that.",
             65535,
             form="kata",
             filter=None,
@@ -50,13 +52,15 @@ class ProjectBoardColumn(RecordType):
         "name": Name(),
         "params": Structure("Settings for other programs. Never returned.", shown=False),
         "toolbar_kata": Text(
-            "Buttons above its cards, as KATA. Stored for other programs; nothing shows them.",
+            "Buttons above its cards, as KATA: interactions that workers start, and menus of these.",
             65535,
             form="kata",
             filter=None,
         ),
         "updated_at": UpdatedAt(),
     }
+    checked = {"cards_kata": "event", "functions_kata": "event", "toolbar_kata": "toolbar"}
+    bound = {"cards_kata": RENDER_CARD, "functions_kata": CARD_ACTION}
     columns = (Column(ORDER, "TEXT", "[]"),)
     indexes = (Index(("board_id",), "the columns of a board"),)
     expands = (
@@ -80,15 +84,15 @@ class ProjectBoardColumn(RecordType):
         column_cards.write_cards(writing, change.id, change.extras.get("cards", ()))
 
     def linked(self, id: int, context: str, other_id: int, adds: bool, writing: Writing) -> None:
-        """Gives a new card the last place. Whoever links a record adds a card, and so must be able to change the
+        """Places a new card last. Whoever links a record adds a card, and so must be able to change the
         column."""
         if context == contexts.WORKER:
             return
         writing.require("update", self.uri, id)
         if adds:
-            column_cards.place_card(writing, id, Card(context, other_id))
+            column_cards.enter_card(writing, id, Card(context, other_id))
         else:
-            column_cards.drop_place(writing, id, Card(context, other_id))
+            column_cards.leave_column(writing, id, Card(context, other_id))
 
     def after_delete(self, record: Record, writing: Writing) -> None:
         board_columns.update_order(writing, record["board_id"])

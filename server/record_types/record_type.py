@@ -109,6 +109,7 @@ class RecordType:
     has_fieldset_filter: ClassVar[bool] = True
     has_links_filter: ClassVar[bool] = True
     checked: ClassVar[dict[str, str]] = {}  # {field: kind of text}: an upper layer registers the check of the kind
+    bound: ClassVar[dict[str, str]] = {}  # {field with a binding: trigger of its automations}
     tables: ClassVar[tuple[Table, ...]] = ()  # further tables that belong to the type
     exported_tables: ClassVar[tuple[Table, ...]] = ()  # their rows are exported by `export`
 

@@ -72,15 +72,15 @@ def publish(writing: Writing, name: str, values: Values) -> int:
     tx, ctx = writing.tx, writing.ctx
     if ctx.is_quiet or ctx.is_untold or name not in bound(tx):
         return 0
-    ctx.service.wake_after(tx)
-    payload = {
-        "event": name,
-        "values": values,
-        "depth": ctx.depth + 1,
-        "zone": writing.actor.timezone,
-        "is_by_machine": ctx.is_by_machine,
-    }
-    return JobQueue.add(tx, JOB, writing.now, payload, is_slow=True)
+    return add_job(writing, JOB, {"event": name, "values": values})
+
+
+def add_job(writing: Writing, job: str, payload: Mapping[str, Any]) -> int:
+    """Adds a job that runs automations, one step further in the chain of runs. Returns its id."""
+    ctx = writing.ctx
+    ctx.service.wake_after(writing.tx)
+    common = {"depth": ctx.depth + 1, "zone": writing.actor.timezone, "is_by_machine": ctx.is_by_machine}
+    return JobQueue.add(writing.tx, job, writing.now, {**payload, **common}, is_slow=True)
 
 
 def record_values(prefix: str, context: str, id: int) -> Values:

@@ -147,12 +147,20 @@ class RecordWriter(RecordReader):
     def wake(self) -> None:
         self.ctx.service.wake_after(self.tx)
 
+    def run_automations(self, job: str, values: dict[str, Any]) -> None:
+        if not (self.ctx.is_quiet or self.ctx.is_untold):
+            event_publishing.add_job(self, job, values | {"worker_id": self.actor.worker_id})
+
     # -- steps ------------------------------------------------------------------------------------------------------
 
     def _prepare(self, change: Change) -> None:
         """Assigns the owner of limited actors, checks texts that upper layers understand, and runs the type's hook."""
         self.rules.claim(change)
         checks.require(change)
+        automations = self.ctx.service.automations
+        if automations is not None:
+            for field, trigger in change.type.bound.items():
+                automations.require_runnable(change, self, trigger, field)
         change.type.prepare(change, self)
 
     def _stored_change(self, record_type: RecordType, old: Record | None, values: dict[str, Any]) -> Change:

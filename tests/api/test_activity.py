@@ -181,7 +181,7 @@ ELSEWHERE = {
     "worker.logged_in", "worker.logged_out", "worker.login.failed",
     "worker.login.locked",
     "worker.impersonated", "worker.seat_expired", "address.email.changed", "writing_assistant.called",
-    "project_board.card.moved",
+    "project_board.card.added", "project_board.card.moved", "project_board.card.removed",
 }  # fmt: skip
 
 

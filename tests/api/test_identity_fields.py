@@ -51,12 +51,12 @@ VALUES: dict[str, Value] = {
     "notification.params": lambda api: '{"message": "x"}',
     "org.email_id": lambda api: made(api, "address"),
     "org.website": lambda api: "https://kite.example/",
-    "project_board.cards_kata": lambda api: "a: 1",
+    "project_board.cards_kata": lambda api: "automation/a:",
     "project_board.params": lambda api: "{}",
-    "project_board_column.cards_kata": lambda api: "a: 1",
-    "project_board_column.functions_kata": lambda api: "a: 1",
+    "project_board_column.cards_kata": lambda api: "automation/a:",
+    "project_board_column.functions_kata": lambda api: "automation/a:",
     "project_board_column.params": lambda api: "{}",
-    "project_board_column.toolbar_kata": lambda api: "a: 1",
+    "project_board_column.toolbar_kata": lambda api: "interaction/a:",
     "task.owner_id": lambda api: api.ids["nora"],
 }
 

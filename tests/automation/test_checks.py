@@ -200,6 +200,10 @@ EVERY_FIELD = {
     ("automation", "policy_kata"): ("commands:", "commands"),
     ("automation_event", "automations_kata"): ("automation/a:", "automation"),
     ("automation_timer", "automations_kata"): ("automation/a:", "automation"),
+    ("project_board", "cards_kata"): ("automation/a:", "automation"),
+    ("project_board_column", "cards_kata"): ("automation/a:", "automation"),
+    ("project_board_column", "functions_kata"): ("automation/a:", "automation"),
+    ("project_board_column", "toolbar_kata"): ("interaction/a:", "interaction"),
     ("resource", "automation_kata"): ("automation/a:", "automation"),
     ("toolbar", "toolbar_kata"): ("interaction/a:", "interaction"),
     ("webhook_listener", "automations_kata"): ("automation/a:", "automation"),
@@ -216,7 +220,9 @@ def test_every_checked_field_refuses_a_mistake_on_create_and_on_update(desk, uri
     good, bad = EVERY_FIELD[uri, field]
     builtin_records.add_missing(desk.context())
     others = {"name": "a.b", "extension_id": {"resource": "svc.resource.dataset.csv"}.get(uri, WEBHOOK)}
-    fields = {name: value for name, value in others.items() if name in desk.registry.type(uri).fields}
+    fields: dict[str, object] = {name: each for name, each in others.items() if name in desk.registry.type(uri).fields}
+    if uri == "project_board_column":
+        fields["board_id"] = desk.create("project_board", name="Website")["id"]
     if desk.registry.type(uri).operations["create"]:
         with pytest.raises(Invalid, match=rf"^{field}: .*line 1: "):
             desk.create(uri, **fields, **{field: bad})

@@ -403,5 +403,6 @@ class Lively:
         kata = "interaction/return:\n  label: Return goods\n  uri: svc:automation:orders.return\n"
         form = {"extension_id": "core.workspace.widget.form_interaction", "params": {"interactions_kata": kata}}
         self._make("form_widget", "workspace_widget", label="Forms", tab_id=self.ids["workspace_tab"], **form)
+        self.nora.update("project_board_column", self.ids["board_column"], toolbar_kata=kata).ok()
         path = f"/pages/forms/{self.ids['form_widget']}"
         self.texts["run"] = place(self.visitor.send(path, {"form": "return"}, page=f"{path}?form=return"))

@@ -31,7 +31,8 @@ IDS = {
     "/-/article-preview": "article",
     "/automations": "automation", "/automations/webhooks": "webhook", "/automations/webhooks/deliveries": "delivery",
     "/pages": "workspace_page", "/pages/widgets": "workspace_widget", "/pages/lists": "workspace_list",
-    "/pages/forms": "form_widget", "/pages/texts": "workspace_widget", "/workspaces": "workspace_page",
+    "/pages/forms": "form_widget", "/pages/forms/columns": "board_column",
+    "/pages/texts": "workspace_widget", "/workspaces": "workspace_page",
     "/workspaces/tabs": "workspace_tab",
     "/pages/boards": "board", "/boards": "board", "/boards/columns": "board_column",
     "/workspaces/widgets": "workspace_widget", "/workspaces/lists": "workspace_list",
@@ -43,6 +44,7 @@ NAMES = {
     "/help": "kata", "/help/{folder}": "records", "/api": "records_ticket_update", "/choose": "worker",
     "/automations/recipes": "github",
     "/reports": "workers", "/articles/in": "0", "/-/choose": "worker", "/avatars": "worker", "/admin/backups": BACKUP,
+    "/-/words": "binding",
     "/admin/system/settings": "mail_mask_pattern",
 }  # fmt: skip
 FOLDER, TYPE = "api", "worker"
@@ -66,6 +68,7 @@ QUERIES = {
     "/admin/tokens/revoke": "app={app}", "/inbox/reply": "ids=1", "/inbox/macro": "ids=1",
     "/inbox/note": "ids=1", "/inbox/merge": "ids=1",
     "/records/{type}/set": "ids=1&field=first_name", "/pages/forms/{id}": "form=return",
+    "/pages/forms/columns/{id}": "form=return", "/-/words/{name}": "trigger=svc.trigger.projectBoard.cardAction",
 }  # fmt: skip
 MORE = (
     "/automations/log?q=message:nothing", "/automations/webhooks/{quiet}", "/admin/packages/export?type=automation",

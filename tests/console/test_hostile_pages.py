@@ -106,6 +106,7 @@ def test_pages_escape_hostile_texts(world: World, looked: dict[str, requests.Res
     assert wrong.pop("/admin/people/sign-in/1") == 404, "there is no provider"
     assert wrong.pop("/pages/texts/1") == 404, "a widget of no known kind has no text"
     assert wrong.pop("/pages/forms/1") == 404, "a widget that offers no such form"
+    assert wrong.pop("/pages/forms/columns/1") == 404, "a column that offers no such form"
     assert [wrong.pop(each) for each in STREAMS] == [404] * len(STREAMS), "a stream is no page"
     assert {path: status for path, status in wrong.items() if NOTHING not in path} == {}
     assert set(wrong.values()) == {404, 422}  # 422: of a sign-in at a provider that nobody began

@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.console.browser import NARROW, PHONE, Browser, is_sideways, violations
 from tests.console.visitor import Visitor
+from tests.following import Following
 from tests.service import Api, Server
 from tests.telling import telling
 
@@ -201,6 +202,157 @@ def test_hostile_names_stay_text(signed_in: Visitor, nora: Api) -> None:
     nora.remove("project_board", id).ok()
 
 
+# -- automations -----------------------------------------------------------------------------------------------------
+
+
+DRAWS = """start:
+  record.get/it:
+    output: task
+    inputs:
+      record_type: task
+      record_id@key: card_id
+  return:
+    sheet:
+      layout:
+        title_column: name
+      columns:
+        text/name:
+          params:
+            value: <b>{{task.title}}</b> drawn
+        text/column_name:
+          label: Column
+        text/blank:
+"""
+RENAMES = """start:
+  record.update/it:
+    output: task
+    inputs:
+      record_type: task
+      record_id@key: card_id
+      fields:
+        title: {{card_title}} in {{column_name}}
+"""
+
+
+class Automations:
+    """Automations with names that no other test has."""
+
+    def __init__(self, nora: Api, prefix: str) -> None:
+        self.nora, self.prefix = nora, prefix
+
+    def create(self, name: str, trigger: str, script: str) -> str:
+        """Creates an automation; returns the line of an entry that names it."""
+        fields = {
+            "name": f"{self.prefix}.{name}",
+            "extension_id": f"svc.trigger.{trigger}",
+            "script": script,
+            "policy_kata": "commands:\n  all:\n    allow@bool: yes\n",
+        }
+        self.nora.create("automation", **fields).ok()
+        return f"  uri: svc:automation:{self.prefix}.{name}\n"
+
+
+@pytest.fixture
+def automations(nora: Api, board: Board) -> Automations:
+    return Automations(nora, f"board{board.id}")
+
+
+def test_cards_are_drawn_in_parts_and_stay_plain_without(
+    signed_in: Visitor, nora: Api, board: Board, automations: Automations
+) -> None:
+    assert "data-drawing" not in signed_in.get(board.path).text
+    uri = automations.create("draws", "projectBoard.renderCard", DRAWS)
+    nora.update("project_board", board.id, cards_kata=f"automation/draws:\n{uri}").ok()
+    html = signed_in.get(board.path).text
+    assert shown(html) == {"Next": ["Alpha", "Beta", "Gamma"], "Doing": [], "Done": []}
+    assert f'data-drawing="{board.path}/cards"' in html
+    part = signed_in.get(f"{board.path}/cards").json()
+    assert [(each["ref"], each["title"]) for each in part["cards"]] == [
+        (f"task:{id}", f"<b>{name}</b> drawn") for name, id in board.tasks.items()
+    ]
+    assert "Column:</span> Next" in part["cards"][0]["html"] and "Blank" not in part["cards"][0]["html"]
+    assert (part["problems"], part["next"]) == ({}, "")
+    assert [each["title"] for each in signed_in.get(f"{board.path}/cards?from=2").json()["cards"]] == [
+        "<b>Gamma</b> drawn"
+    ]
+    assert signed_in.get("/pages/boards/999999/cards").status_code == 404
+
+
+def test_what_is_drawn_is_text(signed_in: Visitor, nora: Api, board: Board, automations: Automations) -> None:
+    script = f"start:\n  return:\n    sheet:\n      columns:\n        text/card_title:\n          label: {HOSTILE}\n"
+    uri = automations.create("hostile", "projectBoard.renderCard", script.replace("{{ 7*7 }}", ""))
+    nora.update("project_board", board.id, cards_kata=f"automation/draws:\n{uri}").ok()
+    nora.update("task", board.tasks["Alpha"], title=HOSTILE).ok()
+    [first, *_] = signed_in.get(f"{board.path}/cards").json()["cards"]
+    assert first["html"].count("&lt;img src=x") == 2 and "<img" not in first["html"] and "{{ 7*7 }}" in first["html"]
+
+
+def test_a_column_whose_automation_fails_says_so_once(
+    signed_in: Visitor, nora: Api, board: Board, automations: Automations
+) -> None:
+    uri = automations.create("draws", "projectBoard.renderCard", DRAWS)
+    broken = automations.create("broken", "projectBoard.renderCard", "start:\n  error: It is broken\n")
+    nora.update("project_board", board.id, cards_kata=f"automation/draws:\n{uri}").ok()
+    nora.update("project_board_column", board.columns["Next"], cards_kata=f"automation/broken:\n{broken}").ok()
+    board.put("Doing", "Gamma")
+    part = signed_in.get(f"{board.path}/cards").json()
+    assert [each["title"] for each in part["cards"]] == ["<b>Gamma</b> drawn"]
+    [(column, messages)] = part["problems"].items()
+    assert (column, messages) == (str(board.columns["Next"]), ["It is broken"])
+
+
+def test_a_column_offers_interactions(signed_in: Visitor, nora: Api, board: Board, automations: Automations) -> None:
+    uri = automations.create("count", "interaction.worker", "start:\n  return:\n    alert: In {{column_name}}\n")
+    toolbar = f"interaction/count:\n  label: Count\n{uri}menu/more:\n  items:\n    interaction/lost:\n      uri: lost\n"
+    nora.update("project_board_column", board.columns["Doing"], toolbar_kata=toolbar).ok()
+    html = signed_in.get(board.path).text
+    [path] = re.findall(r'href="(/pages/forms/columns/[^"]*)"', html)
+    assert "The automation does not exist." in html, "an administrator sees what is missing"
+    assert "Starts the automation" in signed_in.get(path).text
+    run = signed_in.send(path.partition("?")[0], {"form": "count"}, page=path).headers["Location"]
+    result = signed_in.get(run).text
+    assert "In Doing" in result and f'href="{board.path}"' in result and f'href="{path}"' in result
+    assert signed_in.get(path.replace("count", "none")).status_code == 404
+    toolbar = f"interaction/count:\n  label: {{{{1|no_such_filter}}}}\n{uri}"
+    refused = nora.update("project_board_column", board.columns["Doing"], toolbar_kata=toolbar)
+    assert refused.status == 422 and "toolbar_kata: line 2" in refused["message"]
+    toolbar = f"interaction/count:\n  label: {{{{range(1, 99999999)|join}}}}\n{uri}"
+    nora.update("project_board_column", board.columns["Doing"], toolbar_kata=toolbar).ok()
+    html = signed_in.get(board.path).text
+    assert 'class="wrong"' in html, "the error is in its place"
+    assert shown(signed_in.get(board.path).text)["Next"] == ["Alpha", "Beta", "Gamma"]
+
+
+def test_columns_are_edited_with_checks(signed_in: Visitor, nora: Api, board: Board, automations: Automations) -> None:
+    path = f"/boards/columns/{board.columns['Doing']}/edit"
+    assert f'href="{path}"' in signed_in.get(board.edit).text
+    html = signed_in.get(path).text
+    assert 'data-check="/-/check/toolbar"' in html and html.count('data-check="/-/check/binding"') == 2
+    response = signed_in.send(path, {"name": "Doing", "functions_kata": "automation/a:\n  uri: lost\n"}, page=path)
+    assert response.status_code == 422 and "there is no automation &#39;lost&#39;" in response.text
+    uri = automations.create("rename", "projectBoard.cardAction", RENAMES)
+    fields = {"name": "In work", "functions_kata": f"automation/a:\r\n{uri}", "toolbar_kata": "", "cards_kata": ""}
+    assert signed_in.send(path, fields, page=path).headers["Location"] == board.path
+    stored = nora.record("project_board_column", board.columns["Doing"]).ok()
+    assert (stored["name"], stored["functions_kata"].strip()) == ("In work", f"automation/a:\n{uri}".strip())
+    response = signed_in.send(board.edit, {"name": "Website", "cards_kata": "colour: red"}, page=board.edit)
+    assert response.status_code == 422 and "Line 1: [colour]" in response.text
+
+
+def test_editors_of_boards_are_for_workers(signed_in: Visitor, nora: Api, automations: Automations) -> None:
+    automations.create("rename", "projectBoard.cardAction", RENAMES)
+    olga = Visitor(nora.url)
+    olga.sign_in("olga@desk.example")
+    words = "/-/words/binding?trigger=svc.trigger.projectBoard.cardAction"
+    names = signed_in.get(words).json()["names"]
+    assert f"{automations.prefix}.rename" in names
+    assert list(olga.get(words).json()["entries"]["automation"]) == ["uri", "inputs", "disabled"]
+    assert olga.get("/-/words/other?trigger=svc.trigger.webhook.respond").status_code == 404
+    assert olga.get("/-/words/toolbar?trigger=nothing").status_code == 404
+    found = olga.send("/-/check/toolbar", {"text": "interaction/a:\n  label: x\n"}, page="/account").json()
+    assert found["mistakes"][0][0] == 1 and "'uri' is required" in found["mistakes"][0][1]
+
+
 # -- in a browser ----------------------------------------------------------------------------------------------------
 
 
@@ -227,6 +379,49 @@ def test_a_card_is_dragged_before_another_and_to_a_column(page: Page, board: Boa
     assert (board.stored("Next"), board.stored("Done")) == (["Gamma", "Beta"], ["Alpha"])
 
 
+def test_automations_draw_run_and_are_offered(page: Page, nora: Api, board: Board, automations: Automations) -> None:
+    draws = automations.create("draws", "projectBoard.renderCard", DRAWS)
+    rename = automations.create("rename", "projectBoard.cardAction", RENAMES)
+    count = automations.create("count", "interaction.worker", "start:\n  return:\n    alert: In {{column_name}}\n")
+    nora.update("project_board", board.id, cards_kata=f"automation/draws:\n{draws}").ok()
+    doing = {
+        "functions_kata": f"automation/rename:\n{rename}",
+        "toolbar_kata": f"interaction/count:\n  label: Count\n{count}",
+    }
+    nora.update("project_board_column", board.columns["Doing"], **doing).ok()
+    page.goto(board.path)
+    card = page.locator(f"#card-task-{board.tasks['Beta']}")
+    expect(card.locator("a").first).to_have_text("<b>Beta</b> drawn")
+    expect(card).to_contain_text("Column: Next")
+    with Following(nora) as changes:
+        page.get_by_role("button", name="Move Beta to Doing").click()
+        while nora.record("task", board.tasks["Beta"]).ok()["title"] != "Beta in Doing":
+            changes.change()
+    expect(page.locator(".toast")).to_contain_text("Beta moved to Doing.")
+    expect(card).to_contain_text("Column: Doing")
+    page.reload()
+    expect(card.locator("a").first).to_have_text("<b>Beta in Doing</b> drawn")
+    page.get_by_role("link", name="Count").click()
+    page.get_by_role("button", name="Start", exact=True).click()
+    expect(page.locator("main")).to_contain_text("In Doing")
+
+
+@pytest.mark.exhaustive("editors of scripts check and complete in the same way")
+def test_an_editor_completes_and_checks_a_binding(page: Page, board: Board, automations: Automations) -> None:
+    automations.create("rename", "projectBoard.cardAction", RENAMES)
+    page.goto(f"/boards/columns/{board.columns['Doing']}/edit")
+    editor = page.get_by_label("Automations that run when a card comes here")
+    editor.fill("automation/a:\n  ")
+    editor.press("End")
+    editor.press_sequentially("ur")
+    page.get_by_role("option", name="uri").click()
+    editor.press_sequentially(f" {automations.prefix}")
+    page.get_by_role("option", name=f"svc:automation:{automations.prefix}.rename").click()
+    assert editor.input_value() == f"automation/a:\n  uri: svc:automation:{automations.prefix}.rename"
+    editor.fill("automation/a:\n  urj: x")
+    expect(page.locator("#functions_kata-mistakes")).to_contain_text("'urj' is not a known attribute")
+
+
 @pytest.mark.exhaustive("the form of links suggests records in the same way")
 def test_a_card_is_found_while_typing(page: Page, nora: Api, board: Board) -> None:
     nora.create("task", title="Order a banner").ok()
@@ -243,11 +438,25 @@ def test_a_card_is_found_while_typing(page: Page, nora: Api, board: Board) -> No
 
 @pytest.mark.parametrize("scheme", telling(["light", "dark"], ["light"], "both themes"))
 def test_a_board_is_accessible(
-    chromium: Browser, server: Server, signed_in: Visitor, board: Board, scheme: Any
+    chromium: Browser,
+    server: Server,
+    signed_in: Visitor,
+    nora: Api,
+    board: Board,
+    scheme: Any,
+    automations: Automations,
 ) -> None:
+    draws = automations.create("draws", "projectBoard.renderCard", DRAWS)
+    broken = automations.create("broken", "projectBoard.renderCard", "start:\n  error: It is broken\n")
+    doing = {"cards_kata": f"automation/broken:\n{broken}", "toolbar_kata": "interaction/lost:\n  uri: lost\n"}
+    nora.update("project_board", board.id, cards_kata=f"automation/draws:\n{draws}").ok()
+    nora.update("project_board_column", board.columns["Doing"], **doing).ok()
+    board.put("Doing", "Gamma")
     with chromium.page(server.url, cookies=signed_in.cookies, color_scheme=scheme) as opened:
-        for path in (board.path, board.edit, "/boards"):
+        for path in (board.path, board.edit, f"/boards/columns/{board.columns['Doing']}/edit", "/boards"):
             opened.goto(path)
+            if path == board.path:
+                expect(opened.locator(".board .wrong")).to_have_text("Some cards are not drawn: It is broken")
             assert violations(opened) == []
 
 

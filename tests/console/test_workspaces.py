@@ -12,7 +12,7 @@ from tests.console import dashboards
 from tests.console.browser import NARROW, PHONE, Browser, is_sideways, violations
 from tests.console.conftest import HOSTILE
 from tests.console.dashboards import EVERY_KIND, HOSTILE_WIDGETS, OTHER_KINDS, widget
-from tests.console.visitor import Visitor
+from tests.console.visitor import Visitor, text_of
 from tests.service import Api, Server
 
 Tree = dict[str, Any]
@@ -150,6 +150,25 @@ def test_a_clock_goes_on(page: Page, nora: Api) -> None:
     page.clock.fast_forward("01:00")
     expect(time).not_to_have_text(before)
     expect(time).to_have_text(re.compile(r"^\d\d:\d\d$"))
+
+
+def test_the_tree_of_a_behavior_is_drawn_for_those_who_may_read_it(signed_in: Visitor, nora: Api) -> None:
+    leaf = {"type": "action", "title": HOSTILE, "status": "disabled", "params": {"actions": []}}
+    nodes = [{"type": "switch", "title": "Urgent?", "nodes": [{"type": "outcome", "title": "Yes", "nodes": [leaf]}]}]
+    behavior = {"uid": "b", "title": "Sort out", "uri": "sort_out", "event": {"key": "event.macro.bot", "params": {}}}
+    behavior |= {"is_disabled": False, "is_private": False, "priority": 50, "variables": {}, "nodes": nodes}
+    bots = [{"uid": "bot", "name": "Own bot", "owner": "", "is_disabled": 0, "params": [], "behaviors": [behavior]}]
+    trees = {"Tree": "{{{uid.b}}}", "None": "", "Other": "999999"}
+    widgets = [widget(label, "behavior.tree", behavior_id=id) for label, id in trees.items()]
+    package = dashboards.package(dashboards.page("Trees", *widgets, widget("Bot", "bot"))) | {"bots": bots}
+    response = nora.post("/rest/packages/import.json", package_json=json.dumps(package), grants=1).ok()
+    [page] = [each["id"] for each in response["records_created"]["svc.contexts.workspace.page"].values()]
+    html = signed_in.get(f"/pages/{page}").text
+    tree = section(html, "Tree")
+    assert text_of(tree).endswith("Sort out Decision Urgent? Outcome Yes Actions " + HOSTILE + " · off")
+    assert "the widget has no behavior" in section(html, "None").lower()
+    assert "there is no behavior 999999" in section(html, "Other").lower()
+    assert "Show the HTML of an automation instead." in section(html, "Bot")
 
 
 def test_a_calendar_shows_a_month_and_leads_to_others(signed_in: Visitor, nora: Api) -> None:

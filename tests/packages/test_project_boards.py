@@ -29,6 +29,23 @@ BOARD: Tree = {
 }
 
 
+TOOLBAR = "interaction/a:\n  uri: svc:automation:orders\n  label: {{{x}}}\n"
+CARD: Tree = {
+    "uid": "card_automation",
+    "_context": "automation",
+    "name": "card",
+    "extension_id": "svc.trigger.projectBoard.renderCard",
+    "script": "start:\n  return:\n    sheet:\n      columns:\n        text/title:\n",
+}
+
+
+@pytest.fixture(autouse=True)
+def automation(desk: Desk) -> None:
+    """The automation that draws the cards of Done."""
+    if not desk.found("automation", "name:card"):
+        desk.create("automation", **{name: value for name, value in CARD.items() if name not in ("uid", "_context")})
+
+
 def board_of(desk: Desk, id: int) -> dict[str, list[str]]:
     """Returns the labels of the cards by column, in order."""
     columns = {}
@@ -95,11 +112,23 @@ def test_a_rehearsal_writes_nothing(desk: Desk) -> None:
     assert set(ids_of(result)) == {"board"} and desk.found("project_board", "") == before
 
 
+def test_a_package_brings_automations_with_its_board_and_functions_need_consent(desk: Desk) -> None:
+    own = CARD | {"uid": "moved", "name": "moved", "extension_id": "svc.trigger.projectBoard.cardAction"}
+    board = json.loads(json.dumps(BOARD))
+    board["columns"][1]["functions_kata"] = "automation/moved:\n  uri: svc:automation:moved\n"
+    sent = package(own, project_boards=[board])
+    with pytest.raises(HelpdeskError, match="runs the automation moved when somebody moves a card to the column Done"):
+        import_package(desk.context(), sent, {})
+    made = ids_of(bring(desk, sent))
+    [done] = on(desk, "project_board_column", board_id=made["board"], name="Done")
+    assert done["functions_kata"] == board["columns"][1]["functions_kata"]
+
+
 def test_an_exported_board_is_imported_again(desk: Desk, ids: dict[str, int]) -> None:
     made = ids_of(bring(desk, package(project_boards=[BOARD])))
     [next_id, done] = map(int, desk.record("project_board", made["board"])["columns"].split(","))
     ticket = desk.create("ticket", subject="Not exported", group_id=ids["support"])["id"]
-    desk.update("project_board_column", done, cards=[f"ticket:{ticket}"], toolbar_kata="a: {{{x}}}")
+    desk.update("project_board_column", done, cards=[f"ticket:{ticket}"], toolbar_kata=TOOLBAR)
     desk.update("project_board", made["board"], columns=f"{done},{next_id}")
     sent = export(desk, f"board:{made['board']}")
     assert sent["records"] == [] and sent["package"]["requires"]["plugins"] == ["svc.project_boards"]
@@ -108,7 +137,7 @@ def test_an_exported_board_is_imported_again(desk: Desk, ids: dict[str, int]) ->
     assert list(copied) == ["Done", "Next"]
     assert copied == {"Done": [], "Next": board_of(desk, made["board"])["Next"]}, "conversations are left out"
     [copy] = on(desk, "project_board_column", board_id=again[f"project_board_{made['board']}"], name="Done")
-    assert copy["toolbar_kata"] == "a: {{{x}}}"
+    assert copy["toolbar_kata"] == TOOLBAR
 
 
 def test_a_card_of_two_boards_is_exported_once(desk: Desk) -> None:

@@ -233,6 +233,35 @@ def test_a_card_is_moved_before_another_with_one_entry(desk, ids, everyone, boar
     assert (cards(desk, planned), cards(desk, doing)) == ([one, two], [three]), "the undo restores its place"
 
 
+@pytest.mark.parametrize("way", ["a page", "cards of the column", "links of the record"])
+def test_the_board_logs_what_was_added_moved_and_removed(way, desk, ids, everyone, board, columns, tasks):
+    planned, doing = columns
+    one, milo = tasks[0], ids["milo"]
+
+    def put(source, target):
+        if way == "a page":
+            move(desk, one, source, target, by=milo)
+        elif way == "cards of the column":
+            reference = one if target else f"-{one}"
+            desk.update("project_board_column", target or source, by=milo, cards=[reference])
+        else:
+            column = f"project_board_column:{target}" if target else f"-project_board_column:{source}"
+            desk.update("task", card(one).id, by=milo, links=[column])
+
+    put(0, planned)
+    put(planned, doing)
+    put(doing, 0)
+    entries = [each for each in desk.log() if each["activity_point"].startswith("project_board.card.")]
+    assert [(each["activity_point"].rpartition(".")[2], each["target_id"], each["about_id"]) for each in entries] == [
+        (act, board, card(one).id) for act in ("added", "moved", "removed")
+    ]
+    for entry, names in zip(
+        entries, ({"column": "Next"}, {"before": "Next", "column": "Doing"}, {"column": "Doing"}), strict=True
+    ):
+        variables = {name: value for name, value in entry["params"]["variables"].items() if name != "actor"}
+        assert variables == {"target": "Website", "card": "One"} | names
+
+
 def test_an_order_within_a_column_is_not_logged(desk, columns, tasks):
     planned, _ = columns
     desk.update("project_board_column", planned, cards=tasks)

@@ -10,6 +10,8 @@ from console.lists import lookup
 from console.pages.automation.automations import BASE, LABELS, URI
 from server.automation import history, uses
 from server.errors import HelpdeskError, NotFound
+from server.people import project_boards
+from server.record_types.boards.board_columns import BOARD, COLUMN
 from server.record_types.shared.record_versions import MAX_VERSIONS
 from server.translation import _
 
@@ -47,6 +49,8 @@ def show_uses(visit: Visit) -> PageResponse:
 def _path(use: uses.AutomationUse) -> str:
     if use.uri == "automation_timer":
         return TIMERS
+    if use.uri in (BOARD, COLUMN):
+        return f"{project_boards.BASE if use.uri == BOARD else project_boards.COLUMNS}/{use.id}/edit"
     return f"{PATHS[use.uri]}{use.id}" if use.uri in PATHS else ""
 
 

@@ -11,7 +11,7 @@ from console.html import drafts, templates
 from console.html.form import Form, sentence
 from console.html.rendering import render
 from console.html.ui import ChooserOptions
-from console.http.page_response import PageResponse, see
+from console.http.page_response import PageResponse, json_response, see
 from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import lookup, worklist
@@ -28,17 +28,17 @@ from server.automation import (
     stopping,
     uses,
 )
-from server.automation.editor_words import words
+from server.automation.editor_words import ENTRIES, entry_words, words
 from server.automation.examples import Example
 from server.automation.host import FUNCTION
 from server.automation.inputs import InputDeclaration
 from server.automation.run_dictionary import plain
 from server.automation.versions import TEXTS
-from server.errors import HelpdeskError, TooLarge
+from server.errors import HelpdeskError, NotFound, TooLarge
 from server.packages import recipes
 from server.people import form_drafts
 from server.record_types.record_type import RecordType
-from server.record_types.shared.triggers import MACRO, TRIGGERS, trigger_label, trigger_options
+from server.record_types.shared.triggers import MACRO, TRIGGERS, find_trigger, trigger_label, trigger_options
 from server.records import records
 from server.translation import N_, Words, _
 from server.web import trial_values, trials
@@ -410,6 +410,17 @@ def show_words(visit: Visit) -> PageResponse:
     """The names that the editor completes, as JSON."""
     found = words(visit.service.registry) | {"names": [each["name"] for each in lookup.search(visit, URI, "sort:name")]}
     return PageResponse(json.dumps(found), content_type="application/json")
+
+
+@page("GET", "/-/words/{name}")
+def show_entry_words(visit: Visit) -> PageResponse:
+    """The names that the editor of a binding or a toolbar completes, as JSON. `trigger`: of the automations, of which
+    the worker gets those that they may read. Raises NotFound."""
+    kind, trigger = visit.arguments["name"], visit.query.text("trigger", "")
+    if kind not in ENTRIES or find_trigger(trigger) is None:
+        raise NotFound(_("There is no such page."))
+    names = [each["name"] for each in lookup.search(visit, URI, f"trigger:{trigger} sort:name")]
+    return json_response(entry_words(kind, names))
 
 
 def _new_code() -> str:

@@ -50,6 +50,8 @@ def _ways(visit: Visit, sheet: Sheet) -> dict[str, str]:
         paths_by_name["show"] = workspace_pages.path_of(id)
     if uri in (BOARD, COLUMN):
         paths_by_name["show"] = project_boards.path_of(id if uri == BOARD else sheet.keys["board_id"])
+        form = f"{project_boards.BASE if uri == BOARD else project_boards.COLUMNS}/{id}/edit"
+        paths_by_name["edit"] = paths_by_name["edit"] and form
     is_merged = uri in merging.OFFERED and all(paths_by_name.values())
     return paths_by_name | ({"merge": f"/records/{uri}/{id}/merge"} if is_merged else {})
 

@@ -56,6 +56,7 @@ PARAMETERS = {
     "clock": {"timezone": "timezone"},
     "countdown": {"target": "target_timestamp"},
     "record": {"of": "context", "record": "context_id", "columns": "properties"},
+    "tree": {"record": "behavior_id"},
 }
 FORM_BYTES = 256 * 1024
 MAX_CALENDARS = 200  # to choose from

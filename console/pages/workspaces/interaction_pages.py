@@ -1,4 +1,5 @@
-"""Interactions that widgets offer: a page to start one, and the page of a run with its form or its result."""
+"""Interactions that widgets and columns of boards offer: a page to start one, and the page of a run with its form or
+its result."""
 
 import json
 from collections.abc import Mapping
@@ -19,15 +20,20 @@ from console.pages.workspaces.drawing import Drawing, muted
 from console.pages.workspaces.widget_kinds import WidgetKind
 from server.automation.interactions import interaction_form, interaction_offers, interaction_runs
 from server.automation.interactions.interaction_form import AREAS, CHECKBOX, CHOOSER, SAY, SHEET, FormElement
+from server.automation.interactions.interaction_offers import InteractionPlace
 from server.automation.interactions.interaction_runs import InteractionRun
 from server.dataclass import dataclass
 from server.errors import Conflict, HelpdeskError
-from server.people.workspace_pages import SHOWN, WIDGET
+from server.people import project_boards
+from server.people.workspace_pages import BASE, SHOWN, WIDGET
+from server.record_types.boards.board_columns import COLUMN
 from server.records import records
+from server.template import Budget
 from server.tickets.note_html import note_html
 from server.translation import _
 
-STARTS, RUNS = f"{SHOWN}/forms/{{id}}", f"{SHOWN}/forms/runs/{{code}}"
+STARTS = {WIDGET: f"{SHOWN}/forms/{{id}}", COLUMN: f"{SHOWN}/forms/columns/{{id}}"}
+RUNS = f"{SHOWN}/forms/runs/{{code}}"
 FORM_BYTES, LARGEST_STEP = 512 * 1024, 10**6
 VALUE = "value_"  # the prefix of fields
 LINKS, TEXTS, ALERT = ("open_link", "open_url", "explore_page"), ("snippet", "clipboard"), "alert"
@@ -63,21 +69,44 @@ class ElementField:
 
 def offered(visit: Visit, kind: WidgetKind, widget: Mapping[str, Any], drawing: Drawing) -> tuple[Markup, bool]:
     """The interactions of a widget, each with the way to its page. Raises KataSyntax and the errors of templates."""
-    offers = interaction_offers.offers(visit.ctx, widget)
+    html = offers_html(visit, interaction_offers.widget_place(widget), "parts/widget_interactions.html")
+    return html or muted(_("There is nothing that you can start here.")), False
+
+
+def offers_html(visit: Visit, place: InteractionPlace, template: str, budget: Budget | None = None) -> Markup:
+    """The interactions of a place, blank if the worker can start none. budget: as for offers(). Raises KataSyntax and
+    the errors of templates."""
+    offers = interaction_offers.offers(visit.ctx, place, budget)
     shown = [each for each in offers if each.automation is not None or visit.actor.is_admin]
-    if not shown:
-        return muted(_("There is nothing that you can start here.")), False
-    return Markup(fragment("parts/widget_interactions.html", base=f"{SHOWN}/forms/{widget['id']}", offers=shown)), False
+    return Markup(fragment(template, base=_start_path(place.uri, place.id), offers=shown)) if shown else Markup()
 
 
-@page("GET", STARTS)
-def show_start(visit: Visit) -> PageResponse:
-    """What an interaction does, and which inputs the widget passes to it. Raises NotFound, Forbidden, Invalid."""
-    return _start_page(visit, visit.query.text("form", ""), Form())
+def _start_path(uri: str, id: int) -> str:
+    return STARTS[uri].replace("{id}", str(id))
 
 
-def _start_page(visit: Visit, name: str, form: Form) -> PageResponse:
-    offer = interaction_runs.offered(visit.ctx, visit.id, name)
+def _declare(uri: str) -> None:
+    """Declares the pages that start the interactions of widgets, or of columns."""
+
+    @page("GET", STARTS[uri])
+    def show_start(visit: Visit) -> PageResponse:
+        """What an interaction does, and which inputs the page passes to it. Raises NotFound, Forbidden, Invalid."""
+        return _start_page(visit, uri, visit.query.text("form", ""))
+
+    @page("POST", STARTS[uri], creates=True)
+    def start(visit: Visit) -> PageResponse:
+        """Starts an interaction with the rights of the worker. Raises NotFound, Forbidden, Invalid."""
+        place = interaction_offers.place_of(visit.ctx, uri, visit.id)
+        return see(RUNS.replace("{code}", interaction_runs.start(visit.ctx, place, visit.form.text("form", ""))))
+
+
+for _uri in STARTS:
+    _declare(_uri)
+
+
+def _start_page(visit: Visit, uri: str, name: str) -> PageResponse:
+    form = Form()
+    offer = interaction_runs.offered(visit.ctx, interaction_offers.place_of(visit.ctx, uri, visit.id), name)
     assert offer.automation is not None
     return render(
         visit,
@@ -87,16 +116,9 @@ def _start_page(visit: Visit, name: str, form: Form) -> PageResponse:
         offer=offer,
         about=interaction_offers.about(visit.ctx, offer.automation),
         inputs=[(key, _text(value)) for key, value in offer.inputs.items()],
-        back=_page_of(visit, visit.id),
-        sample=Sample("GET", f"/rest/records/{WIDGET}/{visit.id}.json"),
+        back=_page_of(visit, uri, visit.id),
+        sample=Sample("GET", f"/rest/records/{uri}/{visit.id}.json"),
     )
-
-
-@page("POST", STARTS, creates=True)
-def start(visit: Visit) -> PageResponse:
-    """Starts an interaction with the rights of the worker. Raises NotFound, Forbidden, Invalid."""
-    token = interaction_runs.start(visit.ctx, visit.id, visit.form.text("form", ""))
-    return see(RUNS.replace("{code}", token))
 
 
 @page("GET", RUNS)
@@ -170,9 +192,9 @@ def _run_page(visit: Visit, run: InteractionRun, form: Form) -> PageResponse:
         form=form,
         fields=[_field(visit, each, form) for each in elements],
         result=_result(run.result),
-        again=f"{STARTS.replace('{id}', str(run.widget_id))}?form={run.offer}",
-        back=_page_of(visit, run.widget_id),
-        sample=Sample("GET", f"/rest/records/{WIDGET}/{run.widget_id}.json"),
+        again=f"{_start_path(run.place, run.place_id)}?form={run.offer}",
+        back=_page_of(visit, run.place, run.place_id),
+        sample=Sample("GET", f"/rest/records/{run.place}/{run.place_id}.json"),
     )
 
 
@@ -221,13 +243,16 @@ def _sheet(visit: Visit, element: FormElement) -> ElementField:
     return ElementField(element, SHEET, columns=tuple(each.label for each in columns), rows=rows)
 
 
-def _page_of(visit: Visit, widget_id: int) -> str:
-    """The page with the widget, or the list of pages if the worker may not read it any more."""
+def _page_of(visit: Visit, uri: str, id: int) -> str:
+    """The page with the widget, or the board with the column; the list of these if the worker may not read it any
+    more."""
     try:
-        widget = records.retrieve(visit.ctx, WIDGET, widget_id, "tab_")
+        place = records.retrieve(visit.ctx, uri, id, "tab_" if uri == WIDGET else "")
     except HelpdeskError:
-        return SHOWN
-    return f"{SHOWN}/{widget['tab_page_id']}?tab={widget['tab_id']}"
+        return BASE if uri == WIDGET else project_boards.BASE
+    if uri == WIDGET:
+        return f"{SHOWN}/{place['tab_page_id']}?tab={place['tab_id']}"
+    return project_boards.path_of(place["board_id"])
 
 
 # -- results -----------------------------------------------------------------------------------------------------------

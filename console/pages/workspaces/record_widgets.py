@@ -133,8 +133,13 @@ def sheet_columns(columns: object) -> list[SheetColumn]:
 
 def sheet_text(visit: Visit, column: SheetColumn, row: Mapping[str, Any]) -> str:
     """The text of a cell."""
+    return sheet_cell(visit, column, row)[0]
+
+
+def sheet_cell(visit: Visit, column: SheetColumn, row: Mapping[str, Any]) -> tuple[str, str]:
+    """The text of a cell, and the path that it leads to, "" for none."""
     cell = _cell(visit, column, row)
-    return cell.text if cell.number is None else f"{cell.number:g}"
+    return cell.text if cell.number is None else f"{cell.number:g}", cell.path
 
 
 def _read_columns(columns: object) -> list[SheetColumn]:

@@ -15,7 +15,10 @@ _OVER_TIME = (
 )
 _SHARES = ((DONUT, N_("Ring")), (PIE, N_("Pie")), (BARS, N_("Bars, the longest first")))
 _WITH_QUERY = ("number", "lines", "columns", "shares", "points", "table", "map", "sheet", "blocks", "old")
-_NO_BOTS = N_("What a bot renders is not shown on pages: it would run with the rights of whoever reads the page.")
+_NO_BOTS = N_(
+    "Bots draw nothing here: their behaviors respond to API requests, webhooks and each other. Show the HTML of an "
+    "automation instead."
+)
 
 
 @dataclass(frozen=True)
@@ -143,12 +146,7 @@ KINDS = {
             kata="automations_kata",
         ),
         WidgetKind("bot", "missing", N_("Bot"), missing=_NO_BOTS),
-        WidgetKind(
-            "behavior.tree",
-            "missing",
-            N_("Behavior"),
-            missing=N_("The tree of a behavior is not drawn on pages. It is on the page of the behavior."),
-        ),
+        WidgetKind("behavior.tree", "tree", N_("Behavior")),
         WidgetKind("gauge", "number", N_("Number")),
         WidgetKind("sheet", "sheet", N_("Sheet"), kata="sheet_kata"),
         WidgetKind("subtotals", "shares", N_("Shares"), looks=_SHARES[::-1]),

@@ -10,6 +10,7 @@ from console.html.form import sentence
 from console.html.templates import fragment
 from console.http.visit import Visit
 from console.pages.workspaces import (
+    behavior_widgets,
     board,
     chart_widgets,
     interaction_pages,
@@ -161,6 +162,7 @@ _DRAWERS: dict[str, Drawer] = {
     "points": chart_widgets.points,
     "table": chart_widgets.table,
     "kata": chart_widgets.kata,
+    "tree": behavior_widgets.tree,
     "map": map_widgets.points_on_map,
     "blocks": chart_widgets.blocks,
     "old": chart_widgets.old,

@@ -6,6 +6,7 @@ from server.automation.behaviors.tree import BehaviorNode, Variable, tree, varia
 from server.context import Context
 from server.dataclass import dataclass
 from server.digits import id_in
+from server.records import records
 from server.store.transaction import Transaction
 from server.template.values import items
 
@@ -62,6 +63,13 @@ def find(ctx: Context, tx: Transaction, name: str) -> BehaviorProgram | None:
         variables(record["variables"]),
         tree(record["nodes"]),
     )
+
+
+def read_tree(ctx: Context, id: int) -> tuple[BehaviorNode, ...]:
+    """Returns the nodes of a behavior. Raises NotFound, Forbidden for one that the caller may not read."""
+    records.retrieve(ctx, "behavior", id)
+    program = ctx.service.store.read(lambda tx: find(ctx, tx, str(id)))
+    return program.tree if program is not None else ()
 
 
 def bot_of(ctx: Context, tx: Transaction, behavior: BehaviorProgram) -> BehaviorOwner | None:

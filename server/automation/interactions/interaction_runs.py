@@ -11,18 +11,18 @@ from server.automation.commands.functions import automation_name
 from server.automation.host import Script
 from server.automation.interactions import interaction_form, interaction_offers
 from server.automation.interactions.interaction_form import InteractionForm
-from server.automation.interactions.interaction_offers import TRIGGER, InteractionOffer
+from server.automation.interactions.interaction_offers import TRIGGER, WIDGET, InteractionOffer, InteractionPlace
 from server.automation.run_dictionary import plain
 from server.context import Context
 from server.dataclass import dataclass
 from server.errors import Conflict, HelpdeskError, Invalid, NotFound, ScriptError
 from server.jobs.expiry import expire
-from server.records import records
+from server.record_types.boards.board_columns import COLUMN
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
 from server.translation import N_, _
 
-WIDGET = "workspace_widget"
+PLACES = {WIDGET: "widget_id", COLUMN: "column_id"}  # the columns of a run, by the type of its place
 MAX_SECONDS = 30.0  # limit for a step, regardless of the policy: a worker waits
 MAX_NESTED, MAX_STEPS = 8, 20  # interactions inside others; runs of automations in one request
 MAX_STORED_CHARS = 4 * 1024 * 1024
@@ -36,6 +36,7 @@ INTERACTION_RUN = Table(
         Column("token", "TEXT"),
         Column("worker_id"),
         Column("widget_id"),
+        Column("column_id"),
         Column("offer", "TEXT"),
         Column("label", "TEXT"),
         Column("state", "TEXT"),
@@ -61,11 +62,13 @@ Stack = list[dict[str, Any]]
 
 @dataclass(frozen=True)
 class InteractionRun:
-    """A run as its page shows it. state: AWAITS, RUNNING, DONE or FAILED. step: the number of steps so far. form: None
-    unless the run awaits one. result: of a finished run. message: the error of a failed one."""
+    """A run as its page shows it. place, place_id: type and id of the record that offers it. state: AWAITS, RUNNING,
+    DONE or FAILED. step: the number of steps so far. form: None unless the run awaits one. result: of a finished run.
+    message: the error of a failed one."""
 
     token: str
-    widget_id: int
+    place: str
+    place_id: int
     offer: str
     label: str
     state: str
@@ -75,30 +78,28 @@ class InteractionRun:
     message: str = ""
 
 
-def offered(ctx: Context, widget_id: int, name: str) -> InteractionOffer:
-    """Returns an interaction of a widget that the caller may start. Raises NotFound, Forbidden, Invalid for one that
-    cannot be started, and the errors of offers()."""
-    widget = records.retrieve(ctx, WIDGET, widget_id)
-    offer = next((each for each in interaction_offers.offers(ctx, widget) if each.name == name), None)
+def offered(ctx: Context, place: InteractionPlace, name: str) -> InteractionOffer:
+    """Returns an interaction of a place that the caller may start. Raises NotFound, Invalid for one that cannot be
+    started, and the errors of offers()."""
+    offer = next((each for each in interaction_offers.offers(ctx, place) if each.name == name), None)
     if offer is None:
-        raise NotFound(_("This widget does not offer '{name}' any more.", name=name[:80]))
+        raise NotFound(_("'{name}' is not offered there any more.", name=name[:80]))
     if offer.automation is None:
         raise Invalid(offer.problem, field="automation")
     return offer
 
 
-def start(ctx: Context, widget_id: int, name: str) -> str:
-    """Starts an interaction of a widget; returns the token of its run. Raises the errors of offered()."""
-    offer = offered(ctx, widget_id, name)
+def start(ctx: Context, place: InteractionPlace, name: str) -> str:
+    """Starts an interaction of a place; returns the token of its run. Raises the errors of offered()."""
+    offer = offered(ctx, place, name)
     assert offer.automation is not None
-    widget = {"id": widget_id}
-    values = interaction_offers.values_of(ctx, widget) | {"inputs": dict(offer.inputs)}
+    values = place.values(ctx) | {"inputs": dict(offer.inputs)}
     automation_service.log_run(ctx, offer.automation)
     token = secrets.token_urlsafe(TOKEN_BYTES)
     row = {
         "token": token,
         "worker_id": ctx.actor.worker_id,
-        "widget_id": widget_id,
+        PLACES[place.uri]: place.id,
         "offer": offer.name,
         "label": offer.label,
         "state": RUNNING,
@@ -216,9 +217,11 @@ def _row(ctx: Context, tx: Transaction, token: str) -> dict[str, Any]:
 
 def _shown(row: Mapping[str, Any]) -> InteractionRun:
     state, shown = str(row["state"]), json.loads(row["shown"])
+    place = COLUMN if row["column_id"] else WIDGET
     return InteractionRun(
         row["token"],
-        row["widget_id"],
+        place,
+        row[PLACES[place]],
         row["offer"],
         row["label"],
         state,

@@ -8,6 +8,7 @@ from server.digits import is_whole
 from server.errors import Invalid
 from server.fields import Intake, Text
 from server.record_types.parts import Writing
+from server.record_types.shared.triggers import PREFIX
 from server.store.statements import slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction
@@ -16,6 +17,8 @@ from server.translation import N_, about_field, lazy_gettext
 BOARD, COLUMN = "project_board", "project_board_column"
 MAX_COLUMNS = 30  # on a board
 CONTEXT = PROJECT_BOARD_COLUMN
+# The triggers of automations that draw cards, and of those that run for a card that comes to a column.
+RENDER_CARD, CARD_ACTION = PREFIX + "projectBoard.renderCard", PREFIX + "projectBoard.cardAction"
 
 
 class ColumnOrder(Text):

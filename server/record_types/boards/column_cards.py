@@ -4,10 +4,10 @@ worker is no card: the worker watches the column."""
 import json
 from collections.abc import Iterable, Sequence
 
-from server.contexts import WORKER
+from server.contexts import PROJECT_BOARD, WORKER
 from server.dataclass import dataclass
 from server.errors import Conflict, Invalid
-from server.record_types.boards.board_columns import COLUMN, CONTEXT, column_ids
+from server.record_types.boards.board_columns import BOARD, COLUMN, CONTEXT, column_ids
 from server.record_types.parts import DictionaryContext, Record, Writing
 from server.record_types.shared.collections import listed, readable_pairs
 from server.record_types.shared.expand_forms import CollectionForm, read_form
@@ -17,6 +17,8 @@ from server.store.transaction import Transaction
 from server.translation import about_field, in_sentence, lazy_gettext
 
 MAX_CARDS = 500  # in a column
+ADDED, MOVED, REMOVED = "project_board.card.added", "project_board.card.moved", "project_board.card.removed"
+FUNCTIONS_JOB = "board functions"  # runs the functions of a column; see automation/card_functions.py
 ORDER = "card_order"  # the column of the table with the order, as JSON
 
 
@@ -87,9 +89,39 @@ def write_cards(writing: Writing, column_id: int, references: Sequence[tuple[boo
             place_card(writing, column_id, Card(context, id))
 
 
-def place_card(writing: Writing, column_id: int, card: Card, before: Card | None = None) -> None:
+def enter_card(writing: Writing, column_id: int, card: Card, before: Card | None = None) -> None:
+    """Places a card that a column has just been given, logs on the board that it was added or moved, and runs the
+    functions of the column. Raises Conflict if the column is full."""
+    former_ids = place_card(writing, column_id, card, before)
+    column = writing.record(COLUMN, column_id)
+    assert column is not None
+    if former_ids:
+        names = {"before": writing.label(COLUMN, former_ids[0]), "column": writing.label(COLUMN, column_id)}
+        _log(writing, MOVED, column, card, names)
+    else:
+        _log(writing, ADDED, column, card, {"column": writing.label(COLUMN, column_id)})
+    if column["functions_kata"]:
+        values = {"column_id": column_id, "card_context": card.context, "card_id": card.id}
+        writing.run_automations(FUNCTIONS_JOB, values)
+
+
+def leave_column(writing: Writing, column_id: int, card: Card) -> None:
+    """Removes a card that a column has just lost from its order, and logs it on the board."""
+    drop_place(writing, column_id, card)
+    column = writing.record(COLUMN, column_id)
+    if column is not None:
+        _log(writing, REMOVED, column, card, {"column": writing.label(COLUMN, column_id)})
+
+
+def _log(writing: Writing, point: str, column: Record, card: Card, names: dict[str, str]) -> None:
+    variables = {"target": writing.label(BOARD, column["board_id"]), "card": writing.label(card.context, card.id)}
+    about = (card.context, card.id)
+    writing.log(point, PROJECT_BOARD, column["board_id"], variables | names, about=about)
+
+
+def place_card(writing: Writing, column_id: int, card: Card, before: Card | None = None) -> list[int]:
     """Stores the place of a card of a column: before another one, or the last. Removes it from the other columns of
-    the board. Raises Conflict if the column is full."""
+    the board, and returns the ids of these. Raises Conflict if the column is full."""
     column = writing.record(COLUMN, column_id)
     assert column is not None
     order = _without(json.loads(column[ORDER]), card)
@@ -101,18 +133,20 @@ def place_card(writing: Writing, column_id: int, card: Card, before: Card | None
     is_there = before is not None and before.reference in order
     order.insert(order.index(before.reference) if before is not None and is_there else len(order), card.reference)
     _store_order(writing, column_id, order)
-    _remove_elsewhere(writing, column, card)
+    return _remove_elsewhere(writing, column, card)
 
 
-def _remove_elsewhere(writing: Writing, column: Record, card: Card) -> None:
-    """Removes a card from the other columns of the board."""
+def _remove_elsewhere(writing: Writing, column: Record, card: Card) -> list[int]:
+    """Removes a card from the other columns of the board; returns the ids of these."""
     rows = writing.tx.find(LINK, from_context=card.context, from_id=card.id, to_context=CONTEXT)
     others = {row[3] for row in rows} - {column["id"]}
     if not others:
-        return
-    for id in others & set(column_ids(writing.tx, column["board_id"], "")):
+        return []
+    former_ids = sorted(others & set(column_ids(writing.tx, column["board_id"], "")))
+    for id in former_ids:
         store_link(writing, CONTEXT, id, card.context, card.id, False)
         drop_place(writing, id, card)
+    return former_ids
 
 
 def drop_place(writing: Writing, column_id: int, card: Card) -> None:

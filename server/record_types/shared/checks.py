@@ -1,7 +1,7 @@
 """Checks of texts that only an upper layer understands, such as scripts. The upper layer registers the check; texts
 with mistakes are not saved.
 
-A record type lists such fields and the kind of their text in `checked`: script, policy, or event (a binding)."""
+A record type lists such fields and the kind of their text in `checked`: script, policy, event (a binding), toolbar."""
 
 import functools
 from collections.abc import Callable, Mapping

@@ -295,8 +295,16 @@ WORK = _points(
     ("opp.status.closed_won", "Opportunity won", "{{actor}} marked opportunity {{target}} as won"),
     ("opp.status.open", "Opportunity opened", "{{actor}} opened opportunity {{target}}"),
     (
+        "project_board.card.added", "Card added",
+        "{{actor}} added {{card}} to {{column}} on the board {{target}}",
+    ),
+    (
         "project_board.card.moved", "Card moved",
         "{{actor}} moved {{card}} from {{before}} to {{column}} on the board {{target}}",
+    ),
+    (
+        "project_board.card.removed", "Card removed",
+        "{{actor}} removed {{card}} from {{column}} on the board {{target}}",
     ),
     (
         "record.deleted", "Record deleted",

@@ -12,7 +12,13 @@ from server.translation import N_, shown
 PREFIX = "svc.trigger."
 MACRO = f"{PREFIX}ticket.macro"
 # Triggers whose automations have the rights of whoever starts them.
-AS_CALLER = (MACRO, f"{PREFIX}interaction.worker", f"{PREFIX}ui.widget")
+AS_CALLER = (
+    MACRO,
+    f"{PREFIX}interaction.worker",
+    f"{PREFIX}projectBoard.cardAction",
+    f"{PREFIX}projectBoard.renderCard",
+    f"{PREFIX}ui.widget",
+)
 RULE = f"{PREFIX}ticket.event"
 WEBHOOK = f"{PREFIX}webhook.respond"
 EVERY, UNTIL, FIRST = "all", "in order, until one returns", "the first"
@@ -27,6 +33,7 @@ MAIL = (
     "email_body_html",
     "email_recipients",
 )
+ON_CARD = ("board_", "card_", "column_", "worker_", "inputs")
 LOGIN = ("worker_", "client_ip", "client_browser_name", "client_browser_platform", "client_browser_version")
 
 
@@ -204,8 +211,9 @@ OTHERS: dict[str, Trigger] = {
     ),
     "interaction.worker": Trigger(
         N_("When a worker starts it on a page"),
-        "A worker starts it from a widget of a workspace page. It acts with the rights of that worker.",
-        ("caller_name", "caller_params", "inputs", "widget_", "worker_", "..."),
+        "A worker starts it from a widget of a workspace page, or above a column of a project board. It acts with the "
+        "rights of that worker.",
+        ("caller_name", "caller_params", "inputs", "widget_", "board_", "column_", "worker_", "..."),
         {
             "alert": "a sentence that is shown",
             "snippet": "a text that is shown, to copy",
@@ -223,10 +231,20 @@ OTHERS: dict[str, Trigger] = {
     ),
     "map.clicked": Trigger(N_("When somebody clicks on a map"), "A place on a map is clicked.", is_screen=True),
     "projectBoard.cardAction": Trigger(
-        N_("When a card of a board is moved"), "A card of a project board is moved.", is_screen=True
+        N_("When a card comes to a column of a board"),
+        "A card was added to a column of a project board, or moved to it. It acts with the rights of whoever did that.",
+        ON_CARD,
+        runs=EVERY,
     ),
     "projectBoard.renderCard": Trigger(
-        N_("When a card of a board is shown"), "A card of a project board is shown.", is_screen=True
+        N_("When a card of a board is shown"),
+        "A card of a project board is shown. It acts with the rights of whoever reads the board, and only reads.",
+        ON_CARD,
+        {
+            "sheet": "`columns` of the card, as in sheets, and `layout` with `title_column` and `headings`; values are "
+            "keys of the record and of the dictionary, or of the first row of `data`"
+        },
+        UNTIL,
     ),
     "resource.get": Trigger(
         N_("When a resource is requested"),
@@ -320,12 +338,16 @@ KEYS: dict[str, TriggerKey] = {
     "...": TriggerKey((), "The variables of the behavior, or what was entered in a form, each under its name."),
     "actor_": TriggerKey(RECORD, "The actor: a worker or the service."),
     "actor__type": TriggerKey((str,), "Short name of the type of the actor.", '"worker"'),
+    "board_": TriggerKey(RECORD, "The project board."),
     "caller_name": TriggerKey(
         (str,),
-        "The form of an email; `workspace.widget` on a page.",
+        "The form of an email; `workspace.widget` on a page, `project_board.column` on a board.",
         '"svc.compose"',
     ),
-    "caller_params": TriggerKey(MAP, "Additional data: `widget_id` on a page, otherwise empty.", "[]"),
+    "caller_params": TriggerKey(
+        MAP, "Additional data: `widget_id` on a page, `board_id` and `column_id` on a board, otherwise empty.", "[]"
+    ),
+    "card_": TriggerKey(RECORD, "The record of the card."),
     "change_type": TriggerKey((str,), "created, updated or deleted.", '"updated"'),
     "changed_fields": TriggerKey(
         (list,), "What changed: status, owner, place, importance, tags, subject, org, custom.", '["status"]'
@@ -334,6 +356,7 @@ KEYS: dict[str, TriggerKey] = {
     "client_browser_platform": TriggerKey((str,), "Its platform.", '"Linux"'),
     "client_browser_version": TriggerKey((str,), "Its version.", '"128.0"'),
     "client_ip": TriggerKey((str,), "The address that the request came from.", '"203.0.113.7"'),
+    "column_": TriggerKey(RECORD, "The column of the board."),
     "draft_": TriggerKey(RECORD, "The draft of the email."),
     "due_at": TriggerKey((int,), "When it is or was due, in Unix seconds.", "1795003200"),
     "email_body": TriggerKey((str,), "The text of the email.", '"It drips."'),
@@ -394,5 +417,7 @@ KEYS: dict[str, TriggerKey] = {
     "was_record_": TriggerKey(RECORD, "The record before the change, with its own fields."),
     "webhook_": TriggerKey(RECORD, "The webhook."),
     "widget_": TriggerKey(RECORD, "The widget that offered it."),
-    "worker_": TriggerKey(RECORD, "The worker who writes, merges, signs in or runs the macro."),
+    "worker_": TriggerKey(
+        RECORD, "The worker who writes, merges, signs in, reads the page, moves the card or runs the macro."
+    ),
 }
