@@ -52,11 +52,13 @@ def show_cards(visit: Visit) -> PageResponse:
             failed[column["id"]] = failed.get(column["id"], 0) + 1
             problems.setdefault(column["id"], {})[sentence(error.message)] = None
     following = f"?from={place}&part={part + 1}" if place < len(cards) and part < MAX_PARTS else ""
-    return json_response({
-        "cards": drawn,
-        "problems": {str(id): list(messages) for id, messages in problems.items()},
-        "next": following and DRAWING.replace("{id}", str(visit.id)) + following,
-    })  # fmt: skip
+    return json_response(
+        {
+            "cards": drawn,
+            "problems": {str(id): list(messages) for id, messages in problems.items()},
+            "next": following and DRAWING.replace("{id}", str(visit.id)) + following,
+        }
+    )
 
 
 def _parts(visit: Visit, sheet: CardSheet) -> dict[str, str]:

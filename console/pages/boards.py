@@ -59,11 +59,13 @@ FORM_BYTES = 512 * 1024  # bytes of a form with texts in KATA
 CARDS = Control(
     "cards_kata",
     N_("Automations that draw cards"),
-    N_("In KATA: entries such as automation/name:, with uri, inputs and disabled@bool below. The first automation that "
-       "returns a sheet draws the card."),
+    N_(
+        "In KATA: entries such as automation/name:, with uri, inputs and disabled@bool below. The first automation "
+        "that returns a sheet draws the card."
+    ),
     "editor",
     attributes=editor_of("binding", RENDER_CARD),
-)  # fmt: skip
+)
 FORM = RecordForm(BOARD, (Control("name", N_("Name"), ""), CARDS))
 COLUMN_FORM = RecordForm(
     COLUMN,
@@ -72,8 +74,10 @@ COLUMN_FORM = RecordForm(
         Control(
             "toolbar_kata",
             N_("Buttons above the cards"),
-            N_("In KATA: entries such as interaction/name:, with label, uri and inputs below, for automations that "
-               "workers start."),
+            N_(
+                "In KATA: entries such as interaction/name:, with label, uri and inputs below, for automations that "
+                "workers start."
+            ),
             "editor",
             attributes=editor_of("toolbar", interaction_offers.TRIGGER),
         ),
@@ -86,7 +90,7 @@ COLUMN_FORM = RecordForm(
             attributes=editor_of("binding", CARD_ACTION),
         ),
     ),
-)  # fmt: skip
+)
 
 
 @page("GET", BASE)

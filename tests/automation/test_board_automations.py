@@ -319,8 +319,10 @@ def test_a_column_offers_interactions_that_know_it(desk, ids, board, automation)
     assert (ask.label, lost.name, lost.automation) == ("Ask in Next", "more.lost", None)
     run = interaction_runs.show(ctx, interaction_runs.start(ctx, place, "ask"))
     assert (run.place, run.place_id, run.result) == (
-        "project_board_column", board.next, {"alert": "Website, Next, Olga"}
-    )  # fmt: skip
+        "project_board_column",
+        board.next,
+        {"alert": "Website, Next, Olga"},
+    )
     with pytest.raises(Invalid, match="does not exist"):
         interaction_runs.start(ctx, place, "more.lost")
     with pytest.raises(NotFound, match="not offered"):
@@ -362,9 +364,12 @@ def test_what_could_never_run_is_refused_with_its_line(name, desk, board, automa
 def test_uses_and_the_checkup_name_boards_and_columns(desk, ids, board, automation):
     id = automation("draws", TITLE)
     desk.update("project_board", board.id, cards_kata=binding("draws"))
-    desk.update("project_board_column", board.next, cards_kata=binding("draws"), toolbar_kata=(
-        "interaction/a:\n  uri: svc:automation:draws\n"
-    ))  # fmt: skip
+    desk.update(
+        "project_board_column",
+        board.next,
+        cards_kata=binding("draws"),
+        toolbar_kata="interaction/a:\n  uri: svc:automation:draws\n",
+    )
     found = {(each.uri, each.id) for each in uses.uses_of(desk.context(ids["nora"]), "draws")}
     assert found == {("project_board", board.id), ("project_board_column", board.next)}
     assert len(uses.uses_of(desk.context(ids["nora"]), "draws")) == 2

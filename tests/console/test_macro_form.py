@@ -123,9 +123,15 @@ def test_a_macro_notifies_colleagues_who_may_read_the_ticket_and_not_its_worker(
     ids=["close", "take", "stays open"],
 )
 def test_a_macro_that_closes_or_assigns_asks_while_a_colleague_writes(
-    signed_in: Visitor, visitor: Visitor, nora: Api, ticket: dict[str, Any], word: str, steps: Any, question: str,
+    signed_in: Visitor,
+    visitor: Visitor,
+    nora: Api,
+    ticket: dict[str, Any],
+    word: str,
+    steps: Any,
+    question: str,
     address: str,
-) -> None:  # fmt: skip
+) -> None:
     id = made(create(signed_in, word, own(nora), *steps))
     assert visitor.sign_in("milo@desk.example").status_code == 303
     sign = {"doing": "writing", "_xsrf": visitor.token(ticket["page"])}

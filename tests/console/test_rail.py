@@ -102,10 +102,9 @@ def test_the_stream_brings_the_numbers_of_each_worker(milo: Visitor, signed_in: 
 
 
 def test_the_stream_tells_when_a_saved_search_is_to_be_counted(milo: Visitor, nora: Api) -> None:
-    saved = nora.people["milo"].create(
-        "saved_search", context="ticket", name="Streamed", query="subject:streamed",
-        owner__context="svc.contexts.worker", owner_id=nora.ids["milo"],
-    ).ok()  # fmt: skip
+    fields = {"context": "ticket", "name": "Streamed", "query": "subject:streamed"}
+    owner = {"owner__context": "svc.contexts.worker", "owner_id": nora.ids["milo"]}
+    saved = nora.people["milo"].create("saved_search", **fields, **owner).ok()
     [since] = re.findall(r'data-at="(\d+)"', milo.get("/account").text)
     events = stream_events(milo, f" /-/lists?since={since}")
     nora.create("ticket", subject="Streamed", group_id=nora.ids["support"]).ok()
