@@ -6,8 +6,8 @@ from typing import Any
 from console.forms.controls import Control
 from console.forms.record_form import OpenForm, RecordForm
 from console.forms.record_pages import RecordPages, declare_pages
-from console.html import boards, ui
-from console.html.boards import CardMove, ShownCard, ShownColumn, anchor_of
+from console.html import card_boards, ui
+from console.html.card_boards import CardMove, ShownCard, ShownColumn, anchor_of
 from console.html.form import Form
 from console.html.rendering import render
 from console.html.samples import Sample
@@ -70,7 +70,7 @@ def _page(visit: Visit, id: int) -> PageResponse:
         "board.html",
         board=board,
         columns=columns,
-        drawn=boards.board(
+        drawn=card_boards.board(
             visit,
             "column",
             str(board["name"]),
