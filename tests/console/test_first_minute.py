@@ -69,7 +69,6 @@ def test_a_customer_writes_while_the_administrator_looks_at_the_demo(page: Page,
     assert 0 < late < 20
 
 
-@pytest.mark.exhaustive("a long walk through several pages")
 def test_each_hint_is_shown_once(chromium: Browser, api: Api) -> None:
     api.create(
         "worker",

@@ -17,7 +17,6 @@ __all__ = ["five", "ticket"]
 OTHERS = pytest.mark.exhaustive("every key")
 
 
-@pytest.mark.exhaustive("a further key")
 def test_a_field_focused_by_a_key_releases_the_focus(page: Page, nora: Api, ticket: dict[str, Any]) -> None:
     page.goto(ticket["page"])
     page.locator(".said-list article").first.focus()

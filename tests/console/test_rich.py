@@ -346,7 +346,6 @@ def test_a_note_is_written_and_shown_as_rich_text(same_page: Page, rich: None, n
     expect(editor).to_have_text("")
 
 
-@pytest.mark.exhaustive("a further form; test_desk.py sends notes")
 def test_an_empty_note_is_not_sent(same_page: Page, rich: None, mask: str) -> None:
     same_page.goto(f"/tickets/{mask}?answer=note")
     expect(same_page.get_by_role("textbox", name="Note for your colleagues")).to_have_class("rich")

@@ -171,7 +171,6 @@ def test_a_key_unfolds_all_and_folds_them_again(page: Page, nora: Api, ticket: d
     expect(page.locator("#keys")).to_contain_text("Expand all")
 
 
-@pytest.mark.exhaustive("a further way to unfold")
 def test_a_link_to_a_folded_message_unfolds_it(page: Page, nora: Api, ticket: dict[str, Any]) -> None:
     replied(nora, ticket["message"], "Which pump?")
     page.goto(f"{ticket['page']}#message{ticket['message']}")
