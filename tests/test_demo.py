@@ -601,6 +601,7 @@ def test_a_token_that_somebody_made_for_a_worker_of_it_is_gone(removed: Removed)
     assert removed.desk.read(lambda tx: tx.find(TOKEN, worker_id=removed.worker)) == []
 
 
+@pytest.mark.exhaustive("a demo of its own")
 def test_what_others_rest_on_stays(own: Filled) -> None:
     desk, nora = own.desk, own.nora
     group = desk.read(demo.record_ids)["group"][0]
@@ -635,6 +636,7 @@ def test_what_was_cut_short_is_removed_as_well(desk: Desk, nora: int) -> None:
     assert _rows(desk) == before | _settings_left(before)
 
 
+@pytest.mark.exhaustive("a demo of its own")
 def test_what_was_deleted_meanwhile_is_no_obstacle(own: Filled) -> None:
     desk, nora, before = own.desk, own.nora, own.before
     made = desk.read(demo.record_ids)

@@ -206,10 +206,11 @@ PAYLOADS = [
 ]
 
 
+AROUND = ("{}", "<p>a {} b</p>", "<table><tr><td>{}", "<a href='https://x.example/'>{}</a>", "<pre>{}</pre>")
+
+
 @pytest.mark.parametrize("payload", PAYLOADS)
-@pytest.mark.parametrize(
-    "around", ["{}", "<p>a {} b</p>", "<table><tr><td>{}", "<a href='https://x.example/'>{}</a>", "<pre>{}</pre>"]
-)
+@pytest.mark.parametrize("around", telling(AROUND, ("{}", "<table><tr><td>{}"), "every element around it"))
 def test_nothing_that_acts_gets_through(payload, around):
     source = around.replace("{}", payload)
     once = clean_html(source)

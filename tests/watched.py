@@ -18,7 +18,7 @@ from server.web import rest_site
 from server.web.form_data import Tree
 from server.web.routes import Endpoint
 from server.web.site import Request
-from tests.cheap import cheap_hashes
+from tests.cheap import cheap_hashes, cheap_proofs
 from tests.composed_anew import composed_anew
 
 Result = TypeVar("Result")
@@ -94,6 +94,7 @@ if __name__ == "__main__":
     else:
         composed_anew()  # which takes time
     cheap_hashes()
+    cheap_proofs()
     passwords.hash, passwords.verify = off_the_loop(passwords.hash), off_the_loop(passwords.verify)
     rest_site.parameters = parameters
     sys.argv[0] = "server"

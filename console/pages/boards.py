@@ -10,8 +10,8 @@ from markupsafe import Markup
 from console.forms.controls import Control, editor_of
 from console.forms.record_form import OpenForm, RecordForm
 from console.forms.record_pages import RecordPages, declare_pages
-from console.html import boards, ui
-from console.html.boards import CardMove, ShownCard, ShownColumn, anchor_of
+from console.html import card_boards, ui
+from console.html.card_boards import CardMove, ShownCard, ShownColumn, anchor_of
 from console.html.form import Form
 from console.html.rendering import render
 from console.html.samples import Sample
@@ -114,7 +114,7 @@ def _page(visit: Visit, id: int) -> PageResponse:
         "board.html",
         board=board,
         columns=columns,
-        drawn=boards.board(
+        drawn=card_boards.board(
             visit,
             "column",
             str(board["name"]),

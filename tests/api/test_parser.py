@@ -129,6 +129,7 @@ def test_workers_without_groups_may_submit_mail_and_disabled_ones_may_not(post: 
     assert post.api.as_("dora").parse(mail()).status == 401
 
 
+@pytest.mark.exhaustive("the largest email")
 def test_a_mail_of_20_mib_with_files(post: Post) -> None:
     chance = random.Random(20)
     files = [chance.randbytes(15 * MiB // 2) for _ in range(2)]

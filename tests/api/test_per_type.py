@@ -11,6 +11,7 @@ from server.web.rest.legacy.families import FAMILIES, Family
 from server.web.routes import ENDPOINTS
 from tests.api.minimal import MINIMAL, made, number
 from tests.service import Api, Reply
+from tests.telling import telling
 
 ENVELOPE = {"__build", "__status", "__version"}
 CHANGES: dict[str, tuple[str, Any]] = {
@@ -19,10 +20,12 @@ CHANGES: dict[str, tuple[str, Any]] = {
     "ticket": ("subject", "Lamp"), "worker": ("title", "Lead"), "saved_search": ("name", "Mine"),
     "snippet": ("title", "Thanks"),
 }  # fmt: skip
+TELLING = ("tickets", "orgs", "tasks", "comments", "contacts", "calendars")
 
 
 def families(operation: str) -> list[Any]:
-    return [pytest.param(each, id=each.path) for each in FAMILIES if operation in each.operations]
+    every = {each.path: each for each in FAMILIES if operation in each.operations}
+    return telling(every, [path for path in TELLING if path in every], "every type with addresses of its own")
 
 
 def path(family: Family, name: Any) -> str:

@@ -7,8 +7,9 @@ import pytest
 from server.record_types.registry import load
 from tests.api.minimal import MINIMAL, made
 from tests.service import Api, Reply
+from tests.telling import telling_types
 
-TYPES = [each.uri for each in load() if each.uri in MINIMAL and each.operations["update"]]
+TYPES = telling_types([each.uri for each in load() if each.uri in MINIMAL and each.operations["update"]])
 STAMPS = {"updated", "updated_at", "changed_at"}
 
 

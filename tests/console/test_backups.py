@@ -118,6 +118,7 @@ def digest(database: Path, but: str = "no such word") -> dict[str, str]:
     return found
 
 
+@pytest.mark.exhaustive("beside a load")
 def test_a_backup_taken_under_load_is_restored_under_load(
     server: Server, nora: Api, visitor: Visitor, tmp_path: Path
 ) -> None:

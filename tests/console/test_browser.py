@@ -12,6 +12,7 @@ from tests.service import Api, Server
 from tests.telling import WALK
 
 
+@pytest.mark.exhaustive("pages by keyboard alone")
 def test_sign_in_look_around_and_sign_out_by_keyboard_alone(chromium: Browser, server: Server, nora: Api) -> None:
     with chromium.page(server.url) as page:
         page.goto("/login?next=/account")
@@ -164,6 +165,7 @@ def test_a_token_is_shown_once_and_works_after_copying(chromium: Browser, server
     assert mine.json()["id"] == nora.ids["nora"]
 
 
+@pytest.mark.exhaustive("a further theme; test_mail_look.py shows mail in it")
 def test_the_dark_theme_is_dark(chromium: Browser, server: Server, signed_in: Visitor) -> None:
     seen = {}
     for scheme in ("light", "dark"):

@@ -231,6 +231,7 @@ def test_a_fieldset_is_created_filled_and_deleted(signed_in: Visitor, nora: Api)
     assert nora.record("custom_field", inner).status == 404
 
 
+@pytest.mark.exhaustive("the script of test_macro_form.py")
 def test_fields_are_dragged_into_order_and_back(page: Page, nora: Api) -> None:
     ids = [field(nora, f"Dragged{number}", context="calendar") for number in range(3)]
     page.goto(f"{BASE}?type=calendar")

@@ -31,6 +31,7 @@ def test_a_field_focused_by_a_key_releases_the_focus(page: Page, nora: Api, tick
     expect(page.locator("#ticket-head .badge")).to_contain_text("closed")
 
 
+@pytest.mark.exhaustive("a further key")
 def test_typing_replaces_the_existing_text(page: Page, nora: Api, ticket: dict[str, Any]) -> None:
     page.goto(ticket["page"])
     page.keyboard.press("s")
@@ -200,6 +201,7 @@ def test_recipients_are_chips(page: Page, nora: Api, ticket: dict[str, Any]) -> 
     assert violations(page, part="#answer") == []
 
 
+@pytest.mark.exhaustive("a further moment of the chips")
 def test_an_address_typed_while_its_line_becomes_chips_stays_whole(page: Page, ticket: dict[str, Any]) -> None:
     held: list[Route] = []
     intercept(page)

@@ -120,6 +120,7 @@ def devices(desk: Desk, nora: Api) -> list[Any]:
     return desk.read(lambda tx: push_devices.of_worker(tx, nora.ids["nora"]))
 
 
+@pytest.mark.exhaustive("the next test receives one and clicks it")
 def test_a_push_is_received_and_shown(phone: Page, desk: Desk, nora: Api) -> None:
     turn_on(phone)
     [device] = devices(desk, nora)

@@ -10,6 +10,7 @@ from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.console.browser import intercept
 from tests.service import Api
+from tests.telling import telling
 
 HOUR = 3600  # on the clock of a page
 
@@ -93,6 +94,7 @@ def test_the_jump_goes_where_the_whole_name_leads(page: Page, nora: Api) -> None
     page.wait_for_url(f"**/automations/{nora.ids['automation']}")
 
 
+@pytest.mark.exhaustive("a further list of completions")
 def test_a_mention_replaces_everything_that_was_typed(page: Page, nora: Api) -> None:
     task = nora.create("task", title="mentions in a hurry").ok()["id"]
     page.goto(f"/records/task/{task}")
@@ -125,11 +127,10 @@ def test_words_typed_after_a_late_mention_follow_it(page: Page, mentioning: Loca
     expect(mentioning).to_have_value("@milo can you look?")
 
 
-@pytest.mark.parametrize(
-    "wait",
-    [lambda page: page.clock.run_for(2000), lambda page: page.keyboard.press("Shift+Tab")],
-    ids=["wait", "leave"],
-)
+WAITS = {"wait": lambda page: page.clock.run_for(2000), "leave": lambda page: page.keyboard.press("Shift+Tab")}
+
+
+@pytest.mark.parametrize("wait", telling(WAITS, ["wait"], "a further end of the wait"))
 def test_no_word_is_lost_when_suggestions_never_come(
     page: Page, mentioning: Locator, wait: Callable[[Page], object]
 ) -> None:

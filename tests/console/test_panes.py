@@ -9,6 +9,7 @@ from tests.console.browser import Browser, intercept
 from tests.console.test_list_place import five, opened
 from tests.console.visitor import Visitor
 from tests.service import Api
+from tests.telling import telling
 
 __all__ = ["five"]
 
@@ -72,7 +73,10 @@ def test_a_reply_is_stored_before_another_ticket_opens(first: Page, nora: Api, f
     assert first.evaluate("window.stays")
 
 
-@pytest.mark.parametrize("late", ["its page after a change", "the page after a form"])
+LATE = ["its page after a change", "the page after a form"]
+
+
+@pytest.mark.parametrize("late", telling(LATE, LATE[:1], "every way to be late"))
 def test_what_arrives_late_about_a_ticket_is_not_put_into_the_next(
     page: Page, signed_in: Visitor, nora: Api, five: list[dict[str, Any]], late: str
 ) -> None:

@@ -436,7 +436,7 @@ def test_a_card_is_found_while_typing(page: Page, nora: Api, board: Board) -> No
     expect(column.locator(".card")).to_contain_text("Order a banner")
 
 
-@pytest.mark.parametrize("scheme", telling(["light", "dark"], ["light"], "both themes"))
+@pytest.mark.parametrize("scheme", telling(["light", "dark"], [], "accessibility of a single page"))
 def test_a_board_is_accessible(
     chromium: Browser,
     server: Server,
@@ -460,7 +460,7 @@ def test_a_board_is_accessible(
             assert violations(opened) == []
 
 
-@pytest.mark.parametrize("size", telling({"phone": PHONE, "narrow": NARROW}, ["phone"], "both sizes"))
+@pytest.mark.parametrize("size", telling({"phone": PHONE, "narrow": NARROW}, [], "a further form of display"))
 def test_a_board_fits_a_phone(chromium: Browser, server: Server, signed_in: Visitor, board: Board, size: Any) -> None:
     with chromium.page(server.url, size, cookies=signed_in.cookies) as opened:
         for path in (board.path, board.edit):

@@ -422,6 +422,7 @@ def test_it_works_from_right_to_left(chromium: Browser, server: Server, signed_i
         assert option["y"] >= line["y"] + line["height"]
 
 
+@pytest.mark.exhaustive("late options, as in test_late_answers.py")
 def test_a_pending_request_invalidates_older_options(page: Page, nora: Api) -> None:
     """An option belongs to the text for which it was suggested."""
     page.goto(TICKETS)

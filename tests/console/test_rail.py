@@ -268,6 +268,7 @@ def test_the_numbers_follow_the_acts_of_others_on_every_page(page: Page, nora: A
     other.close()
 
 
+@pytest.mark.exhaustive("the measures of one page")
 def test_little_stands_above_the_inbox(same_page: Page, nora: Api) -> None:
     nora.create("ticket", subject="Below the head", group_id=nora.ids["support"], owner_id=0).ok()
     same_page.goto("/inbox?v=unassigned")

@@ -45,6 +45,7 @@ def test_tags_are_added_and_removed_on_a_ticket_and_undone(
     assert tags_of(nora, ticket) == [f"{word} a", f"{word} b"]
 
 
+@pytest.mark.exhaustive("late completions, as in test_late_answers.py")
 def test_tags_that_are_entered_before_the_completions_arrive_are_added(
     page: Page, nora: Api, ticket: dict[str, Any], word: str
 ) -> None:

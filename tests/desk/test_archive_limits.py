@@ -44,6 +44,7 @@ def html(part: str, **values: Any) -> str:
     return f"{part} {values.get('left_out', '')}"
 
 
+@pytest.mark.exhaustive("a large archive")
 def test_no_more_than_a_few_pieces_are_in_memory(desk: Post, customer: SignedInCustomer) -> None:
     archive = data_archive.begin(desk.service, customer, desk.context().now, html)
     tracemalloc.start()

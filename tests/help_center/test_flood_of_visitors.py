@@ -54,6 +54,7 @@ def test_an_address_has_a_limit_and_others_do_not_notice(limited):
     assert api.get("/rest/workers/me.json").status == 200 and get("/login", "192.0.2.7").status_code == 200
 
 
+@pytest.mark.exhaustive("beside a load")
 def test_a_flood_of_searches_leaves_the_threads_of_the_desk_alone(unlimited):
     server, api = unlimited
 

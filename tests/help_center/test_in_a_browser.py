@@ -60,6 +60,7 @@ PATHS = (
 
 @pytest.mark.parametrize("size", telling({"phone": PHONE, "desk": WIDE}, ("phone",), "every size"))
 @pytest.mark.parametrize("scheme", telling(("light", "dark"), ("dark",), "every theme"))
+@pytest.mark.exhaustive("accessibility of every page")
 def test_axe_finds_nothing_and_nothing_is_wider_than_the_page(chromium, trial, size, scheme):
     with chromium.page(trial, size, color_scheme=scheme, refused="404") as page:
         for path in PATHS:

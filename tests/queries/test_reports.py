@@ -19,6 +19,7 @@ from server.queries.reports.tables import MEDIAN, REPORTS, ReportCell, ReportCol
 from server.records import records
 from server.store.transaction import Transaction
 from tests.records.desk import NOW, Desk
+from tests.telling import telling
 
 DAY, HOUR = 86_400, 3_600
 TODAY = date(2026, 11, 18)  # of NOW in UTC
@@ -70,7 +71,7 @@ def people(desk: Desk) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("name", REPORTS)
-@pytest.mark.parametrize("q", ["", "tag:t1 OR tag:t0"])
+@pytest.mark.parametrize("q", telling(["", "tag:t1 OR tag:t0"], ["tag:t1 OR tag:t0"], "without a search as well"))
 def test_each_count_is_that_of_its_search(desk: Desk, people: dict[str, int], name: str, q: str) -> None:
     nora, olga = desk.context(people["nora"]), desk.context(people["olga"])
     manager = replace(olga, actor=replace(olga.actor, manages=frozenset((people["support"],))))

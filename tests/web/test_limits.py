@@ -163,6 +163,7 @@ def test_slow_clients_are_cut_off_and_delay_no_one(small: Api) -> None:
     assert small.search("task", "title:never*").ok()["total"] == 0
 
 
+@pytest.mark.exhaustive("a thousand connections")
 def test_a_thousand_idle_and_trickling_connections_leave_others_served_and_are_closed(
     small: Api, many_files: None
 ) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from console.html import boards, ui
-from console.html.boards import CardMove, ShownCard, ShownColumn
+from console.html import card_boards, ui
+from console.html.card_boards import CardMove, ShownCard, ShownColumn
 from console.html.templates import fragment
 from console.http.visit import Visit
 from console.lists.lookup import LABEL, found_at
@@ -92,7 +92,7 @@ def board(
                 ],
             )
         )
-    drawn = boards.board(
+    drawn = card_boards.board(
         visit,
         f"board{widget['id']}",
         str(widget["label"]),
