@@ -92,7 +92,7 @@ INTERNAL = {
         template.__init__.MAX_CACHED template.__init__.MAX_CACHED_CHARS template.script_patterns.MAX_CACHED
         console.help_center.page_cache.MAX_PAGES console.help_center.page_cache.MAX_CACHED_BYTES
         console.help_center.help_center_site.MAX_CACHED_CHARS console.help_center.search_pages.MAX_ITEMS
-        help_center.visit_counts.MAX_READERS
+        help_center.article_search.MAX_KNOWN_BITS help_center.visit_counts.MAX_READERS
         help_center.visit_counts.MAX_MISSES help_center.visit_counts.MAX_MISS_CHARS
         help_center.customers.customer_sign_in.MAX_SECRET_CHARS help_center.customers.customer_sign_in.MAX_NEXT_CHARS
         help_center.customers.customer_sessions.MAX_ID_CHARS help_center.customers.request_acts.MAX_FORM_ID_CHARS

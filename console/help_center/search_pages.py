@@ -18,35 +18,37 @@ TEXT_CHARS = 180
 
 
 def search(visitor: Visitor) -> VisitorPage:
-    """The articles with the words of `q`. A search that finds nothing is counted, without who searched."""
+    """The articles with the words of `q`. A search that finds nothing is counted, without who searched. On the event
+    loop it raises OutOfSteps, unless all its words and results are known."""
     query = clean_query(visitor.query.text("q", ""))
     number = whole_in(visitor.query.text("page", "1"), 1, MAX_RESULT_PAGES) or 1
-    articles = article_search.search(visitor.service, visitor.shelf, query) if query else []
-    if query and not articles:
+    hits = article_search.search(visitor.service, visitor.shelf, query)
+    if query and not hits:
         visit_counts.visit_counts(visitor.service).count_miss(
             visitor.brand.id, visitor.language, query, visitor.ctx.now
         )
-    results = articles[(number - 1) * PAGE : number * PAGE]
     path = contact_forms.contact_path(visitor.library.forms)
-    has_more = len(articles) > number * PAGE and number < MAX_RESULT_PAGES
+    has_more = len(hits) > number * PAGE and number < MAX_RESULT_PAGES
     found = fragment(
         "help_center/results.html",
         query=query,
-        count=len(articles),
-        items=_items(visitor, results),
+        count=len(hits),
+        items=_items(visitor, hits.part((number - 1) * PAGE, number * PAGE)),
         before=visitor.place("/search", q=query, page=str(number - 1)) if number > 1 else "",
         after=visitor.place("/search", q=query, page=str(number + 1)) if has_more else "",
-        contact=visitor.place(path, subject=query) if query and not articles and path else "",
+        contact=visitor.place(path, subject=query) if query and not hits and path else "",
     )
     page = render_known(visitor, "search.html", query or _("Search"), query=query, results=found)
-    page.is_cacheable = bool(articles)  # each search without results is counted
+    page.is_cacheable = bool(hits)  # each search without results is counted
     return page
 
 
 def _items(visitor: Visitor, articles: list[PublicArticle]) -> list[Markup]:
-    """The articles of a page of results. Each is rendered once: a tenth of the time of a search."""
+    """The articles of a page of results. Each is rendered once, on a thread: a tenth of the time of a search."""
     rendered: dict[int, Markup] = visitor.library.rendered.setdefault((visitor.prefix, visitor.language), {})
     missing = [each for each in articles if each.id not in rendered]
+    if missing:
+        visitor.service.store.require_thread()
     texts = plain_texts(visitor.service, missing)
     item = macros("help_center/parts.html")["result"]
     fresh = {
@@ -61,10 +63,9 @@ def _items(visitor: Visitor, articles: list[PublicArticle]) -> list[Markup]:
 def suggest(visitor: Visitor) -> VisitorPage:
     """The first articles for words that are being typed, as JSON."""
     query = clean_query(visitor.query.text("q", ""))
-    articles = article_search.search(visitor.service, visitor.shelf, query, is_unfinished=True) if query else []
-    return json_page(
-        [{"title": each.title, "path": visitor.place(article_path(each))} for each in articles[:MAX_SUGGESTED]]
-    )
+    hits = article_search.search(visitor.service, visitor.shelf, query, is_unfinished=True)
+    articles = hits.part(0, MAX_SUGGESTED)
+    return json_page([{"title": each.title, "path": visitor.place(article_path(each))} for each in articles])
 
 
 def shortened(text: str) -> str:

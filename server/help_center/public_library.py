@@ -65,11 +65,13 @@ class PublicCategory:
 @dataclass
 class Shelf:
     """The articles for one language: those written in it, and articles in the first language of the brand without a
-    translation. categories: by the id of the original, without empty ones."""
+    translation. categories: by the id of the original, without empty ones. known_bits: the cache of article_search.py,
+    by full-text query."""
 
     language: str
     articles: dict[int, PublicArticle] = field(default_factory=dict)
     categories: dict[int, PublicCategory] = field(default_factory=dict)
+    known_bits: dict[str, int] = field(default_factory=dict)
     _below: dict[int, list[PublicCategory]] = field(default_factory=dict)
     _held: dict[int, list[PublicArticle]] = field(default_factory=dict)
 
@@ -113,6 +115,11 @@ class Shelf:
     def places(self) -> dict[int, int]:
         """The place of each article in the order of all articles, by its id."""
         return {id: place for place, id in enumerate(self.articles)}
+
+    @cached_property
+    def in_order(self) -> tuple[PublicArticle, ...]:
+        """All articles, each at its place."""
+        return tuple(self.articles.values())
 
     @cached_property
     def title_words(self) -> frozenset[str]:
@@ -176,7 +183,7 @@ class Libraries:
 
     def library(self, host: str) -> Library | None:
         """Returns the current library of the brand at a host name, "" for the brand without one; None if that is not
-        public."""
+        public. Raises OutOfSteps on the event loop if it has to be read."""
         return self._service.store.read(lambda tx: self._library(tx, host))
 
     def hidden(self, host: str) -> Library | None:
@@ -195,6 +202,7 @@ class Libraries:
         known_version, libraries = self._known
         if version == known_version and host in libraries:
             return libraries[host]
+        tx.store.require_thread()
         with self._lock:  # a flood of visitors loads it once
             if version != self._known[0]:
                 self._known = (version, {})

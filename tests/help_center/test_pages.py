@@ -196,6 +196,26 @@ def test_articles_with_the_words_in_their_title_come_first(visitors, title, quer
     assert results(visitors.get(f"/search?q={quote(query)}").text) == [title, "Glossary"]
 
 
+def test_words_that_were_searched_before_are_searched_together(visitors):
+    visitors.article("Copper float", content="Hollow.")
+    visitors.article("Copper wire", content="Without a float.")
+    for word in ("copper", "float", "hollow"):
+        assert results(visitors.get(f"/search?q={word}").text)
+    assert results(visitors.get("/search?q=float+copper").text) == ["Copper float", "Copper wire"]
+    assert results(visitors.get("/search?q=copper+hollow").text) == ["Copper float"]
+    assert results(visitors.get("/search?q=copper+float+tin").text) == []
+
+
+def test_words_that_were_searched_before_follow_a_change_of_an_article(visitors):
+    id = visitors.article("Zinc plate", content="It bends.")
+    assert (
+        results(visitors.get("/search?q=zinc").text) == results(visitors.get("/search?q=bends").text) == ["Zinc plate"]
+    )
+    visitors.api.update("kb_article", id, content="It breaks.").ok()
+    assert results(visitors.get("/search?q=zinc+bends").text) == []
+    assert results(visitors.get("/search?q=zinc+breaks").text) == ["Zinc plate"]
+
+
 def test_results_follow_a_change_of_their_article(visitors):
     id = visitors.article("Valve", content="Opens slowly.")
     assert "Opens slowly." in visitors.get("/search?q=valve").text
