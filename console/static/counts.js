@@ -25,7 +25,7 @@ async function look() {
   const answer = await fetch(PATH, { redirect: "error", headers: { "X-Live": "1" } }).catch(() => null);
   if (answer?.ok) tell(await answer.json());
 }
-const lookInTime = paced(look, 12_000);
+const lookInTime = paced(look, 15_000);
 function attend() {
   stream = follow(`${PATH}?since=${at}`, { message: tell });
 }

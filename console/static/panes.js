@@ -33,7 +33,7 @@ async function list() {
 }
 const listSoon = calmly(list, 300);
 
-const listInTime = paced(list, 30_000); // after acts elsewhere
+const listInTime = paced(list, 60_000); // after acts elsewhere
 
 // Marks the row of the current ticket. Returns whether the list has it.
 function mark() {

@@ -126,7 +126,7 @@ async function look() {
   line.querySelector("[data-count]").textContent = answer.new ? t("{count} new or changed.", { count: answer.new }) : t("The list has changed.");
   line.hidden = false;
 }
-const lookInTime = paced(look, 12_000);
+const lookInTime = paced(look, 15_000);
 function attend() {
   stream?.close();
   if (!followed || document.hidden) return;

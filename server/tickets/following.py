@@ -17,7 +17,9 @@ from server.store.transaction import Transaction
 
 VERSIONS = 1 << 20  # versions of presence in a cursor
 URIS = ("ticket", "message", "comment", "draft")
-LIMIT = 200  # changes read in one round
+MAX_COUNTED = 200  # changed records that are counted
+# Changes read in one round, for all pages of tickets together; a page that is further behind counts as changed.
+MAX_READ = 5_000
 
 
 def cursor(ctx: Context) -> int:
@@ -27,7 +29,7 @@ def cursor(ctx: Context) -> int:
 
 def since(ctx: Context, ticket_id: int, cursor: int) -> tuple[list[str], int, bool]:
     """Returns the changes of a ticket after a cursor, each as `type event`, the next cursor, and whether the people on
-    the ticket changed. A cursor that is no longer valid counts as a change of the ticket.
+    the ticket changed. A cursor that is too old or not valid counts as a change of the ticket.
 
     Raises NotFound, Forbidden if there are changes and the caller may not read the ticket any more."""
     events, upto = ctx.service.store.read(lambda tx: _events(ctx, tx, ticket_id, cursor // VERSIONS))
@@ -40,15 +42,16 @@ def since(ctx: Context, ticket_id: int, cursor: int) -> tuple[list[str], int, bo
 
 
 def number_since(ctx: Context, uri: str, cursor: int) -> tuple[int, int, bool]:
-    """Returns how many records of a type that the caller may read changed after a cursor, the next cursor, and whether
-    the people on any ticket changed."""
+    """Returns how many records of a type that the caller may read changed after a cursor, at most MAX_COUNTED, the next
+    cursor, and whether the people on any ticket changed."""
     first, record_type = cursor // VERSIONS, ctx.service.registry.type(uri)
 
     def count(tx: Transaction) -> tuple[int, int]:
-        if not 0 <= first <= changes.now(tx):
-            return 1, changes.now(tx)
-        page = changes.page(ctx, tx, first, LIMIT, (uri,))
-        return len({each.id for each in page.changes}), page.cursor
+        last = changes.now(tx)
+        if not 0 <= first <= last:
+            return 1, last
+        page = changes.page(ctx, tx, first, MAX_COUNTED, (uri,))
+        return len({each.id for each in page.changes}), last if page.changes else page.cursor
 
     def read(tx: Transaction) -> tuple[int, int]:
         key = (number_since, uri, first, Rules(ctx.service.registry, ctx.actor).readers(record_type))
@@ -62,15 +65,13 @@ def number_since(ctx: Context, uri: str, cursor: int) -> tuple[int, int, bool]:
 def _events(ctx: Context, tx: Transaction, ticket_id: int, first: int) -> tuple[list[str], int]:
     """Returns the changes of a ticket after a cursor of changes, and the next one."""
 
-    def read() -> tuple[dict[int, list[str]], int]:
-        page = changes.page_for_service(ctx.service, tx, first, LIMIT, URIS)
-        return _by_ticket(tx, page.changes), page.cursor
+    def read() -> dict[int, list[str]] | None:
+        page = changes.page_for_service(ctx.service, tx, first, MAX_READ, URIS)
+        return None if page.has_more else _by_ticket(tx, page.changes)
 
     last = changes.now(tx)
-    if not 0 <= first <= last:
-        return ["ticket updated"], last
-    by_ticket, upto = changes.until_next(tx, (_by_ticket, first), read)
-    return by_ticket.get(ticket_id, []), upto
+    by_ticket = changes.until_next(tx, (_by_ticket, first), read) if 0 <= first <= last else None
+    return ["ticket updated"] if by_ticket is None else by_ticket.get(ticket_id, []), last
 
 
 def _by_ticket(tx: Transaction, logged: list[LoggedChange]) -> dict[int, list[str]]:

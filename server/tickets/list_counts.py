@@ -20,7 +20,6 @@ from server.tickets import due_times
 from server.tickets.types.ticket_parts.status import OPEN, WAITING
 
 MAX_GROUPS = 12  # listed groups
-MAX_CHANGES = 200  # changes read in one round
 CHANGING = ("ticket", "draft", "saved_search")  # the types whose changes move these numbers
 
 
@@ -61,10 +60,10 @@ def changed_since(service: Service, cursor: int) -> tuple[bool, int]:
 
     def read(tx: Transaction) -> tuple[bool, int]:
         try:
-            page = changes.page_for_service(service, tx, cursor, MAX_CHANGES, CHANGING)
+            page = changes.page_for_service(service, tx, cursor, 1, CHANGING)
         except Gone:  # so old, or of a database that was restored since
             return True, changes.now(tx)
-        return bool(page.changes), page.cursor
+        return (True, changes.now(tx)) if page.changes else (False, page.cursor)
 
     return service.store.read(lambda tx: changes.until_next(tx, (changed_since, cursor), lambda: read(tx)))
 

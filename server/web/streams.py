@@ -258,7 +258,7 @@ class Streams:
         began = self._loop.time()
         groups = self._due()
         firsts = [streams[0] for streams in groups.values()]
-        news = await self._loop.run_in_executor(self._threads, _news_of_groups, firsts)
+        news = await self._loop.run_in_executor(self._threads, _news_of_groups, self._service, firsts)
         written = 0
         for streams, told in zip(groups.values(), news, strict=True):
             for stream in streams:
@@ -322,10 +322,11 @@ def stopping() -> Unavailable:
     return Unavailable("the service is stopping; try again", retry_after=STOPPING_SECONDS)
 
 
-def _news_of_groups(firsts: Sequence[Stream]) -> list[GroupNews]:
-    """Reads the news of each group, whose first stream is given; on a thread, and never raises."""
+def _news_of_groups(service: Service, firsts: Sequence[Stream]) -> list[GroupNews]:
+    """Reads the news of each group, whose first stream is given; on a thread. In one snapshot, so that all of them
+    continue from the same cursor: the next round reads the changes after it once."""
     contexts: dict[Follower, Context] = {}  # a page follows several feeds, and its caller is checked once in a round
-    return [_group_news(each, contexts) for each in firsts]
+    return service.store.read_together(lambda: [_group_news(each, contexts) for each in firsts], None)
 
 
 def _group_news(stream: Stream, contexts: dict[Follower, Context]) -> GroupNews:

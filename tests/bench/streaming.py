@@ -17,10 +17,11 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from statistics import median
 from urllib.parse import urlencode
 
+from server.tickets.following import VERSIONS
 from server.web.connections import raise_limit
 from tests.bench import pages
 from tests.bench.pages import Visit
@@ -34,11 +35,12 @@ MOST_LOST_PERCENT = 10.0  # largest loss of requests per second without events
 SETTLING = 3.0  # seconds in which the rounds after the opening of many streams end
 # Seconds between two requests of a page while changes keep coming, for what is new in its list, and for the list beside
 # its ticket; see worklist.js and panes.js.
-NEWS_REST, LIST_REST = 12.0, 30.0
+NEWS_REST, LIST_REST = 15.0, 60.0
 PAUSE = 0.05  # seconds until the next look at what is due
 WITHOUT_REQUESTS = -1
 OPEN, OK = "open", b"HTTP/1.1 200"
 RECEIVE_BYTES = 1 << 18
+SINCE, FOLLOWED = "SINCE", "FOLLOWED"  # in the request for a stream: the present cursors, of changes and of pages
 HOST = "127.0.0.1"
 
 
@@ -99,10 +101,10 @@ def _open_desk(visit: Visit) -> Follower:
     page = visit.session.get(f"{visit.url}{address}", timeout=pages.SECONDS).text
     beside = html.unescape(re.search(r'data-beside="([^"]+)', page)[1])  # type: ignore[index]
     feeds = (
-        f"/-/lists?since={shown['at']}",
-        f"{shown['follow']}?since={shown['followed']}",
+        f"/-/lists?since={SINCE}",
+        f"{shown['follow']}?since={FOLLOWED}",
         "/notifications/unread?since=0",
-        f"{address.partition('?')[0]}/live?since={shown['followed']}",
+        f"{address.partition('?')[0]}/live?since={FOLLOWED}",
     )
     news = f"q={shown['news-of']}&{urlencode({'since': shown['since'], 'ids': ','.join(ids)})}"
     cookies = "; ".join(f"{each.name}={each.value}" for each in visit.session.cookies)
@@ -128,13 +130,22 @@ def _compared(
     rounds = []
     for _ in range(ROUNDS):
         alone = run(requests)
-        with following(desk, held or [Follower(_changes(desk))] * STREAMS):
+        with following(desk, (held and _up_to_date(desk, held)) or [Follower(_changes(desk))] * STREAMS):
             rounds.append((alone, run(requests)))
     lost = (1 - median(beside.per_second / alone.per_second for alone, beside in rounds)) * 100
     verdict = f"  at most {most:g}: {'ok' if lost <= most else 'MISSED'}" if most else ""
     told = " ".join(f"{median(getattr(half, name) for half in halves):>7.0f}"
                     for name in ("per_second", "cpu_us") for halves in zip(*rounds, strict=True))  # fmt: skip
     yield f"{title:<40} {told} {lost:>7.1f}{verdict}"
+
+
+def _up_to_date(desk: Desk, held: Sequence[Follower]) -> list[Follower]:
+    """Returns followers whose streams go on from the latest change, as those of pages that were open before."""
+    since = int(desk.answer(desk.get("/rest/changes.json"))["cursor"])
+    cursors = {SINCE: str(since), FOLLOWED: str(since * VERSIONS)}
+    return [
+        replace(each, stream=re.sub("|".join(cursors), lambda name: cursors[name[0]], each.stream)) for each in held
+    ]
 
 
 def _changes(desk: Desk) -> str:

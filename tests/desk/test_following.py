@@ -41,6 +41,23 @@ def test_a_page_goes_on_from_what_it_received(desk: Post) -> None:
     assert "message created" in changes_for(desk, ticket_id, end)
 
 
+def test_a_page_that_is_far_behind_counts_as_changed_and_catches_up(
+    desk: Post, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours, other = desk.ticket_id(), desk.ticket_id()
+    start = cursor(desk)
+    for number in range(3):
+        desk.update("ticket", other, subject=f"Pump {number}")
+    monkeypatch.setattr(following, "MAX_READ", 2)
+    changes, upto, _ = following.since(desk.context(desk.milo), ours, start)
+    assert changes == ["ticket updated"] and upto == cursor(desk)
+    monkeypatch.setattr(following, "MAX_COUNTED", 1)
+    count, upto, _ = following.number_since(desk.context(desk.milo), "ticket", start)
+    assert (count, upto // following.VERSIONS) == (1, cursor(desk) // following.VERSIONS)
+    monkeypatch.undo()
+    assert changes_for(desk, ours, upto) == []
+
+
 @pytest.mark.parametrize("cursor", [-1, 10**12])
 def test_an_unknown_cursor_counts_as_a_change(desk: Post, cursor: int) -> None:
     assert changes_for(desk, desk.ticket_id(), cursor * following.VERSIONS) == ["ticket updated"]
