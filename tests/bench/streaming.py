@@ -32,7 +32,7 @@ STREAMS, INBOXES, CLIENTS = 1000, 200, 16
 PASSWORD = "a password of an inbox alone"
 ROUNDS = 5
 MOST_LOST_PERCENT = 10.0  # largest loss of requests per second without events
-SETTLING = 3.0  # seconds in which the rounds after the opening of many streams end
+SETTLING = 6.0  # seconds in which the rounds after the opening of many streams end
 # Seconds between two requests of a page while changes keep coming, for what is new in its list, and for the list beside
 # its ticket; see worklist.js and panes.js.
 NEWS_REST, LIST_REST = 15.0, 60.0
