@@ -13,11 +13,10 @@ from server.errors import Invalid, KataSyntax, nearest
 from server.kata.annotations import as_bool
 from server.kata.kata_parser import Tree, plain
 from server.record_types.parts import Change, Writing
-from server.record_types.record_type import RecordType
 from server.record_types.registry import Registry
 from server.record_types.shared.triggers import PREFIX
 from server.store.known_rows import Row
-from server.store.statement_shapes import keyed
+from server.store.tables import Table
 from server.store.transaction import Transaction
 
 FIELD = "automations_kata"
@@ -67,7 +66,8 @@ def lost_entries(registry: Registry, tx: Transaction) -> list[LostEntry]:
     rows += [("webhook_listener", *row, WEBHOOK) for row in tx.rows(webhooks)]
     for record_type in registry:
         for field, trigger in record_type.bound.items():
-            rows += [(record_type.uri, *row, trigger) for row in _bound_rows(record_type, field, tx)]
+            bound_rows = _bound_rows(record_type.table, record_type.label_column, field, tx)
+            rows += [(record_type.uri, *row, trigger) for row in bound_rows]
     return [
         LostEntry(uri, id, name, key, reason)
         for uri, id, name, text, trigger in rows
@@ -75,14 +75,12 @@ def lost_entries(registry: Registry, tx: Transaction) -> list[LostEntry]:
     ]
 
 
-def _bound_rows(record_type: RecordType, field: str, tx: Transaction) -> list[Row]:
-    table = record_type.table.sql
-
+def _bound_rows(table: Table, label: str, field: str, tx: Transaction) -> list[Row]:
     def build() -> Any:
-        text, label = getattr(table, field), getattr(table, record_type.label_column)
-        return table.select(table.id, label, text).where(text != "")
+        text = getattr(table.sql, field)
+        return table.sql.select(table.sql.id, getattr(table.sql, label), text).where(text != "")
 
-    return tx.rows(keyed(build, record_type.table, field))
+    return tx.rows(build)
 
 
 def bound(table: Any) -> Any:

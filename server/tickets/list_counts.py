@@ -1,7 +1,7 @@
 """The numbers of tickets in the lists that stand beside every page. One statement counts for all workers who may read
 the same tickets, another for the worker, and neither runs again until a record has changed."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import peewee
@@ -12,14 +12,16 @@ from server.dataclass import dataclass
 from server.errors import Gone
 from server.records import changes
 from server.records.reading import RecordReader
-from server.search.conditions import slots_from
+from server.search.conditions import Condition, slots_from
 from server.store.peewee_parts import stand_in
 from server.store.statements import slot
+from server.store.tables import Table
 from server.store.transaction import Row, Transaction
 from server.tickets import due_times
 from server.tickets.types.ticket_parts.status import OPEN, WAITING
 
 MAX_GROUPS = 12  # listed groups
+ONE = peewee.SQL("1")
 CHANGING = ("ticket", "draft", "saved_search")  # the types whose changes move these numbers
 
 
@@ -80,7 +82,7 @@ def _own_groups(ctx: Context) -> frozenset[int]:
 
 
 def _count_for_team(ctx: Context, tx: Transaction) -> TeamCounts:
-    rows = _count_tickets(ctx, tx, _by_group)
+    rows = _counts_by_group(tx, *_tickets(ctx))
     open_rows = [row for row in rows if row[1] == OPEN]
     article = ctx.service.registry.type("kb_article").table.sql
     return TeamCounts(
@@ -95,7 +97,7 @@ def _count_for_team(ctx: Context, tx: Transaction) -> TeamCounts:
 
 
 def _count_own(ctx: Context, tx: Transaction, team: TeamCounts) -> ListCounts:
-    tickets: dict[int, int] = dict(_count_tickets(ctx, tx, _of_owner, ctx.actor.worker_id))
+    tickets = _counts_of_owner(tx, *_tickets(ctx), ctx.actor.worker_id)
     draft = ctx.service.registry.type("draft").table.sql
     drafts = tx.value(
         lambda: draft.select(peewee.fn.COUNT(draft.id)).where(draft.worker_id == slot(0)), (ctx.actor.worker_id,)
@@ -103,38 +105,58 @@ def _count_own(ctx: Context, tx: Transaction, team: TeamCounts) -> ListCounts:
     return ListCounts(tickets.get(OPEN, 0), tickets.get(WAITING, 0), int(drafts or 0), team)
 
 
-def _count_tickets(ctx: Context, tx: Transaction, build: Callable[[Any, Any, Any], Any], *values: int) -> list[Row]:
-    """Returns the rows of a select that counts open and waiting tickets, from the summary of tickets if it suffices to
-    decide what the worker may read.
+def _counts_by_group(tx: Transaction, table: Table, readable: Condition) -> list[Row]:
+    """Returns rows of group, status, and the numbers of all open or waiting tickets and of those without owner."""
+    if _is_summed(table, readable):
+        rows = tx.rows(lambda: _by_group(*_summary(table), readable), readable.values)
+    else:
+        rows = tx.rows(lambda: _by_group(table.sql, ONE, readable), readable.values)
+    return [tuple(int(value) for value in row) for row in rows]
 
-    build: returns the select; called with the table, the number of tickets in a row, and the slot of the first
-    value."""
+
+def _counts_of_owner(tx: Transaction, table: Table, readable: Condition, owner_id: int) -> dict[int, int]:
+    """Returns {status: number of the owner's open or waiting tickets}."""
+    values = (*readable.values, owner_id)
+    if _is_summed(table, readable):
+        rows = tx.rows(lambda: _of_owner(*_summary(table), readable), values)
+    else:
+        rows = tx.rows(lambda: _of_owner(table.sql, ONE, readable), values)
+    return {int(status): int(number) for status, number in rows}
+
+
+def _tickets(ctx: Context) -> tuple[Table, Condition]:
+    """Returns the table of tickets, and the condition for those that the worker may read."""
     record_type = ctx.service.registry.type("ticket")
-    table, readable = record_type.table, Rules(ctx.service.registry, ctx.actor).readable(record_type)
-    is_summed = readable.columns is not None and readable.columns <= set(table.summary)
-
-    def select() -> Any:
-        tickets = stand_in(table.sql, table.summary_table.sql) if is_summed else table.sql
-        number = tickets.n if is_summed else peewee.SQL("1")
-        rows = build(tickets, number, slot(len(readable.values)))
-        return rows.where(tickets.status_id.in_((OPEN, WAITING)), readable.build(slots_from(0)))
-
-    return [tuple(int(value) for value in row) for row in tx.rows(select, (*readable.values, *values))]
+    return record_type.table, Rules(ctx.service.registry, ctx.actor).readable(record_type)
 
 
-def _by_group(tickets: Any, number: Any, _value: Any) -> Any:
-    """Builds a select of group, status, and the numbers of all tickets and of those without owner."""
+def _is_summed(table: Table, readable: Condition) -> bool:
+    """Returns whether the summary of tickets suffices to decide what the worker may read."""
+    return readable.columns is not None and readable.columns <= set(table.summary)
+
+
+def _summary(table: Table) -> tuple[Any, Any]:
+    """Returns the summary in place of the table, and the number of tickets in a row."""
+    summary = stand_in(table.sql, table.summary_table.sql)
+    return summary, summary.n
+
+
+def _by_group(tickets: Any, number: Any, readable: Condition) -> Any:
+    """Builds a select. number: of tickets in a row."""
     unowned = peewee.Case(None, [(tickets.owner_id == 0, number)], 0)
-    return tickets.select(tickets.group_id, tickets.status_id, peewee.fn.SUM(number), peewee.fn.SUM(unowned)).group_by(
-        tickets.group_id, tickets.status_id
+    return (
+        tickets.select(tickets.group_id, tickets.status_id, peewee.fn.SUM(number), peewee.fn.SUM(unowned))
+        .where(tickets.status_id.in_((OPEN, WAITING)), readable.build(slots_from(0)))
+        .group_by(tickets.group_id, tickets.status_id)
     )
 
 
-def _of_owner(tickets: Any, number: Any, owner_id: Any) -> Any:
-    """Builds a select of status and the number of tickets of an owner."""
+def _of_owner(tickets: Any, number: Any, readable: Condition) -> Any:
+    """Builds a select. number: of tickets in a row."""
     return (
         tickets.select(tickets.status_id, peewee.fn.SUM(number))
-        .where(tickets.owner_id == owner_id)
+        .where(tickets.owner_id == slot(len(readable.values)), tickets.status_id.in_((OPEN, WAITING)))
+        .where(readable.build(slots_from(0)))
         .group_by(tickets.status_id)
     )
 

@@ -325,8 +325,16 @@ def stopping() -> Unavailable:
 def _news_of_groups(service: Service, firsts: Sequence[Stream]) -> list[GroupNews]:
     """Reads the news of each group, whose first stream is given; on a thread. In one snapshot, so that all of them
     continue from the same cursor: the next round reads the changes after it once."""
-    contexts: dict[Follower, Context] = {}  # a page follows several feeds, and its caller is checked once in a round
-    return service.store.read_together(lambda: [_group_news(each, contexts) for each in firsts], None)
+
+    def read() -> list[GroupNews]:
+        # A page follows several feeds, and its caller is checked once in a round.
+        contexts: dict[Follower, Context] = {}
+        return [_group_news(each, contexts) for each in firsts]
+
+    try:
+        return service.store.read_together(read, None)
+    except HelpdeskError:  # there is no snapshot now: each group ends with the reason
+        return read()
 
 
 def _group_news(stream: Stream, contexts: dict[Follower, Context]) -> GroupNews:
