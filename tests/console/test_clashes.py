@@ -183,6 +183,7 @@ def test_closing_on_purpose_opens_the_next_ticket_and_can_be_undone(page: Page, 
     page.goto(f"/inbox?v=open&sort=created&q=subject:{word}*")
     page.locator("#list tbody a").first.click()
     expect(page.locator("[data-present]")).to_contain_text("Milo Test is writing a reply")
+    page.wait_for_load_state()  # keys do nothing before the scripts have run
     page.keyboard.press("Control+k")
     page.keyboard.type("close")
     expect(page.locator("#jump [role=option]").first).to_contain_text("Close")

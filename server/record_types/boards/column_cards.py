@@ -18,7 +18,7 @@ from server.translation import about_field, in_sentence, lazy_gettext
 
 MAX_CARDS = 500  # in a column
 ADDED, MOVED, REMOVED = "project_board.card.added", "project_board.card.moved", "project_board.card.removed"
-FUNCTIONS_JOB = "board functions"  # runs the functions of a column; see automation/card_functions.py
+FUNCTIONS_JOB = "board.functions"  # runs the functions of a column; see automation/card_functions.py
 ORDER = "card_order"  # the column of the table with the order, as JSON
 
 
