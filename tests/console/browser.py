@@ -221,3 +221,9 @@ def axe() -> str:
 def is_sideways(page: Page) -> bool:
     """Returns whether the page scrolls sideways."""
     return bool(page.evaluate("document.documentElement.scrollWidth > innerWidth"))
+
+
+def until(page: Page, expression: str) -> None:
+    """Waits in the page until an expression is true. Our policy forbids the evaluation in Page.wait_for_function."""
+    look = f"const look = async () => ((await ({expression})) ? done() : setTimeout(look, 20)); look();"
+    page.evaluate(f"() => new Promise((done, fail) => {{ setTimeout(() => fail('never'), 30_000); {look} }})")

@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from server.access.sessions import SESSION
 from server.store.transaction import Transaction
-from tests.console.browser import Browser
+from tests.console.browser import Browser, until
 from tests.console.visitor import Visitor, compact, place
 from tests.following import EVENTS, Following
 from tests.records.desk import Desk
@@ -154,7 +154,7 @@ def test_the_browser_notifies_where_that_is_on(chromium: Browser, bella: Visitor
         shows(page, "1", "(1) Account · Helpdesk")
         page.close()
         notify(nora)
-        behind.wait_for_function("() => window.shown.length")
+        until(behind, "window.shown.length")
         assert behind.evaluate(SHOWN) == [["Helpdesk", "Look"]], "what a page showed that was seen is not told again"
 
 

@@ -16,7 +16,7 @@ from playwright.sync_api import CDPSession, Page, Worker, expect
 from console.http import static_files
 from server.access import push_devices
 from server.notifying import notified_devices
-from tests.console.browser import PHONE, Browser, violations
+from tests.console.browser import PHONE, Browser, until, violations
 from tests.console.test_tickets import ticket
 from tests.console.visitor import Visitor
 from tests.push_service import FakeBrowser
@@ -87,12 +87,6 @@ def turn_on(page: Page) -> None:
     page.get_by_role("button", name="Notify this device").click()
     expect(page.locator("#toasts")).to_contain_text("This device is notified now.")
     until(page, "Boolean(navigator.serviceWorker.controller)")
-
-
-def until(page: Page, expression: str) -> None:
-    """Waits in the page until an expression is true. Our policy forbids the evaluation in Page.wait_for_function."""
-    look = f"const look = async () => ((await ({expression})) ? done() : setTimeout(look, 20)); look();"
-    page.evaluate(f"() => new Promise((done, fail) => {{ setTimeout(() => fail('never'), 30_000); {look} }})")
 
 
 def worker_of(page: Page) -> Worker:

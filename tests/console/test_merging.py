@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.console.browser import until
 from tests.console.test_list_place import five
 from tests.console.test_ticket_trials import mailed
 from tests.console.visitor import Visitor, place, text_of
@@ -40,7 +41,8 @@ def open_with_sheets(page: Page, path: str) -> None:
     """Opens a ticket and waits for the module without which the page of a merge opens by itself."""
     page.goto(path)
     found = "performance.getEntriesByType('resource').find(each => each.name.includes('sheets.js'))?.name"
-    page.evaluate("name => import(name).then(() => null)", page.wait_for_function(found).json_value())
+    until(page, found)
+    page.evaluate(f"() => import({found}).then(() => null)")
 
 
 def test_a_ticket_is_merged_in_place_with_three_keys(page: Page, five: list[dict[str, Any]]) -> None:
