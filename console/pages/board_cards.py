@@ -19,7 +19,7 @@ from server.record_types.boards.board_columns import BOARD
 from server.records import records
 
 DRAWING = f"{SHOWN}/{{id}}/cards"
-SECONDS = 2.0  # for the cards of a request
+SECONDS = 2.0  # time limit of a request
 MAX_PARTS = 12  # requests of one page
 MAX_FAILED = 3  # cards of a column in a request, after which its other cards stay plain
 
@@ -46,7 +46,7 @@ def show_cards(visit: Visit) -> PageResponse:
                 ref = f"{visit.service.registry.type(card.context).uri}:{card.id}"
                 drawn.append({"ref": ref} | _parts(visit, sheet))
         except HelpdeskError as error:
-            if painter.is_spent and place > first + 1:  # the time of the request is over, not that of the card
+            if painter.is_spent and place > first + 1:  # the request ran out of time, not the card
                 place -= 1
                 break
             failed[column["id"]] = failed.get(column["id"], 0) + 1

@@ -25,7 +25,7 @@ MAX_CARD_SECONDS = 1.0  # limit for the automations of a card, regardless of the
 
 @dataclass(frozen=True)
 class CardSheet:
-    """What an automation returned for a card. columns, layout: of the sheet. row: the values of the card."""
+    """The sheet that draws a card: its columns, its layout, and a row with the values."""
 
     columns: Mapping[str, Any]
     layout: Mapping[str, Any]

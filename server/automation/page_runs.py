@@ -1,4 +1,4 @@
-"""What the automations that draw parts of pages share: they have exactly the rights of the reader, and only read.
+"""Runs automations that draw parts of pages: they have exactly the rights of the reader, and only read.
 
 Whoever wrote the page chose them and their inputs, an administrator wrote them, and somebody else reads the page."""
 

@@ -7,6 +7,7 @@ import json
 from server.access.rules import Rules
 from server.context import Context
 from server.contexts import TICKET
+from server.errors import Gone
 from server.people import presence
 from server.records import changes
 from server.records.changes import LoggedChange
@@ -48,9 +49,10 @@ def number_since(ctx: Context, uri: str, cursor: int) -> tuple[int, int, bool]:
 
     def count(tx: Transaction) -> tuple[int, int]:
         last = changes.now(tx)
-        if not 0 <= first <= last:
+        try:
+            page = changes.page(ctx, tx, first, MAX_COUNTED, (uri,))
+        except Gone:
             return 1, last
-        page = changes.page(ctx, tx, first, MAX_COUNTED, (uri,))
         return len({each.id for each in page.changes}), last if page.changes else page.cursor
 
     def read(tx: Transaction) -> tuple[int, int]:
@@ -66,12 +68,14 @@ def _events(ctx: Context, tx: Transaction, ticket_id: int, first: int) -> tuple[
     """Returns the changes of a ticket after a cursor of changes, and the next one."""
 
     def read() -> dict[int, list[str]] | None:
-        page = changes.page_for_service(ctx.service, tx, first, MAX_READ, URIS)
+        try:
+            page = changes.page_for_service(ctx.service, tx, first, MAX_READ, URIS)
+        except Gone:
+            return None
         return None if page.has_more else _by_ticket(tx, page.changes)
 
-    last = changes.now(tx)
-    by_ticket = changes.until_next(tx, (_by_ticket, first), read) if 0 <= first <= last else None
-    return ["ticket updated"] if by_ticket is None else by_ticket.get(ticket_id, []), last
+    by_ticket = changes.until_next(tx, (_by_ticket, first), read)
+    return ["ticket updated"] if by_ticket is None else by_ticket.get(ticket_id, []), changes.now(tx)
 
 
 def _by_ticket(tx: Transaction, logged: list[LoggedChange]) -> dict[int, list[str]]:

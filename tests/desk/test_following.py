@@ -1,11 +1,14 @@
 """The live page of a ticket: which changes of others it receives."""
 
+from typing import Any
+
 import pytest
 
 from server.contexts import GROUP, TICKET, WORKER
 from server.errors import HelpdeskError
 from server.people import presence
 from server.records import records
+from server.records.changes import CHANGE
 from server.records.records import SearchRequest
 from server.tickets import following
 from tests.desk.conftest import Post
@@ -61,6 +64,18 @@ def test_a_page_that_is_far_behind_counts_as_changed_and_catches_up(
 @pytest.mark.parametrize("cursor", [-1, 10**12])
 def test_an_unknown_cursor_counts_as_a_change(desk: Post, cursor: int) -> None:
     assert changes_for(desk, desk.ticket_id(), cursor * following.VERSIONS) == ["ticket updated"]
+
+
+def test_a_cursor_before_the_stored_changes_counts_as_a_change(desk: Post) -> None:
+    ticket_id = desk.ticket_id()
+    start = cursor(desk)
+    desk.update("ticket", ticket_id, subject="Pump")
+    log: Any = CHANGE.sql
+    desk.service.store.write(lambda tx: tx.run(lambda: log.delete()))
+    desk.update("ticket", ticket_id, subject="Hose")
+    assert changes_for(desk, ticket_id, start) == ["ticket updated"]
+    number, upto, _ = following.number_since(desk.context(desk.milo), "ticket", start)
+    assert (number, upto // following.VERSIONS) == (1, cursor(desk) // following.VERSIONS)
 
 
 def test_people_on_other_tickets_are_no_news(desk: Post) -> None:

@@ -90,7 +90,7 @@ def _declare(uri: str) -> None:
 
     @page("GET", STARTS[uri])
     def show_start(visit: Visit) -> PageResponse:
-        """What an interaction does, and which inputs the page passes to it. Raises NotFound, Forbidden, Invalid."""
+        """Describes an interaction and the inputs that the page passes to it. Raises NotFound, Forbidden, Invalid."""
         return _start_page(visit, uri, visit.query.text("form", ""))
 
     @page("POST", STARTS[uri], creates=True)
